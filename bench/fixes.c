@@ -40,7 +40,6 @@ static lull_status measure(const char *path, unsigned workers, struct lull_arena
     struct lull_notices notices = {.arena = arena};
     struct lull_runs runs;
     const struct lull_runs_options wanted = {.workers = workers};
-    const struct lull_fixes_options options = {.workers = workers};
     struct lull_network ideal;
     int64_t runtimes[FIXES], replayed;
     const double begin = now();
@@ -53,7 +52,7 @@ static lull_status measure(const char *path, unsigned workers, struct lull_arena
         status = lull_replay_read_network(spec, runs.runs[0].trace, 0, arena, &ideal, err);
     if (status == LULL_OK) {
         suppose(what_ifs, fixes, &ideal, runs.runs[0].processes);
-        status = lull_fixes_replay(&runs.runs[0], &options, fixes, FIXES, runtimes, &replayed, err);
+        status = lull_fixes_replay(&runs.runs[0], NULL, fixes, FIXES, runtimes, &replayed, err);
     }
     lull_runs_close(&runs);
     if (status != LULL_OK)

@@ -30,8 +30,9 @@ int main(int argc, char **argv)
     clock_gettime(CLOCK_MONOTONIC, &begin);
     lull_status status = lull_trace_open(argv[1], &trace, &err);
     if (status == LULL_OK) {
-        const struct lull_pass_options options = {.workers = argc > 2 ? (unsigned)atoi(argv[2]) : 1,
-                                                  .application = LULL_NONE};
+        const struct lull_pass_options options = {
+            .reading = &(const struct lull_reading){
+                .workers = argc > 2 ? (unsigned)atoi(argv[2]) : 1, .application = LULL_NONE}};
         const struct lull_consumer consumer = {
             .wants = LULL_STEPS_OF_MPI, .steps = count, .abreast = true};
         status = lull_pass_run(trace, &options, &consumer, 1, &err);

@@ -49,7 +49,7 @@ static inline void lull_spend(struct lull_interpreter *it, int64_t until)
 
 static inline const struct lull_interval *windows_of(const struct lull_interpreter *it)
 {
-    const struct lull_windows *windows = it->shared->options->windows;
+    const struct lull_windows *windows = it->shared->options->reading->windows;
     return windows ? windows->intervals[it->process] : &it->shared->whole;
 }
 
@@ -613,7 +613,7 @@ static int64_t end_of_window(const struct lull_interpreter *it, const struct lul
 static void cross_window(struct lull_interpreter *it)
 {
     const struct lull_interval *intervals = windows_of(it);
-    const struct lull_windows *windows = it->shared->options->windows;
+    const struct lull_windows *windows = it->shared->options->reading->windows;
     uint32_t count = windows ? windows->counts[it->process] : 1;
     if (it->inside) {
         it->inside = false;
@@ -1190,7 +1190,7 @@ static bool allocate_counters(struct lull_interpreter *it)
 static void set_deadlines(struct lull_interpreter *it)
 {
     const struct lull_pass_options *options = it->shared->options;
-    const struct lull_windows *windows = options->windows;
+    const struct lull_windows *windows = options->reading->windows;
     it->state_end = it->call_end = it->flush_end = NEVER;
     it->window_at = it->shared->whole.begin;
     if (windows)

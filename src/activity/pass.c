@@ -13,6 +13,7 @@
  * number of steps that one block of events makes. */
 
 struct lull_step_cursor {
+    struct lull_reading reading;
     struct lull_pass_options options;
     struct lull_interpretation *shared;
     struct lull_interpreter *interpreter;
@@ -30,6 +31,8 @@ lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t locat
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a cursor", trace->path);
     if (options)
         cursor->options = *options;
+    cursor->reading = *lull_reading_of(cursor->options.reading);
+    cursor->options.reading = &cursor->reading;
     if (!lull_array_reserve(&cursor->emitter.steps, &cursor->emitter.capacity,
                             2 * (size_t)lull_cursor_block(trace), sizeof(struct lull_step))) {
         free(cursor);
@@ -180,13 +183,14 @@ static void stop(void *context)
 
 static struct lull_scan_options scan_options(const struct lull_pass_options *options, uint64_t mask)
 {
+    const struct lull_reading *reading = lull_reading_of(options->reading);
     return (struct lull_scan_options){.mask = mask,
-                                      .workers = options->workers,
-                                      .application = options->application,
-                                      .range = options->range,
+                                      .workers = reading->workers,
+                                      .application = reading->application,
+                                      .range = reading->range,
                                       .masters_only = options->masters_only,
-                                      .progress = options->progress,
-                                      .progress_context = options->progress_context};
+                                      .progress = reading->progress,
+                                      .progress_context = reading->progress_context};
 }
 
 unsigned lull_pass_workers(const struct lull_trace *trace, const struct lull_pass_options *options)
@@ -263,6 +267,7 @@ lull_status lull_pass_create(const struct lull_trace *trace,
     lull_quirk_tally_begin(&pass->tally, trace);
     pass->trace = &pass->tally.trace;
     pass->options = *options;
+    pass->options.reading = lull_reading_of(options->reading);
     pass->consumers = consumers;
     pass->n_consumers = n_consumers;
     pass->workers = workers;

@@ -35,6 +35,29 @@ struct lull_windows {
     uint32_t *counts;                 /* intervals of each process */
 };
 
+/* ==== reading ================================================================================= */
+
+/* Which part of a run is read, and who reads it. It is made once, and all analyses of that reading
+ * get its address; it outlives them. Zeros, or NULL in its place: all of the first application, by
+ * this process alone. */
+struct lull_division;
+struct lull_reading {
+    uint32_t application;               /* only its locations; LULL_NONE: all */
+    const struct lull_windows *windows; /* NULL: the whole run */
+    /* Each member of a team reads some of the processes. NULL: this process reads all. */
+    const struct lull_division *division;
+    struct lull_process_range range; /* the processes that this member reads; {0, 0}: all */
+    unsigned workers;                /* threads; 0: as many as there are processors */
+    void (*progress)(void *context, double share); /* may be NULL */
+    void *progress_context;
+};
+
+static inline const struct lull_reading *lull_reading_of(const struct lull_reading *reading)
+{
+    static const struct lull_reading all = {0};
+    return reading ? reading : &all;
+}
+
 /* ==== pass ==================================================================================== */
 
 /* Steps of one location, in order. `steps` lives until the call returns. */
@@ -71,11 +94,8 @@ struct lull_consumer {
 };
 
 struct lull_pass_options {
-    const struct lull_windows *windows; /* NULL: the whole run */
-    uint32_t application;               /* only its locations; LULL_NONE: all */
-    struct lull_process_range range;    /* only the locations of these processes */
+    const struct lull_reading *reading; /* may be NULL */
     bool masters_only;                  /* only the first thread of each process */
-    unsigned workers;                   /* threads; 0: as many as there are processors */
     const uint8_t *marks; /* [n_regions]: a number above 0 marks a region, and SPANs and STRETCHes
                              tell the mark of the innermost marked region; NULL: no marks */
     const bool *visits;   /* [n_regions]: whether VISITs of it are wanted; NULL: of all */
@@ -83,8 +103,6 @@ struct lull_pass_options {
     /* [workers][n_regions], zeroed, owned by the caller: sums by region (activity/step.h) over all
      * locations that a worker reads; NULL: not wanted. */
     struct lull_region_ledger *regions;
-    void (*progress)(void *context, double share);
-    void *progress_context;
 };
 
 /* How many workers a pass will have at most. */
@@ -118,7 +136,7 @@ void lull_pass_destroy(struct lull_pass *pass); /* NULL is allowed */
 
 /* A cursor pulls the steps of one location: for the replay, whose engine decides which location
  * goes on. */
-struct lull_step_cursor;
+struct lull_step_cursor; /* has a copy of the options and of their reading */
 lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint32_t wants,
                                   const struct lull_pass_options *options,
                                   struct lull_step_cursor **ret_cursor, struct lull_error *err);

@@ -3,6 +3,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "metrics/windows.h"
 #include "study/census.h"
 #include "study/joint_pass.h"
 #include "view/info_document.h"
@@ -26,9 +27,15 @@ static int describe_run(const char *path, struct lull_cli_call *call)
     lull_status done =
         lull_division_of_run(call->team, trace, LULL_NONE, call->arena, &division, &call->err);
     lull_progress_begin(&call->line, path);
-    if (done == LULL_OK)
-        done = lull_census_take(trace, division, (unsigned)threads, lull_progress_update,
-                                &call->line, call->arena, &census, &call->err);
+    if (done == LULL_OK) {
+        const struct lull_reading reading = {.application = LULL_NONE,
+                                             .division = division,
+                                             .range = lull_pass_range(division),
+                                             .workers = (unsigned)threads,
+                                             .progress = lull_progress_update,
+                                             .progress_context = &call->line};
+        done = lull_census_take(trace, &reading, call->arena, &census, &call->err);
+    }
     lull_progress_end(&call->line);
     int status = lull_cli_done(call, done);
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))

@@ -98,7 +98,7 @@ static void tell_runs_division(const struct lull_runs *runs, const struct lull_c
 {
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->runs[i].trace)
-            lull_cli_tell_division(call, runs->runs[i].division, runs->runs[i].trace);
+            lull_cli_tell_division(call, runs->runs[i].reading->division, runs->runs[i].trace);
 }
 
 static int run_metrics(struct lull_cli_call *call)

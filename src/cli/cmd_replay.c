@@ -157,8 +157,8 @@ static int show_replay(const struct lull_replay_study *study, enum lull_scheme_c
                        struct lull_cli_call *call)
 {
     const struct lull_run *measured = &study->runs.runs[0];
-    if (measured->division) {
-        lull_cli_tell_division(call, measured->division, measured->trace);
+    if (measured->reading->division) {
+        lull_cli_tell_division(call, measured->reading->division, measured->trace);
         if (study->unshared)
             lull_cli_tell_unshared(call, "replaying");
     }

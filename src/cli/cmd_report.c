@@ -165,8 +165,8 @@ static void tell_report_division(const struct lull_report *report, const struct 
 {
     for (uint32_t i = 0; i < report->n_of; i++) {
         const struct lull_run *run = &report->runs.runs[i];
-        if (run->division)
-            lull_cli_tell_division(call, run->division, run->trace);
+        if (run->trace)
+            lull_cli_tell_division(call, run->reading->division, run->trace);
     }
 }
 

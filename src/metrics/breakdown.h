@@ -111,20 +111,14 @@ enum lull_breakdown_source {
 };
 
 struct lull_breakdown_options {
-    const struct lull_windows *windows; /* NULL: the whole run */
-    uint32_t application;               /* default 0 */
-    bool regions;                       /* fill regions[] */
-    uint8_t source;                     /* enum lull_breakdown_source */
-    bool main_part;   /* with sums: MPI_Init and MPI_Finalize are left out, with their time; with
-                         events the windows say what is left out */
-    int64_t life_ns;  /* with sums: ns from the begin of the application to its end; 0: those of the
-                         run */
-    unsigned workers; /* 0: all */
-    /* Each member of a team reads its processes, and the first one gets the breakdown, the others
-     * none. NULL: alone. */
-    const struct lull_division *division;
-    void (*progress)(void *context, double share);
-    void *progress_context;
+    /* In a team the first member gets the breakdown, the others none. May be NULL. */
+    const struct lull_reading *reading;
+    bool regions;    /* fill regions[] */
+    uint8_t source;  /* enum lull_breakdown_source */
+    bool main_part;  /* with sums: MPI_Init and MPI_Finalize are left out, with their time; with
+                        events the windows say what is left out */
+    int64_t life_ns; /* with sums: ns from the begin of the application to its end; 0: those of the
+                        run */
 };
 
 /* Computes a breakdown, which lives in `arena`; NULL where another member of a team has it.
@@ -135,7 +129,7 @@ lull_status lull_breakdown_compute(const struct lull_trace *trace,
                                    struct lull_error *err);
 
 /* The same as a consumer, for a pass that serves others, too: create the collector, let
- * lull_collector_prepare set windows, application, tick and regions of the pass's options, run the
+ * lull_collector_prepare set tick and regions of the pass's options, run the
  * pass with the consumer, take the result. `options` and `trace` must outlive the collector. It
  * needs events, whatever options->source says. */
 struct lull_collector;

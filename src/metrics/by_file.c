@@ -203,17 +203,14 @@ lull_status lull_file_reader_gather(struct lull_file_reader *reader, struct lull
     return status;
 }
 
-lull_status lull_file_uses_read(const struct lull_trace *trace,
-                                const struct lull_file_options *wanted, struct lull_arena *arena,
-                                struct lull_file_uses *ret_uses, struct lull_error *err)
+lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_reading *reading,
+                                struct lull_arena *arena, struct lull_file_uses *ret_uses,
+                                struct lull_error *err)
 {
-    struct lull_team *team = wanted->division ? wanted->division->team : NULL;
-    struct lull_pass_options options = {.windows = wanted->windows,
-                                        .application = wanted->application,
-                                        .range = lull_pass_range(wanted->division),
-                                        .workers = wanted->workers};
+    struct lull_team *team = lull_division_team(reading->division);
+    struct lull_pass_options options = {.reading = reading};
     struct lull_file_reader *reader =
-        lull_file_reader_create(trace, wanted->windows, lull_pass_workers(trace, &options), arena);
+        lull_file_reader_create(trace, reading->windows, lull_pass_workers(trace, &options), arena);
     const struct lull_consumer consumer = lull_file_reader_consumer(reader);
     options.visits = reader->visits;
     lull_status status =

@@ -37,17 +37,10 @@ lull_status lull_file_reader_gather(struct lull_file_reader *reader, struct lull
 void lull_file_reader_conclude(const struct lull_file_reader *reader, struct lull_arena *arena,
                                struct lull_file_uses *ret_uses);
 
-/* Makes a pass of its own, of all members of a team together (division NULL: alone), and gives the
- * first of them the whole result. `windows` NULL: all of the run; `workers` 0: as many as there are
- * processors. The result lives in `arena`. Fails as lull_pass_run does. */
-struct lull_file_options {
-    const struct lull_windows *windows;
-    uint32_t application;
-    unsigned workers;
-    const struct lull_division *division;
-};
-lull_status lull_file_uses_read(const struct lull_trace *trace,
-                                const struct lull_file_options *options, struct lull_arena *arena,
-                                struct lull_file_uses *ret_uses, struct lull_error *err);
+/* Makes a pass of its own. In a team all members call it together, and the first has the result. It
+ * lives in `arena`. Fails as lull_pass_run does. */
+lull_status lull_file_uses_read(const struct lull_trace *trace, const struct lull_reading *reading,
+                                struct lull_arena *arena, struct lull_file_uses *ret_uses,
+                                struct lull_error *err);
 
 #endif

@@ -459,7 +459,7 @@ static void fill_threads(const struct lull_collector *collector, struct lull_bre
     uint32_t thread = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         for (uint32_t i = 0; i < trace->processes[p].n_locations; i++) {
-            if (trace->processes[p].application != collector->options->application)
+            if (trace->processes[p].application != collector->reading->application)
                 continue;
             uint32_t location = trace->processes[p].first_location + i;
             fill_thread(collector, &collector->locations[location], &breakdown->threads[thread++]);
@@ -522,7 +522,7 @@ static void fill_parallels(const struct lull_collector *collector, struct lull_a
     size_t capacity = 0;
     uint32_t process = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
-        if (trace->processes[p].application != collector->options->application)
+        if (trace->processes[p].application != collector->reading->application)
             continue;
         const struct lull_parallel_breakdown *sums = NULL;
         const uint32_t *regions = NULL;
@@ -548,7 +548,7 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
                                   struct lull_breakdown **ret_breakdown, struct lull_error *err)
 {
     struct lull_breakdown *breakdown =
-        lull_breakdown_outline(collector->trace, collector->options->application, arena);
+        lull_breakdown_outline(collector->trace, collector->reading->application, arena);
     fill_threads(collector, breakdown);
     fill_collected_regions(collector, arena, breakdown);
     fill_parallels(collector, arena, breakdown);
@@ -570,7 +570,7 @@ static size_t size_of_counters(const struct lull_collector *collector)
 
 static bool is_collected(const struct lull_collector *collector, uint32_t process)
 {
-    return collector->trace->processes[process].application == collector->options->application;
+    return collector->trace->processes[process].application == collector->reading->application;
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -631,7 +631,7 @@ static bool go_over(const struct lull_collector *collector, uint32_t member, str
                     bool (*go)(const struct lull_collector *collector, uint32_t p,
                                struct lull_flow *flow))
 {
-    const uint32_t *cuts = collector->options->division->cuts;
+    const uint32_t *cuts = collector->reading->division->cuts;
     bool good = true;
     for (uint32_t p = cuts[member]; good && p < cuts[member + 1]; p++)
         if (is_collected(collector, p))
@@ -642,7 +642,7 @@ static bool go_over(const struct lull_collector *collector, uint32_t member, str
 static bool put(void *context, struct lull_flow *flow)
 {
     const struct lull_collector *collector = context;
-    return go_over(collector, lull_team_index(collector->options->division->team), flow,
+    return go_over(collector, lull_team_index(collector->reading->division->team), flow,
                    put_process);
 }
 
@@ -670,9 +670,9 @@ static lull_status sum_regions(struct lull_collector *collector, struct lull_err
     }
     if (!sums || !part)
         status = lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a breakdown");
-    status = lull_team_agree(collector->options->division->team, status, err);
+    status = lull_team_agree(collector->reading->division->team, status, err);
     if (status == LULL_OK)
-        status = lull_team_sum(collector->options->division->team, sums, n, err);
+        status = lull_team_sum(collector->reading->division->team, sums, n, err);
     if (status == LULL_OK) {
         memset(collector->regions, 0, collector->workers * n * sizeof *sums);
         memcpy(collector->regions, sums, n * sizeof *sums);
@@ -684,7 +684,7 @@ static lull_status sum_regions(struct lull_collector *collector, struct lull_err
 
 lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err)
 {
-    const struct lull_division *division = collector->options->division;
+    const struct lull_division *division = collector->reading->division;
     const struct lull_freight freight = {put, get, collector, "a breakdown"};
     if (!division)
         return LULL_OK;
@@ -775,11 +775,12 @@ static lull_status take_locations(const struct taking *taking,
                                   struct lull_error *err)
 {
     const struct lull_trace *trace = taking->trace;
+    const struct lull_reading *reading = lull_reading_of(options->reading);
     uint32_t thread = 0;
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
         const struct lull_location *location = &trace->locations[l];
-        if (trace->processes[location->process].application != options->application)
+        if (trace->processes[location->process].application != reading->application)
             continue;
         struct lull_arena *scratch = lull_arena_create(NULL);
         struct lull_sums sums;
@@ -787,8 +788,8 @@ static lull_status take_locations(const struct taking *taking,
         if (status == LULL_OK)
             add_location(taking, location, &sums, &taking->to->threads[thread++]);
         lull_arena_destroy(scratch);
-        if (options->progress)
-            options->progress(options->progress_context, (double)(l + 1) / trace->n_locations);
+        if (reading->progress)
+            reading->progress(reading->progress_context, (double)(l + 1) / trace->n_locations);
     }
     return status;
 }
@@ -816,13 +817,14 @@ static void fill_summed_regions(const struct taking *taking, struct lull_arena *
     }
 }
 
-/* The breakdown for all locations of options->application; windows cannot be told. */
+/* The breakdown for all locations of the application; windows cannot be told. */
 static lull_status breakdown_of_sums(const struct lull_trace *trace,
                                      const struct lull_breakdown_options *options,
                                      struct lull_arena *arena,
                                      struct lull_breakdown **ret_breakdown, struct lull_error *err)
 {
-    struct lull_breakdown *breakdown = lull_breakdown_outline(trace, options->application, arena);
+    struct lull_breakdown *breakdown =
+        lull_breakdown_outline(trace, lull_reading_of(options->reading)->application, arena);
     breakdown->from_sums = true;
     struct taking taking = {.trace = trace,
                             .to = breakdown,
@@ -980,11 +982,8 @@ struct lull_consumer lull_collector_consumer(struct lull_collector *collector)
 
 void lull_collector_prepare(const struct lull_collector *collector, struct lull_pass_options *pass)
 {
-    pass->windows = collector->options->windows;
-    pass->application = collector->options->application;
     pass->tick = collector->trace->duration / PIECES + 1;
     pass->regions = collector->regions;
-    pass->range = lull_pass_range(collector->options->division);
 }
 
 /* ---- making ---------------------------------------------------------------------------------- */
@@ -1022,7 +1021,7 @@ static bool fill_collector(struct lull_collector *collector)
         (collector->options->regions && !collector->regions))
         return false;
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == collector->options->application &&
+        if (trace->processes[p].application == collector->reading->application &&
             !add_process_ledgers(collector, p))
             return false;
     return true;
@@ -1037,6 +1036,7 @@ lull_status lull_collector_create(const struct lull_trace *trace,
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for a breakdown");
     collector->trace = trace;
     collector->options = options;
+    collector->reading = lull_reading_of(options->reading);
     collector->workers = workers;
     if (!fill_collector(collector)) {
         lull_collector_destroy(collector);
@@ -1079,7 +1079,8 @@ static bool wants_sums(const struct lull_trace *trace, const struct lull_breakdo
 {
     if (options->source != LULL_FROM_ANY)
         return options->source == LULL_FROM_SUMS;
-    return !options->windows && trace->events != LULL_EVENTS_ALL && trace->has_sums;
+    return !lull_reading_of(options->reading)->windows && trace->events != LULL_EVENTS_ALL &&
+           trace->has_sums;
 }
 
 static lull_status check_events(const struct lull_trace *trace,
@@ -1088,7 +1089,7 @@ static lull_status check_events(const struct lull_trace *trace,
 {
     if (trace->events != LULL_EVENTS_NONE)
         return LULL_OK;
-    if (options->windows)
+    if (lull_reading_of(options->reading)->windows)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: holds sums of the whole run and no events (a profile), which do not "
                          "tell a part of it",
@@ -1102,7 +1103,8 @@ lull_status lull_breakdown_find_source(const struct lull_trace *trace,
                                        const struct lull_breakdown_options *options,
                                        uint8_t *ret_source, struct lull_error *err)
 {
-    lull_status status = check_application(trace, options->application, err);
+    lull_status status =
+        check_application(trace, lull_reading_of(options->reading)->application, err);
     if (status != LULL_OK)
         return status;
     bool sums = wants_sums(trace, options);
@@ -1114,7 +1116,7 @@ lull_status lull_breakdown_find_source(const struct lull_trace *trace,
 
 static struct lull_team *team_of(const struct lull_breakdown_options *options)
 {
-    return options->division ? options->division->team : NULL;
+    return lull_division_team(lull_reading_of(options->reading)->division);
 }
 
 static lull_status compute_from_events(const struct lull_trace *trace,
@@ -1123,11 +1125,7 @@ static lull_status compute_from_events(const struct lull_trace *trace,
                                        struct lull_breakdown **ret_breakdown,
                                        struct lull_error *err)
 {
-    struct lull_pass_options pass = {.workers = options->workers,
-                                     .application = options->application,
-                                     .range = lull_pass_range(options->division),
-                                     .progress = options->progress,
-                                     .progress_context = options->progress_context};
+    struct lull_pass_options pass = {.reading = options->reading};
     struct lull_collector *collector = NULL;
     lull_status status =
         lull_collector_create(trace, options, lull_pass_workers(trace, &pass), &collector, err);

@@ -83,6 +83,7 @@ struct location {
 struct lull_collector {
     const struct lull_trace *trace;
     const struct lull_breakdown_options *options;
+    const struct lull_reading *reading; /* that of the options */
     unsigned workers;
     struct location *locations;          /* [n_locations] */
     struct lull_executions **executions; /* [n_processes] */

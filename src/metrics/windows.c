@@ -205,7 +205,7 @@ struct lull_process_range lull_pass_range(const struct lull_division *division)
 static lull_status look_at_all(const struct lull_division *division, bool found, lull_status status,
                                bool *ret_any, struct lull_error *err)
 {
-    struct lull_team *team = division ? division->team : NULL;
+    struct lull_team *team = lull_division_team(division);
     int64_t any = found;
     status = lull_team_agree(team, status, err);
     if (status == LULL_OK)
@@ -221,10 +221,10 @@ static lull_status run_search(struct search *search, const char *name,
     const struct lull_trace *trace = search->trace;
     if (!mark_wanted(trace, name, search->wanted))
         return no_such_region(trace, name, err);
-    const struct lull_pass_options options = {.application = LULL_NONE,
-                                              .range = lull_pass_range(division),
-                                              .masters_only = true,
-                                              .visits = search->wanted};
+    const struct lull_reading reading = {
+        .application = LULL_NONE, .division = division, .range = lull_pass_range(division)};
+    const struct lull_pass_options options = {
+        .reading = &reading, .masters_only = true, .visits = search->wanted};
     const struct lull_consumer consumer = {
         .context = search, .wants = LULL_STEP_MASK(LULL_STEP_VISIT), .steps = search_steps};
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);

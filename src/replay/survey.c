@@ -712,8 +712,9 @@ lull_status lull_survey_take(const struct lull_trace *trace, uint32_t applicatio
     lull_status status = lull_survey_create(trace, application, &survey, err);
     if (status != LULL_OK)
         return status;
+    const struct lull_reading reading = {.application = application};
     const struct lull_pass_options options = {
-        .application = application, .masters_only = !callers && !lull_makes_threads(trace)};
+        .reading = &reading, .masters_only = !callers && !lull_makes_threads(trace)};
     const struct lull_consumer consumer = lull_survey_consumer(survey);
     status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK) {

@@ -122,17 +122,16 @@ static lull_status sum_up(struct lull_team *team, struct lull_census *census, ui
     return status;
 }
 
-lull_status lull_census_take(const struct lull_trace *trace, const struct lull_division *division,
-                             unsigned workers, void (*progress)(void *context, double share),
-                             void *progress_context, struct lull_arena *arena,
-                             struct lull_census **ret_census, struct lull_error *err)
+lull_status lull_census_take(const struct lull_trace *trace, const struct lull_reading *reading,
+                             struct lull_arena *arena, struct lull_census **ret_census,
+                             struct lull_error *err)
 {
-    struct lull_scan_options options = {.workers = workers,
-                                        .application = LULL_NONE,
-                                        .range = lull_pass_range(division),
+    struct lull_scan_options options = {.workers = reading->workers,
+                                        .application = reading->application,
+                                        .range = reading->range,
                                         .unordered = true,
-                                        .progress = progress,
-                                        .progress_context = progress_context};
+                                        .progress = reading->progress,
+                                        .progress_context = reading->progress_context};
     unsigned parts = lull_scan_workers(trace, &options);
     struct census_counting counting = {trace,
                                        lull_arena_zero(arena, parts, sizeof(*counting.parts))};
@@ -140,7 +139,7 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_d
         counting.parts[i].readings =
             lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));
     struct lull_visitor visitor = {.context = &counting, .block = count_block};
-    struct lull_team *team = division ? division->team : NULL;
+    struct lull_team *team = lull_division_team(reading->division);
     lull_status status = lull_team_agree(team, lull_scan(trace, &options, &visitor, err), err);
     if (status != LULL_OK)
         return status;
@@ -148,7 +147,7 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_d
         add(&counting.parts[0], &counting.parts[i], trace->n_counters);
     status = sum_up(team, counting.parts, trace->n_counters, err);
     if (status == LULL_OK)
-        status = lull_division_gather_quirks(division, trace, err);
+        status = lull_division_gather_quirks(reading->division, trace, err);
     if (status == LULL_OK)
         *ret_census = counting.parts;
     return status;

@@ -2,7 +2,7 @@
 #ifndef LULL_STUDY_CENSUS_H
 #define LULL_STUDY_CENSUS_H
 
-#include "team/division.h"
+#include "activity/pass.h"
 #include "trace/trace.h"
 
 struct lull_census {
@@ -17,12 +17,10 @@ struct lull_census {
     uint64_t *readings; /* [n_counters] readings of each counter */
 };
 
-/* Counts. The result lives in `arena`. `progress` may be NULL. With a division each member of its
- * team reads its processes, and the first member has the result and the quirks of all; `division`
- * NULL: this process reads all. */
-lull_status lull_census_take(const struct lull_trace *trace, const struct lull_division *division,
-                             unsigned workers, void (*progress)(void *context, double share),
-                             void *progress_context, struct lull_arena *arena,
-                             struct lull_census **ret_census, struct lull_error *err);
+/* Counts what a reading without windows holds. The result lives in `arena`. In a team the first
+ * member has the result and the quirks of all. */
+lull_status lull_census_take(const struct lull_trace *trace, const struct lull_reading *reading,
+                             struct lull_arena *arena, struct lull_census **ret_census,
+                             struct lull_error *err);
 
 #endif

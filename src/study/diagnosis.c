@@ -153,25 +153,22 @@ static uint32_t choose_fixes(const struct lull_run *run,
     if (lull_fixes_absent(run) && !(run->ideal && run->ideal->incomplete))
         leave_out_replays(diagnosis);
     if (n > 0 && !diagnosis->priced)
-        suppose_findings(chosen, n, options->application, suppositions);
+        suppose_findings(chosen, n, run->reading->application, suppositions);
     return n;
 }
 
 /* What they would take, and what the replay does without any of them. A sentence: why that failed,
  * in the arena; NULL: it did not. */
 static const char *replay_suppositions(const struct lull_run *run,
-                                       const struct lull_diagnosis_options *options,
                                        const struct lull_division *division,
                                        const struct suppositions *suppositions,
                                        int64_t *ret_runtimes, int64_t *ret_replayed)
 {
-    const struct lull_fixes_options wanted = {
-        .application = options->application, .workers = options->workers, .division = division};
     struct lull_fix fixes[DIAGNOSIS_REPLAYS + 1];
     struct lull_error why;
     for (uint32_t i = 0; i < suppositions->n; i++)
         fixes[i] = (struct lull_fix){.what_if = suppositions->items[i]};
-    return lull_fixes_replay(run, &wanted, fixes, suppositions->n, ret_runtimes, ret_replayed,
+    return lull_fixes_replay(run, division, fixes, suppositions->n, ret_runtimes, ret_replayed,
                              &why) == LULL_OK
                ? NULL
                : lull_arena_printf(suppositions->arena, "The replay failed: %s.", why.text);
@@ -182,9 +179,8 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
                                  struct lull_diagnosis *diagnosis, struct lull_arena *arena,
                                  struct lull_error *err)
 {
-    const struct lull_division *division =
-        lull_division_divides(run->division) ? run->division : NULL;
-    struct lull_team *team = division ? division->team : NULL;
+    const struct lull_division *division = lull_run_division(run);
+    struct lull_team *team = lull_division_team(division);
     struct lull_finding *chosen[DIAGNOSIS_REPLAYS];
     int64_t runtimes[DIAGNOSIS_REPLAYS + 1] = {0}, replayed = 0;
     struct suppositions suppositions = {.arena = arena};
@@ -198,7 +194,7 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
         n = choose_fixes(run, options, diagnosis, chosen, &suppositions);
     lull_status status = lull_team_spread(team, &freight, err);
     if (status == LULL_OK && suppositions.n > 0)
-        failed = replay_suppositions(run, options, division, &suppositions, runtimes, &replayed);
+        failed = replay_suppositions(run, division, &suppositions, runtimes, &replayed);
     status = lull_team_agree(team, status, err);
     if (status != LULL_OK || !diagnosis)
         return status;
@@ -218,13 +214,20 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
 
 /* ---- while the run is read ------------------------------------------------------------------- */
 
-lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
-                                struct lull_joint_pass *joint, struct lull_error *err)
+struct evidence_state {
+    struct lull_work_collector *work;
+    struct lull_messages_collector *messages;
+};
+
+static lull_status evidence_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                   struct lull_error *err)
 {
+    struct evidence_state *evidence = state;
+    (void)options;
     lull_status status = lull_work_create(joint->trace, joint->workers, &evidence->work, err);
     if (status != LULL_OK)
         return status;
-    joint->consumers[joint->n_consumers++] = lull_work_consumer(evidence->work);
+    lull_joint_pass_add(joint, lull_work_consumer(evidence->work));
     if (!joint->wants_ideal || joint->ideal.message)
         return LULL_OK;
     status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
@@ -237,33 +240,39 @@ lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
 
 static bool put_evidence(void *context, struct lull_flow *flow)
 {
-    const struct lull_diagnosis_evidence *evidence = context;
+    const struct evidence_state *evidence = context;
     return lull_work_put(evidence->work, flow) &&
            (!evidence->messages || lull_messages_put(evidence->messages, flow));
 }
 
 static bool get_evidence(void *context, uint32_t member, struct lull_flow *flow)
 {
-    struct lull_diagnosis_evidence *evidence = context;
+    struct evidence_state *evidence = context;
     (void)member;
     return lull_work_get(evidence->work, flow) &&
            (!evidence->messages || lull_messages_get(evidence->messages, flow));
 }
 
-lull_status lull_diagnosis_gather(struct lull_diagnosis_evidence *evidence, struct lull_team *team,
-                                  struct lull_error *err)
+static lull_status evidence_gather(void *state, const struct lull_joint_pass *joint,
+                                   struct lull_error *err)
 {
-    const struct lull_freight freight = {put_evidence, get_evidence, evidence,
+    const struct lull_freight freight = {put_evidence, get_evidence, state,
                                          "the evidence of a diagnosis"};
-    return lull_team_bring(team, &freight, err);
+    return joint->reading->division ? lull_team_bring(joint->reading->division->team, &freight, err)
+                                    : LULL_OK;
 }
 
-void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence)
+static void evidence_release(void *state)
 {
+    const struct evidence_state *evidence = state;
     lull_work_destroy(evidence->work);
     lull_messages_destroy(evidence->messages);
-    *evidence = (struct lull_diagnosis_evidence){0};
 }
+
+const struct lull_analysis lull_evidence_analysis = {.size = sizeof(struct evidence_state),
+                                                     .create = evidence_create,
+                                                     .gather = evidence_gather,
+                                                     .release = evidence_release};
 
 /* ---- the evidence ---------------------------------------------------------------------------- */
 
@@ -322,14 +331,14 @@ static uint32_t cores_of(const struct lull_run *run)
 }
 
 void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
-                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
-                         const struct lull_wave_field *field,
+                         enum lull_scaling scaling, const struct lull_wave_field *field,
                          const struct lull_diagnosis_options *options, struct lull_arena *arena,
                          struct lull_diagnosis *ret_diagnosis)
 {
+    const struct evidence_state *collected = lull_run_state(run, &lull_evidence_analysis);
     struct lull_evidence evidence = {.path = run->path,
                                      .trace = run->trace,
-                                     .application = options->application,
+                                     .application = lull_reading_of(run->reading)->application,
                                      .breakdown = run->breakdown,
                                      .input = run->input,
                                      .waits = run->waits,
@@ -338,12 +347,12 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
                                      .memory = memory_of(options->machine, arena)};
     struct lull_diagnosis diagnosis = {.cores = cores_of(run),
                                        .together = {.absent = "Fewer than two have a price."}};
-    if (collected->work) {
+    if (collected) {
         struct lull_work *work = lull_arena_zero(arena, 1, sizeof *work);
         lull_work_conclude(collected->work, arena, work);
         evidence.work = work;
     }
-    if (collected->messages)
+    if (collected && collected->messages)
         evidence.messages = lull_messages_conclude(collected->messages, arena);
     find_waves(field, arena, &evidence);
     if (reference && reference != run) {

@@ -8,21 +8,9 @@
 #include "study/notices.h"
 #include "study/runs.h"
 
-/* What is collected of one run while it is read. */
-struct lull_diagnosis_evidence {
-    struct lull_work_collector *work;
-    struct lull_messages_collector *messages;
-};
-
-/* Takes part in a joint pass over the run. Ends with lull_diagnosis_release, whether it fails or
- * not. */
-lull_status lull_diagnosis_join(struct lull_diagnosis_evidence *evidence,
-                                struct lull_joint_pass *joint, struct lull_error *err);
-/* After a pass that the members of a team have shared: all members call it, and the first has the
- * evidence of all then. */
-lull_status lull_diagnosis_gather(struct lull_diagnosis_evidence *evidence, struct lull_team *team,
-                                  struct lull_error *err);
-void lull_diagnosis_release(struct lull_diagnosis_evidence *evidence);
+/* What a diagnosis needs of a run's events. It has no options, and its state is for
+ * lull_diagnosis_make. */
+extern const struct lull_analysis lull_evidence_analysis;
 
 struct lull_diagnosis {
     struct lull_finding *findings; /* [count]; what may be worth most comes first */
@@ -35,17 +23,15 @@ struct lull_diagnosis {
 };
 
 struct lull_diagnosis_options {
-    uint32_t application;
     bool no_prices;                     /* no replays */
-    unsigned workers;                   /* 0: all */
     const struct lull_machine *machine; /* that it ran on; NULL: not known */
 };
 
-/* Makes the findings. `collected` may be empty, where there were no events; `field` and `reference`
- * may be NULL. The runs have their values. The result lives in `arena`, and has no prices yet. */
+/* Makes the findings, where the run has events with what the evidence analysis has found. `field`
+ * and `reference` may be NULL. The runs have their values. The result lives in `arena`, and has no
+ * prices yet. */
 void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
-                         enum lull_scaling scaling, const struct lull_diagnosis_evidence *collected,
-                         const struct lull_wave_field *field,
+                         enum lull_scaling scaling, const struct lull_wave_field *field,
                          const struct lull_diagnosis_options *options, struct lull_arena *arena,
                          struct lull_diagnosis *ret_diagnosis);
 

@@ -298,117 +298,175 @@ lull_status lull_division_gather_quirks(const struct lull_division *division,
     return lull_team_agree(division->team, status, err);
 }
 
-/* ==== the joint pass ========================================================================== */
+/* ==== analyses ================================================================================ */
 
-/* What belongs to a joint pass while it goes on. */
-struct parts {
-    struct lull_collector *collector;
-    struct lull_ideal *ideal;
-};
-
-static void add_consumer(struct lull_joint_pass *joint, struct lull_consumer consumer)
+void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer consumer)
 {
+    joint->consumers = lull_arena_grow(joint->arena, joint->consumers, &joint->capacity,
+                                       joint->n_consumers + 1, sizeof *joint->consumers);
     joint->consumers[joint->n_consumers++] = consumer;
 }
 
-static lull_status add_breakdown(struct lull_joint_pass *joint,
-                                 const struct lull_breakdown_options *options, struct parts *parts,
-                                 struct lull_error *err)
+void *lull_asked_find(const struct lull_asked *asked, uint32_t n,
+                      const struct lull_analysis *analysis)
 {
-    lull_status status =
-        lull_collector_create(joint->trace, options, joint->workers, &parts->collector, err);
+    for (uint32_t i = 0; i < n; i++)
+        if (asked[i].analysis == analysis)
+            return asked[i].state;
+    return NULL;
+}
+
+void lull_asked_release(struct lull_asked *asked, uint32_t n)
+{
+    for (uint32_t i = n; i-- > 0;) {
+        if (asked[i].state && asked[i].analysis->release)
+            asked[i].analysis->release(asked[i].state);
+        asked[i].state = NULL;
+    }
+}
+
+/* ---- the breakdown --------------------------------------------------------------------------- */
+
+static lull_status breakdown_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                    struct lull_error *err)
+{
+    struct lull_breakdown_state *breakdown = state;
+    breakdown->options = *(const struct lull_breakdown_options *)options;
+    breakdown->options.reading = joint->reading;
+    lull_status status = lull_collector_create(joint->trace, &breakdown->options, joint->workers,
+                                               &breakdown->collector, err);
     if (status != LULL_OK)
         return status;
-    lull_collector_prepare(parts->collector, &joint->pass);
-    add_consumer(joint, lull_collector_consumer(parts->collector));
+    lull_collector_prepare(breakdown->collector, &joint->pass);
+    lull_joint_pass_add(joint, lull_collector_consumer(breakdown->collector));
     return LULL_OK;
 }
 
-static lull_status add_ideal(struct lull_joint_pass *joint, struct parts *parts,
-                             struct lull_error *err)
+static void breakdown_release(void *state)
 {
-    if (!joint->wants_ideal)
-        return LULL_OK;
-    lull_status status =
-        lull_ideal_create(joint->trace, &joint->ideal, joint->workers, &parts->ideal, err);
-    if (status == LULL_OK)
-        lull_ideal_consumer(parts->ideal, &joint->consumers[joint->n_consumers++]);
+    struct lull_breakdown_state *breakdown = state;
+    lull_collector_destroy(breakdown->collector);
+    breakdown->collector = NULL;
+}
+
+static lull_status breakdown_gather(void *state, const struct lull_joint_pass *joint,
+                                    struct lull_error *err)
+{
+    const struct lull_breakdown_state *breakdown = state;
+    (void)joint;
+    return lull_collector_gather(breakdown->collector, err);
+}
+
+static lull_status breakdown_conclude(void *state, const struct lull_joint_pass *joint,
+                                      struct lull_error *err)
+{
+    struct lull_breakdown_state *breakdown = state;
+    lull_status status = joint->is_first ? lull_collector_result(breakdown->collector, joint->arena,
+                                                                 &breakdown->breakdown, err)
+                                         : LULL_OK;
+    breakdown_release(breakdown);
     return status;
+}
+
+const struct lull_analysis lull_breakdown_analysis = {.size = sizeof(struct lull_breakdown_state),
+                                                      .create = breakdown_create,
+                                                      .gather = breakdown_gather,
+                                                      .conclude = breakdown_conclude,
+                                                      .release = breakdown_release};
+
+/* ---- the ideal runtime ----------------------------------------------------------------------- */
+
+struct lull_ideal_options lull_ideal_options_of(const struct lull_reading *reading)
+{
+    const struct lull_windows *windows = reading->windows;
+    struct lull_ideal_options ideal = {.has_span = windows != NULL};
+    if (windows && windows->counts[0] > 0) {
+        ideal.from = windows->intervals[0][0].begin;
+        ideal.to = windows->intervals[0][0].end;
+    }
+    return ideal;
+}
+
+/* Its options are in the joint pass, where others have set who gets the messages. */
+static lull_status ideal_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                struct lull_error *err)
+{
+    struct lull_ideal_state *ideal = state;
+    struct lull_consumer consumer;
+    (void)options;
+    ideal->options = joint->ideal;
+    ideal->options.presumes_masters = !joint->ideal.message; /* who would see messages twice */
+    lull_status status =
+        lull_ideal_create(joint->trace, &ideal->options, joint->workers, &ideal->ideal, err);
+    if (status != LULL_OK)
+        return status;
+    lull_ideal_consumer(ideal->ideal, &consumer);
+    lull_joint_pass_add(joint, consumer);
+    return LULL_OK;
+}
+
+static void ideal_release(void *state)
+{
+    struct lull_ideal_state *ideal = state;
+    lull_ideal_destroy(ideal->ideal);
+    ideal->ideal = NULL;
 }
 
 /* Where something was presumed of the run that is not so, it is read once more. */
-static lull_status conclude_ideal(const struct lull_joint_pass *joint, const struct parts *parts,
-                                  struct lull_arena *arena, struct lull_ideal_result *ideal,
+static lull_status ideal_conclude(void *state, const struct lull_joint_pass *joint,
                                   struct lull_error *err)
 {
-    struct lull_ideal_options options = joint->ideal;
+    struct lull_ideal_state *ideal = state;
+    struct lull_ideal_options options = ideal->options;
     bool again;
-    lull_status status = lull_ideal_look_back(parts->ideal, &options, &again, err);
-    if (status != LULL_OK)
-        return status;
-    if (!again)
-        return lull_ideal_conclude(parts->ideal, arena, ideal, err);
-    options.workers = joint->pass.workers;
-    options.progress = joint->pass.progress;
-    options.progress_context = joint->pass.progress_context;
-    return lull_ideal_runtime(joint->trace, &options, arena, ideal, err);
-}
-
-static lull_status conclude_parts(const struct lull_joint_pass *joint, const struct parts *parts,
-                                  struct lull_arena *arena, struct lull_breakdown **ret_breakdown,
-                                  struct lull_ideal_result **ret_ideal, struct lull_error *err)
-{
-    struct lull_ideal_result *ideal = NULL;
-    lull_status status = lull_collector_gather(parts->collector, err);
-    *ret_breakdown = NULL;
-    if (status == LULL_OK && joint->is_first)
-        status = lull_collector_result(parts->collector, arena, ret_breakdown, err);
-    if (status == LULL_OK && parts->ideal) {
-        ideal = lull_arena_zero(arena, 1, sizeof *ideal);
-        status = conclude_ideal(joint, parts, arena, ideal, err);
-    }
-    if (status == LULL_OK)
-        *ret_ideal = ideal;
+    lull_status status = lull_ideal_look_back(ideal->ideal, &options, &again, err);
+    ideal->result = lull_arena_zero(joint->arena, 1, sizeof *ideal->result);
+    if (status == LULL_OK && !again)
+        status = lull_ideal_conclude(ideal->ideal, joint->arena, ideal->result, err);
+    if (status == LULL_OK && again)
+        status = lull_ideal_runtime(joint->trace, &options, joint->arena, ideal->result, err);
+    ideal_release(ideal);
     return status;
 }
 
-lull_status lull_joint_pass_run(const struct lull_trace *trace,
-                                const struct lull_breakdown_options *options,
-                                const struct lull_ideal_options *ideal,
-                                const struct lull_companion *companion, struct lull_arena *arena,
-                                struct lull_breakdown **ret_breakdown,
-                                struct lull_ideal_result **ret_ideal, struct lull_error *err)
+const struct lull_analysis lull_ideal_analysis = {.size = sizeof(struct lull_ideal_state),
+                                                  .create = ideal_create,
+                                                  .conclude = ideal_conclude,
+                                                  .release = ideal_release};
+
+/* ---- the reading ----------------------------------------------------------------------------- */
+
+lull_status lull_joint_pass_run(const struct lull_trace *trace, const struct lull_reading *reading,
+                                struct lull_asked *asked, uint32_t n, struct lull_arena *arena,
+                                struct lull_error *err)
 {
-    struct lull_team *team = options->division ? options->division->team : NULL;
+    struct lull_team *team = lull_division_team(reading->division);
     struct lull_joint_pass joint = {.trace = trace,
-                                    .pass = {.workers = options->workers,
-                                             .application = options->application,
-                                             .range = lull_pass_range(options->division),
-                                             .progress = options->progress,
-                                             .progress_context = options->progress_context},
-                                    .wants_ideal = ideal != NULL,
-                                    .is_first = lull_team_is_first(team)};
-    struct parts parts = {0};
-    if (ideal)
-        joint.ideal = *ideal;
-    joint.ideal.application = options->application;
-    joint.ideal.range = joint.pass.range;
-    joint.ideal.division = options->division;
+                                    .reading = reading,
+                                    .pass = {.reading = reading},
+                                    .is_first = lull_team_is_first(team),
+                                    .arena = arena};
+    lull_status status = LULL_OK;
     joint.workers = lull_pass_workers(trace, &joint.pass);
-    lull_status status = add_breakdown(&joint, options, &parts, err);
-    if (status == LULL_OK && companion)
-        status = companion->join(companion->context, &joint, err);
-    joint.ideal.presumes_masters = !joint.ideal.message; /* who would see messages twice */
-    if (status == LULL_OK)
-        status = add_ideal(&joint, &parts, err);
+    if (n > 0 && asked[n - 1].analysis == &lull_ideal_analysis) {
+        joint.wants_ideal = true;
+        joint.ideal = *(const struct lull_ideal_options *)asked[n - 1].options;
+    }
+    joint.ideal.reading = reading;
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++) {
+        asked[i].state = lull_arena_zero(arena, 1, asked[i].analysis->size);
+        status = asked[i].analysis->create(asked[i].state, asked[i].options, &joint, err);
+    }
     if (status == LULL_OK)
         status = lull_pass_run(trace, &joint.pass, joint.consumers, joint.n_consumers, err);
     status = lull_team_agree(team, status, err);
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
+        if (asked[i].analysis->gather)
+            status = asked[i].analysis->gather(asked[i].state, &joint, err);
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
+        if (asked[i].analysis->conclude)
+            status = asked[i].analysis->conclude(asked[i].state, &joint, err);
     if (status == LULL_OK)
-        status = conclude_parts(&joint, &parts, arena, ret_breakdown, ret_ideal, err);
-    lull_ideal_destroy(parts.ideal);
-    lull_collector_destroy(parts.collector);
-    if (status == LULL_OK)
-        status = lull_division_gather_quirks(options->division, trace, err);
+        status = lull_division_gather_quirks(reading->division, trace, err);
     return status;
 }

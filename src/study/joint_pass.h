@@ -1,6 +1,5 @@
-/* A joint pass: one reading of a run for all analyses that want to see its steps, which are the
- * breakdown, the runtime on an ideal network, and companions. And its division: how the members of
- * a team open the run together, and which processes each of them reads. */
+/* A joint pass: one reading of a run for all analyses that a command asks for. And its division: how
+ * the members of a team open the run together, and which processes each of them reads. */
 #ifndef LULL_STUDY_JOINT_PASS_H
 #define LULL_STUDY_JOINT_PASS_H
 
@@ -10,41 +9,85 @@
 #include "team/division.h"
 #include "trace/trace.h"
 
-/* ==== the joint pass ========================================================================== */
+/* ==== analyses ================================================================================ */
 
-enum { LULL_JOINT_PASS_MOST = 8 };
-
-/* What is set up before a trace is read. */
+/* What is set up before a run is read. Analyses add their consumers, and may set of the pass and of
+ * the ideal runtime what nobody else needs: marks, visits, who gets the messages. */
 struct lull_joint_pass {
     const struct lull_trace *trace;
-    unsigned workers; /* of the pass */
+    const struct lull_reading *reading;
+    unsigned workers; /* that the pass has */
     struct lull_pass_options pass;
     struct lull_ideal_options ideal;
-    bool wants_ideal;
-    bool is_first; /* this process is the first member of its team, or reads alone */
-    struct lull_consumer consumers[LULL_JOINT_PASS_MOST];
+    bool wants_ideal; /* the ideal runtime is one of the analyses */
+    bool is_first;    /* this process is the first member of its team, or reads alone */
+    struct lull_arena *arena;
+    struct lull_consumer *consumers; /* [n_consumers] */
     uint32_t n_consumers;
+    size_t capacity;
 };
 
-/* Another analysis that takes part. Its `join` adds consumers to the joint pass, and sets those
- * options of it that nobody else needs: marks, visits, the messages of the ideal runtime. */
-struct lull_companion {
-    lull_status (*join)(void *context, struct lull_joint_pass *joint, struct lull_error *err);
-    void *context;
+void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer consumer);
+
+/* What a reading can be asked for. There is one constant for each analysis. Its functions are called
+ * by all members of a team, in this order; each may be NULL where it has nothing to do. */
+struct lull_analysis {
+    size_t size; /* of its state, which begins as zeros */
+    /* The ideal runtime must be asked for, too: the analysis lives on its messages. */
+    bool needs_ideal;
+    /* Before the run is read. `options` are those of the analysis. */
+    lull_status (*create)(void *state, const void *options, struct lull_joint_pass *joint,
+                          struct lull_error *err);
+    /* After a reading that went well: the first member gets what the others have. */
+    lull_status (*gather)(void *state, const struct lull_joint_pass *joint, struct lull_error *err);
+    /* Makes the result, which is part of the state, and frees what it came from. */
+    lull_status (*conclude)(void *state, const struct lull_joint_pass *joint,
+                            struct lull_error *err);
+    /* At the end, whatever happened before: frees what the state still has. */
+    void (*release)(void *state);
 };
 
-/* Reads a trace that has events, in one pass. `ideal` NULL: this caller does not want the ideal
- * runtime; a companion (NULL: none) may still want it. The pass presumes that only the masters of
- * processes communicate; where other threads do, too, a second pass follows for the ideal runtime.
- * Nothing is presumed where a companion wants the messages of the ideal runtime. The results live
- * in `arena`. *ret_ideal is NULL if it was not wanted; both results are NULL where another member
- * of the team has them (options->division). */
-lull_status lull_joint_pass_run(const struct lull_trace *trace,
-                                const struct lull_breakdown_options *options,
-                                const struct lull_ideal_options *ideal,
-                                const struct lull_companion *companion, struct lull_arena *arena,
-                                struct lull_breakdown **ret_breakdown,
-                                struct lull_ideal_result **ret_ideal, struct lull_error *err);
+/* An analysis that is asked for. */
+struct lull_asked {
+    const struct lull_analysis *analysis;
+    const void *options; /* lives until the reading is over */
+    void *state;         /* NULL: the run was not read */
+};
+
+/* The state of an analysis that was asked for; NULL: it was not, or the run was not read. */
+void *lull_asked_find(const struct lull_asked *asked, uint32_t n,
+                      const struct lull_analysis *analysis);
+void lull_asked_release(struct lull_asked *asked, uint32_t n);
+
+/* Reads a trace that has events, in one pass, for all that is asked. If the ideal runtime is asked
+ * for, it is the last of them. The states live in `arena`; they end with lull_asked_release, whether
+ * the reading fails or not. */
+lull_status lull_joint_pass_run(const struct lull_trace *trace, const struct lull_reading *reading,
+                                struct lull_asked *asked, uint32_t n, struct lull_arena *arena,
+                                struct lull_error *err);
+
+/* ---- those that are not of one command ------------------------------------------------------- */
+
+/* Its options are lull_breakdown_options, without reading. The breakdown lives in the arena of the
+ * pass; NULL on members other than the first. */
+extern const struct lull_analysis lull_breakdown_analysis;
+struct lull_breakdown_state {
+    struct lull_breakdown_options options;
+    struct lull_collector *collector;
+    struct lull_breakdown *breakdown;
+};
+
+/* Its options are lull_ideal_options, without reading. The pass presumes that only the masters of
+ * processes communicate; where other threads do, too, a second pass follows. Nothing is presumed
+ * where another analysis wants the messages. */
+extern const struct lull_analysis lull_ideal_analysis;
+/* Of a reading whose windows are the same for all processes. */
+struct lull_ideal_options lull_ideal_options_of(const struct lull_reading *reading);
+struct lull_ideal_state {
+    struct lull_ideal_options options;
+    struct lull_ideal *ideal;
+    struct lull_ideal_result *result; /* in the arena of the pass */
+};
 
 /* ==== a run that a team reads ================================================================= */
 

@@ -14,7 +14,7 @@
  * that wait, so that they are given up after so many spans, or calls, of master threads. */
 #define ITERATIONS_MOST UINT64_C(4000000)
 
-struct lull_iterations {
+struct iterations {
     struct lull_wave_collector *collector;
     struct lull_consumer inner;
     uint8_t counted; /* enum lull_step_kind */
@@ -22,44 +22,15 @@ struct lull_iterations {
     atomic_uint_fast64_t steps; /* of masters, so far: spans, or ends of calls */
 };
 
-static void iterations_destroy(struct lull_iterations *iterations);
-
-/* `calls_in_full`: another consumer of the pass wants CALL_BEGINs; else SPANs are calls, and those
- * that take no time at all are none. */
-static lull_status iterations_create(const struct lull_trace *trace, uint32_t application,
-                                     bool calls_in_full, struct lull_iterations **ret_iterations,
-                                     struct lull_error *err)
-{
-    struct lull_iterations *iterations = calloc(1, sizeof *iterations);
-    if (!iterations)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its iterations",
-                         trace->path);
-    iterations->trace = trace;
-    iterations->counted = calls_in_full ? LULL_STEP_CALL_END : LULL_STEP_SPAN;
-    lull_status status =
-        lull_wave_collector_create(trace, application, NULL, &iterations->collector, err);
-    if (status == LULL_OK && calls_in_full)
-        iterations->inner = lull_wave_collector_consumer(iterations->collector);
-    else if (status == LULL_OK)
-        status =
-            lull_wave_collector_consumer_of_spans(iterations->collector, &iterations->inner, err);
-    if (status != LULL_OK) {
-        iterations_destroy(iterations);
-        return status;
-    }
-    *ret_iterations = iterations;
-    return LULL_OK;
-}
-
-static bool gave_up(const struct lull_iterations *iterations)
+static bool gave_up(const struct iterations *iterations)
 {
     return atomic_load_explicit(&iterations->steps, memory_order_relaxed) > ITERATIONS_MOST;
 }
 
-static lull_status pass_on(void *context, unsigned worker, const struct lull_steps *steps,
-                           struct lull_error *err)
+static lull_status pass_on_iterations(void *context, unsigned worker,
+                                      const struct lull_steps *steps, struct lull_error *err)
 {
-    struct lull_iterations *iterations = context;
+    struct iterations *iterations = context;
     const uint32_t process = iterations->trace->locations[steps->location].process;
     uint64_t seen = 0;
     if (gave_up(iterations) ||
@@ -71,18 +42,35 @@ static lull_status pass_on(void *context, unsigned worker, const struct lull_ste
     return iterations->inner.steps(iterations->inner.context, worker, steps, err);
 }
 
-static struct lull_consumer iterations_consumer(struct lull_iterations *iterations)
+/* Options: lull_runs_options. If waits are followed, too, the pass tells calls in full; else SPANs
+ * are calls, and those that take no time at all are none. */
+static lull_status iterations_create(void *state, const void *options,
+                                     struct lull_joint_pass *joint, struct lull_error *err)
 {
-    return (struct lull_consumer){
-        .context = iterations, .wants = iterations->inner.wants, .steps = pass_on};
+    struct iterations *iterations = state;
+    const bool calls_in_full = lull_runs_follow_waits(options, joint->trace);
+    iterations->trace = joint->trace;
+    iterations->counted = calls_in_full ? LULL_STEP_CALL_END : LULL_STEP_SPAN;
+    lull_status status = lull_wave_collector_create(joint->trace, joint->reading->application, NULL,
+                                                    &iterations->collector, err);
+    if (status == LULL_OK && calls_in_full)
+        iterations->inner = lull_wave_collector_consumer(iterations->collector);
+    else if (status == LULL_OK)
+        status =
+            lull_wave_collector_consumer_of_spans(iterations->collector, &iterations->inner, err);
+    if (status == LULL_OK)
+        lull_joint_pass_add(joint, (struct lull_consumer){.context = iterations,
+                                                          .wants = iterations->inner.wants,
+                                                          .steps = pass_on_iterations});
+    return status;
 }
 
-/* After a pass that the members of a team have shared, before the conclusion: all members call it,
- * and the first has the iterations of all ranks then; `team` NULL: this process has read alone.
- * Whether to give up depends on the steps of all members. */
-static lull_status iterations_gather(struct lull_iterations *iterations,
-                                     const struct lull_division *division, struct lull_error *err)
+/* Whether to give up depends on the steps of all members. */
+static lull_status iterations_gather(void *state, const struct lull_joint_pass *joint,
+                                     struct lull_error *err)
 {
+    struct iterations *iterations = state;
+    const struct lull_division *division = joint->reading->division;
     if (!division)
         return LULL_OK;
     int64_t steps = (int64_t)atomic_load(&iterations->steps);
@@ -97,10 +85,20 @@ static lull_status iterations_gather(struct lull_iterations *iterations,
     return lull_wave_collector_gather(iterations->collector, err);
 }
 
+static void iterations_release(void *state)
+{
+    const struct iterations *iterations = state;
+    lull_wave_collector_destroy(iterations->collector);
+}
+
+static const struct lull_analysis iterations_analysis = {.size = sizeof(struct iterations),
+                                                         .create = iterations_create,
+                                                         .gather = iterations_gather,
+                                                         .release = iterations_release};
+
 /* The field, or why there is none in *ret_absent, one sentence in `arena`. */
-static const struct lull_wave_field *iterations_conclude(struct lull_iterations *iterations,
-                                                         struct lull_arena *arena,
-                                                         const char **ret_absent)
+static const struct lull_wave_field *find_field(const struct iterations *iterations,
+                                                struct lull_arena *arena, const char **ret_absent)
 {
     const struct lull_wave_field *field;
     struct lull_error err = {""};
@@ -120,31 +118,58 @@ static const struct lull_wave_field *iterations_conclude(struct lull_iterations 
     return NULL;
 }
 
-/* NULL is allowed */
-static void iterations_destroy(struct lull_iterations *iterations)
+/* ==== the timeline ============================================================================ */
+
+struct timeline_state {
+    struct lull_timeline_builder *builder;
+    const struct lull_timeline *timeline; /* part of the builder; on the first member */
+};
+
+/* Options: lull_report_options. */
+static lull_status timeline_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                   struct lull_error *err)
 {
-    if (!iterations)
-        return;
-    lull_wave_collector_destroy(iterations->collector);
-    free(iterations);
+    struct timeline_state *timeline = state;
+    const struct lull_report_options *report = options;
+    const struct lull_timeline_options wanted = {.reading = joint->reading,
+                                                 .fine = report->fine,
+                                                 .most_steps = report->most_steps,
+                                                 .most_messages = report->most_messages};
+    lull_status status =
+        lull_timeline_create(joint->trace, &wanted, joint->workers, &timeline->builder, err);
+    if (status == LULL_OK)
+        lull_joint_pass_add(joint, lull_timeline_consumer(timeline->builder));
+    return status;
 }
 
+static lull_status timeline_gather(void *state, const struct lull_joint_pass *joint,
+                                   struct lull_error *err)
+{
+    const struct timeline_state *timeline = state;
+    return lull_timeline_gather(timeline->builder, joint->reading->division, err);
+}
+
+static lull_status timeline_conclude(void *state, const struct lull_joint_pass *joint,
+                                     struct lull_error *err)
+{
+    struct timeline_state *timeline = state;
+    return joint->is_first ? lull_timeline_conclude(timeline->builder, &timeline->timeline, err)
+                           : LULL_OK;
+}
+
+static void timeline_release(void *state)
+{
+    const struct timeline_state *timeline = state;
+    lull_timeline_destroy(timeline->builder);
+}
+
+static const struct lull_analysis timeline_analysis = {.size = sizeof(struct timeline_state),
+                                                       .create = timeline_create,
+                                                       .gather = timeline_gather,
+                                                       .conclude = timeline_conclude,
+                                                       .release = timeline_release};
+
 /* ==== the study =============================================================================== */
-
-/* What is read of one trace; the runs get into another order afterwards. */
-struct reading {
-    const struct lull_trace *trace;
-    const struct lull_division *division; /* who of a team has read what; NULL: alone */
-    struct lull_timeline_builder *builder;
-    struct lull_iterations *iterations;
-    struct lull_diagnosis_evidence evidence;
-};
-
-struct report_session {
-    const struct lull_report_options *options;
-    struct reading *readings; /* [count] */
-    uint32_t count;
-};
 
 void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
 {
@@ -154,60 +179,6 @@ void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
     options->fine = LULL_TIMELINE_FINEST;
     for (uint64_t room = bytes; room < usual / 4 && options->fine > LULL_TIMELINE_COARSE; room *= 2)
         options->fine--;
-}
-
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static lull_status join_pass_of_report(void *context, struct lull_joint_pass *joint,
-                                       struct lull_error *err)
-{
-    struct report_session *session = context;
-    const struct lull_report_options *options = session->options;
-    struct reading *reading = &session->readings[session->count++];
-    const struct lull_timeline_options wanted = {.windows = joint->pass.windows,
-                                                 .application = joint->pass.application,
-                                                 .fine = options->fine,
-                                                 .most_steps = options->most_steps,
-                                                 .most_messages = options->most_messages};
-    reading->trace = joint->trace;
-    reading->division = joint->ideal.division;
-    lull_status status =
-        lull_timeline_create(joint->trace, &wanted, joint->workers, &reading->builder, err);
-    if (status == LULL_OK)
-        status = iterations_create(joint->trace, joint->pass.application,
-                                   lull_runs_follow_waits(&options->runs, joint->trace),
-                                   &reading->iterations, err);
-    if (status != LULL_OK)
-        return status;
-    joint->consumers[joint->n_consumers++] = lull_timeline_consumer(reading->builder);
-    joint->consumers[joint->n_consumers++] = iterations_consumer(reading->iterations);
-    return lull_diagnosis_join(&reading->evidence, joint, err);
-}
-
-/* Gives what the members of a team have read of all traces to the first. */
-static lull_status gather_readings(const struct report_session *session, struct lull_error *err)
-{
-    lull_status status = LULL_OK;
-    for (uint32_t i = 0; i < session->count && status == LULL_OK; i++) {
-        struct reading *reading = &session->readings[i];
-        if (!reading->division)
-            continue;
-        status = lull_timeline_gather(reading->builder, reading->division, err);
-        if (status == LULL_OK)
-            status = iterations_gather(reading->iterations, reading->division, err);
-        if (status == LULL_OK)
-            status = lull_diagnosis_gather(&reading->evidence, reading->division->team, err);
-    }
-    return status;
-}
-
-static struct reading *reading_of(const struct report_session *session,
-                                  const struct lull_trace *trace)
-{
-    for (uint32_t i = 0; i < session->count; i++)
-        if (session->readings[i].trace == trace)
-            return &session->readings[i];
-    return NULL;
 }
 
 /* ---- who differs ----------------------------------------------------------------------------- */
@@ -308,26 +279,18 @@ static const char *why_absent(const struct lull_run *run, struct lull_arena *are
     return "Only sums were recorded, and no events: they do not tell what happened when.";
 }
 
-static lull_status conclude_run(const struct report_session *session, const struct lull_run *run,
-                                struct lull_report_run *of, struct lull_arena *arena,
-                                struct lull_error *err)
+static void describe_run(const struct lull_run *run, struct lull_report_run *of,
+                         struct lull_arena *arena)
 {
-    struct reading *reading = run->trace ? reading_of(session, run->trace) : NULL;
-    if (!reading) {
+    const struct timeline_state *timeline = lull_run_state(run, &timeline_analysis);
+    const struct iterations *iterations = lull_run_state(run, &iterations_analysis);
+    if (!timeline) {
         of->absent = why_absent(run, arena);
-        return LULL_OK;
+        return;
     }
-    of->builder = reading->builder;
-    of->iterations = reading->iterations;
-    of->evidence = reading->evidence;
-    reading->builder = NULL;
-    reading->iterations = NULL;
-    reading->evidence = (struct lull_diagnosis_evidence){0};
-    lull_status status = lull_timeline_conclude(of->builder, &of->timeline, err);
-    if (status == LULL_OK)
-        find_differences(of, arena);
-    of->field = iterations_conclude(of->iterations, arena, &of->no_field);
-    return status;
+    of->timeline = timeline->timeline;
+    of->field = find_field(iterations, arena, &of->no_field);
+    find_differences(of, arena);
 }
 
 lull_status lull_report_load(const char *const *paths, uint32_t count,
@@ -335,37 +298,31 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err)
 {
-    struct report_session session = {
-        .options = options, .readings = lull_arena_zero(arena, count, sizeof(struct reading))};
-    const struct lull_companion companion = {join_pass_of_report, &session};
+    const struct lull_asked asked[] = {
+        {.analysis = &timeline_analysis, .options = options},
+        {.analysis = &iterations_analysis, .options = &options->runs},
+        {.analysis = &lull_evidence_analysis}};
     struct lull_runs_options wanted = options->runs;
-    wanted.companion = &companion;
+    wanted.asked = asked;
+    wanted.n_asked = sizeof asked / sizeof *asked;
     *ret_report = (struct lull_report){0};
     lull_status status =
         lull_runs_load(paths, count, &wanted, notices, arena, &ret_report->runs, err);
-    if (status == LULL_OK)
-        status = gather_readings(&session, err);
-    const uint32_t n = lull_team_is_first(wanted.team) ? ret_report->runs.count : 0;
-    ret_report->n_of = n;
-    ret_report->of = lull_arena_zero(arena, n + (size_t)1, sizeof *ret_report->of);
-    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
-        status = conclude_run(&session, &ret_report->runs.runs[i], &ret_report->of[i], arena, err);
-    for (uint32_t i = 0; i < session.count; i++) {
-        lull_timeline_destroy(session.readings[i].builder);
-        iterations_destroy(session.readings[i].iterations);
-        lull_diagnosis_release(&session.readings[i].evidence);
-    }
-    return status;
+    if (status != LULL_OK || !lull_team_is_first(wanted.team))
+        return status;
+    ret_report->n_of = ret_report->runs.count;
+    ret_report->of = lull_arena_zero(arena, ret_report->n_of + (size_t)1, sizeof *ret_report->of);
+    for (uint32_t i = 0; i < ret_report->n_of; i++)
+        describe_run(&ret_report->runs.runs[i], &ret_report->of[i], arena);
+    return LULL_OK;
 }
 
 static struct lull_diagnosis_options wanted_of(const struct lull_report_options *options,
                                                const struct lull_run *run)
 {
     return (struct lull_diagnosis_options){
-        .application = options->runs.application,
         .no_prices = options->no_prices ||
                      (run->trace && lull_runs_leave_replay(&options->runs, run->trace)),
-        .workers = options->runs.workers,
         .machine = options->machine};
 }
 
@@ -387,8 +344,8 @@ lull_status lull_report_diagnose(struct lull_report *report,
     for (uint32_t i = 0; i < report->n_of; i++) {
         struct lull_report_run *of = &report->of[i];
         const struct lull_diagnosis_options wanted = wanted_of(options, &runs->runs[i]);
-        lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, &of->evidence, of->field,
-                            &wanted, arena, &of->diagnosis);
+        lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, of->field, &wanted, arena,
+                            &of->diagnosis);
     }
     /* In the order in which all members have them. */
     for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
@@ -403,10 +360,5 @@ lull_status lull_report_diagnose(struct lull_report *report,
 
 void lull_report_close(struct lull_report *report)
 {
-    for (uint32_t i = 0; i < report->n_of; i++) {
-        lull_timeline_destroy(report->of[i].builder);
-        iterations_destroy(report->of[i].iterations);
-        lull_diagnosis_release(&report->of[i].evidence);
-    }
     lull_runs_close(&report->runs);
 }

@@ -9,10 +9,6 @@
 #include "timeline/timeline.h"
 #include "wave/field.h"
 
-/* The iterations of ranks: how long each took and how long it waited, where iterations can be
- * found. */
-struct lull_iterations;
-
 /* A row of the timeline whose useful time differs from that of its peers. */
 struct lull_report_difference {
     uint32_t row;      /* index in the timeline */
@@ -28,12 +24,9 @@ enum { LULL_REPORT_DIFFERENCES = 5 }; /* the most rows that are told */
 struct lull_report_run {
     const struct lull_timeline *timeline; /* NULL: none ... */
     const char *absent;                   /* ... because */
-    struct lull_timeline_builder *builder;
-    struct lull_iterations *iterations;  /* NULL: none */
-    const struct lull_wave_field *field; /* of these iterations; NULL: none ... */
-    const char *no_field;                /* ... because */
-    struct lull_diagnosis_evidence evidence;
-    struct lull_diagnosis diagnosis; /* after lull_report_diagnose */
+    const struct lull_wave_field *field;  /* of the iterations; NULL: none ... */
+    const char *no_field;                 /* ... because */
+    struct lull_diagnosis diagnosis;      /* after lull_report_diagnose */
     /* The rows of processes where there are several, else of threads, that differ from their peers;
      * those that differ most come first. */
     struct lull_report_difference differences[LULL_REPORT_DIFFERENCES];
@@ -47,7 +40,7 @@ struct lull_report_run {
 enum { LULL_REPORT_MOST_ABREAST = 20000 };
 
 struct lull_report_options {
-    struct lull_runs_options runs; /* its companion is the report's own */
+    struct lull_runs_options runs; /* without `asked` */
     unsigned fine;                 /* as in lull_timeline_options ... */
     uint64_t most_steps, most_messages;
     bool no_prices;                     /* findings without replays */

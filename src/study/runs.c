@@ -130,8 +130,8 @@ static lull_status run_choose_part(struct lull_run *run, const struct lull_runs_
             return status;
     }
     if (options->region) {
-        lull_status status =
-            lull_windows_of_region(run->trace, options->region, run->division, arena, &region, err);
+        lull_status status = lull_windows_of_region(run->trace, options->region,
+                                                    run->reading->division, arena, &region, err);
         if (status != LULL_OK)
             return status;
     }
@@ -270,8 +270,7 @@ static lull_status run_evaluate(struct lull_run *run, const struct lull_runs_opt
     return LULL_OK;
 }
 
-const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
-                             struct lull_arena *arena)
+const bool *lull_run_callers(const struct lull_run *run, struct lull_arena *arena)
 {
     const struct lull_breakdown *breakdown = run->breakdown;
     const struct lull_trace *trace = run->trace;
@@ -289,7 +288,7 @@ const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
         uint32_t rank = breakdown->processes[thread->process].rank;
         for (uint32_t l = 0; l < trace->n_locations; l++) {
             const struct lull_process *process = &trace->processes[trace->locations[l].process];
-            if (process->application == application && process->rank == rank &&
+            if (process->application == run->reading->application && process->rank == rank &&
                 trace->locations[l].kind == thread->kind &&
                 trace->locations[l].number == thread->number)
                 callers[l] = true;
@@ -407,143 +406,56 @@ static bool may_communicate(const struct lull_trace *trace)
     return any;
 }
 
-/* What the reading of events is to tell of the ideal network; false: nothing. */
-static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options,
-                        const struct lull_windows *windows, struct lull_ideal_options *ret_ideal)
+static bool wants_ideal(const struct lull_run *run, const struct lull_runs_options *options)
 {
-    bool one_span = windows && !options->region; /* the same for all processes */
-    *ret_ideal = (struct lull_ideal_options){.has_span = one_span};
-    if (one_span && windows->counts[0] > 0) {
-        ret_ideal->from = windows->intervals[0][0].begin;
-        ret_ideal->to = windows->intervals[0][0].end;
-    }
     return !options->no_replay && !options->region && may_communicate(run->trace) &&
            !lull_runs_leave_replay(options, run->trace);
 }
 
-/* Who looks for files and for waits rides on the reading of the run, behind another companion. */
-struct file_rider {
-    const struct lull_runs_options *options;
-    struct lull_file_reader *files; /* NULL: not wanted ... */
-    struct lull_waits *waits;       /* ... likewise */
-    struct lull_arena *arena;
+/* ---- files ----------------------------------------------------------------------------------- */
+
+struct files_state {
+    struct lull_file_reader *reader;
+    struct lull_file_uses *uses; /* on the first member */
 };
 
-static void join_files(struct file_rider *rider, struct lull_joint_pass *joint)
+static lull_status files_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                struct lull_error *err)
 {
-    rider->files =
-        lull_file_reader_create(joint->trace, joint->pass.windows, joint->workers, rider->arena);
-    joint->pass.visits = lull_file_reader_visits(rider->files);
-    joint->consumers[joint->n_consumers++] = lull_file_reader_consumer(rider->files);
-}
-
-static lull_status join_waits(struct file_rider *rider, struct lull_joint_pass *joint,
-                              struct lull_error *err)
-{
-    const struct lull_wait_options wanted = {.application = rider->options->application,
-                                             .windows = joint->pass.windows,
-                                             .division = joint->ideal.division,
-                                             .workers = joint->workers,
-                                             .threads = true};
-    joint->ideal.calls_in_full = true;
-    lull_status status = lull_waits_create(joint->trace, &wanted, &rider->waits, err);
-    if (status != LULL_OK)
-        return status;
-    joint->pass.visits = lull_waits_visits(rider->waits, joint->pass.visits);
-    joint->consumers[joint->n_consumers++] = lull_waits_consumer(rider->waits);
+    struct files_state *files = state;
+    (void)options;
+    (void)err;
+    files->reader = lull_file_reader_create(joint->trace, joint->reading->windows, joint->workers,
+                                            joint->arena);
+    joint->pass.visits = lull_file_reader_visits(files->reader);
+    lull_joint_pass_add(joint, lull_file_reader_consumer(files->reader));
     return LULL_OK;
 }
 
-static lull_status join_riders(void *context, struct lull_joint_pass *joint, struct lull_error *err)
+static lull_status files_gather(void *state, const struct lull_joint_pass *joint,
+                                struct lull_error *err)
 {
-    struct file_rider *rider = context;
-    const struct lull_companion *other = rider->options->companion;
-    lull_status status = other ? other->join(other->context, joint, err) : LULL_OK;
-    if (status == LULL_OK && rider->options->files)
-        join_files(rider, joint);
-    if (status == LULL_OK && lull_runs_follow_waits(rider->options, joint->trace))
-        status = join_waits(rider, joint, err);
-    return status;
+    const struct files_state *files = state;
+    return lull_file_reader_gather(files->reader, lull_division_team(joint->reading->division),
+                                   err);
 }
 
-/* A pass for waits alone, in which each thread is followed. */
-static lull_status read_waits(const struct file_rider *rider, const struct lull_run *run,
-                              const struct lull_breakdown_options *wanted,
-                              struct lull_wait_result *ret_result, struct lull_error *err)
-{
-    struct lull_pass_options pass = {.windows = wanted->windows,
-                                     .application = wanted->application,
-                                     .range = lull_pass_range(wanted->division),
-                                     .workers = wanted->workers,
-                                     .progress = wanted->progress,
-                                     .progress_context = wanted->progress_context};
-    const struct lull_wait_options options = {.application = wanted->application,
-                                              .windows = wanted->windows,
-                                              .division = wanted->division,
-                                              .workers = lull_pass_workers(run->trace, &pass),
-                                              .each_thread = true,
-                                              .threads = true};
-    struct lull_waits *waits = NULL;
-    lull_status status = lull_waits_create(run->trace, &options, &waits, err);
-    if (status == LULL_OK) {
-        const struct lull_consumer consumer = lull_waits_consumer(waits);
-        pass.visits = lull_waits_visits(waits, NULL);
-        status = lull_pass_run(run->trace, &pass, &consumer, 1, err);
-    }
-    status = lull_team_agree(rider->options->team, status, err);
-    if (status == LULL_OK)
-        status = lull_waits_conclude(waits, rider->arena, ret_result, err);
-    lull_waits_destroy(waits);
-    return status;
-}
-
-/* Where threads communicate beside the masters, against presumption, the run is read once more. */
-static lull_status conclude_waits(const struct file_rider *rider, struct lull_run *run,
-                                  const struct lull_breakdown_options *wanted,
+static lull_status files_conclude(void *state, const struct lull_joint_pass *joint,
                                   struct lull_error *err)
 {
-    struct lull_wait_result result;
-    lull_status status = lull_waits_conclude(rider->waits, rider->arena, &result, err);
-    if (status == LULL_OK && result.needs_each_thread)
-        status = read_waits(rider, run, wanted, &result, err);
-    if (status == LULL_OK && lull_team_is_first(rider->options->team)) {
-        run->waits = lull_arena_zero(rider->arena, 1, sizeof *run->waits);
-        *run->waits = result;
-    }
-    return status;
+    struct files_state *files = state;
+    (void)err;
+    if (!joint->is_first)
+        return LULL_OK;
+    files->uses = lull_arena_zero(joint->arena, 1, sizeof *files->uses);
+    lull_file_reader_conclude(files->reader, joint->arena, files->uses);
+    return LULL_OK;
 }
 
-static lull_status conclude_riders(const struct file_rider *rider, struct lull_run *run,
-                                   const struct lull_breakdown_options *wanted,
-                                   struct lull_error *err)
-{
-    struct lull_team *team = rider->options->team;
-    lull_status status = rider->files ? lull_file_reader_gather(rider->files, team, err) : LULL_OK;
-    if (status == LULL_OK && rider->files && lull_team_is_first(team)) {
-        run->files = lull_arena_zero(rider->arena, 1, sizeof *run->files);
-        lull_file_reader_conclude(rider->files, rider->arena, run->files);
-    }
-    if (status == LULL_OK && rider->waits)
-        return conclude_waits(rider, run, wanted, err);
-    if (status == LULL_OK && rider->options->waits && lull_team_is_first(team))
-        run->waits = waits_left_out(rider->options, run->trace, rider->arena);
-    return status;
-}
-
-static lull_status read_events_of_run(struct lull_run *run, const struct lull_runs_options *options,
-                                      const struct lull_breakdown_options *wanted,
-                                      const struct lull_ideal_options *ideal,
-                                      struct lull_arena *arena, struct lull_error *err)
-{
-    struct file_rider rider = {.options = options, .arena = arena};
-    const struct lull_companion riders = {join_riders, &rider};
-    lull_status status = lull_joint_pass_run(run->trace, wanted, ideal, &riders, arena,
-                                             &run->breakdown, &run->ideal, err);
-    if (status == LULL_OK)
-        status = conclude_riders(&rider, run, wanted, err);
-    lull_waits_destroy(rider.waits);
-    return status;
-}
+static const struct lull_analysis files_analysis = {.size = sizeof(struct files_state),
+                                                    .create = files_create,
+                                                    .gather = files_gather,
+                                                    .conclude = files_conclude};
 
 /* Beside sums there may be some events. */
 static lull_status read_files(struct lull_run *run, const struct lull_runs_options *options,
@@ -552,30 +464,157 @@ static lull_status read_files(struct lull_run *run, const struct lull_runs_optio
     if (!options->files || run->trace->events == LULL_EVENTS_NONE)
         return LULL_OK;
     run->files = lull_arena_zero(arena, 1, sizeof *run->files);
-    const struct lull_file_options wanted = {.windows = run->windows,
-                                             .application = options->application,
-                                             .workers = options->workers,
-                                             .division = run->division};
-    return lull_file_uses_read(run->trace, &wanted, arena, run->files, err);
+    return lull_file_uses_read(run->trace, run->reading, arena, run->files, err);
+}
+
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+struct waits_state {
+    struct lull_waits *waits;
+    struct lull_wait_result *result;
+};
+
+static lull_status waits_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                struct lull_error *err)
+{
+    struct waits_state *waits = state;
+    const struct lull_wait_options wanted = {
+        .reading = joint->reading, .workers = joint->workers, .threads = true};
+    (void)options;
+    joint->ideal.calls_in_full = true;
+    lull_status status = lull_waits_create(joint->trace, &wanted, &waits->waits, err);
+    if (status != LULL_OK)
+        return status;
+    joint->pass.visits = lull_waits_visits(waits->waits, joint->pass.visits);
+    lull_joint_pass_add(joint, lull_waits_consumer(waits->waits));
+    return LULL_OK;
+}
+
+/* A pass for waits alone, in which each thread is followed. */
+static lull_status read_waits(const struct lull_joint_pass *joint,
+                              struct lull_wait_result *ret_result, struct lull_error *err)
+{
+    struct lull_pass_options pass = {.reading = joint->reading};
+    const struct lull_wait_options options = {
+        .reading = joint->reading, .workers = joint->workers, .each_thread = true, .threads = true};
+    struct lull_waits *waits = NULL;
+    lull_status status = lull_waits_create(joint->trace, &options, &waits, err);
+    if (status == LULL_OK) {
+        const struct lull_consumer consumer = lull_waits_consumer(waits);
+        pass.visits = lull_waits_visits(waits, NULL);
+        status = lull_pass_run(joint->trace, &pass, &consumer, 1, err);
+    }
+    status = lull_team_agree(lull_division_team(joint->reading->division), status, err);
+    if (status == LULL_OK)
+        status = lull_waits_conclude(waits, joint->arena, ret_result, err);
+    lull_waits_destroy(waits);
+    return status;
+}
+
+static void waits_release(void *state)
+{
+    struct waits_state *waits = state;
+    lull_waits_destroy(waits->waits);
+    waits->waits = NULL;
+}
+
+/* Where threads communicate beside the masters, against presumption, the run is read once more. */
+static lull_status waits_conclude(void *state, const struct lull_joint_pass *joint,
+                                  struct lull_error *err)
+{
+    struct waits_state *waits = state;
+    waits->result = lull_arena_zero(joint->arena, 1, sizeof *waits->result);
+    lull_status status = lull_waits_conclude(waits->waits, joint->arena, waits->result, err);
+    waits_release(waits);
+    if (status == LULL_OK && waits->result->needs_each_thread)
+        status = read_waits(joint, waits->result, err);
+    return status;
+}
+
+static const struct lull_analysis waits_analysis = {.size = sizeof(struct waits_state),
+                                                    .create = waits_create,
+                                                    .conclude = waits_conclude,
+                                                    .release = waits_release};
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+const struct lull_division *lull_run_division(const struct lull_run *run)
+{
+    const struct lull_division *division = lull_reading_of(run->reading)->division;
+    return lull_division_divides(division) ? division : NULL;
+}
+
+void *lull_run_state(const struct lull_run *run, const struct lull_analysis *analysis)
+{
+    return lull_asked_find(run->asked, run->n_asked, analysis);
+}
+
+static void ask_of_run(struct lull_run *run, const struct lull_analysis *analysis,
+                       const void *options)
+{
+    run->asked[run->n_asked++] = (struct lull_asked){.analysis = analysis, .options = options};
+}
+
+static bool needs_ideal(const struct lull_runs_options *options)
+{
+    bool needs = false;
+    for (uint32_t i = 0; i < options->n_asked; i++)
+        needs |= options->asked[i].analysis->needs_ideal;
+    return needs;
+}
+
+/* Takes from the states what is there of every run. */
+static void take_results(struct lull_run *run, const struct lull_runs_options *options,
+                         struct lull_arena *arena)
+{
+    const struct lull_breakdown_state *breakdown = lull_run_state(run, &lull_breakdown_analysis);
+    const struct lull_ideal_state *ideal = lull_run_state(run, &lull_ideal_analysis);
+    const struct files_state *files = lull_run_state(run, &files_analysis);
+    const struct waits_state *waits = lull_run_state(run, &waits_analysis);
+    run->breakdown = breakdown->breakdown;
+    run->ideal = ideal ? ideal->result : NULL;
+    run->files = files ? files->uses : NULL;
+    if (!options->waits || !lull_team_is_first(options->team))
+        return;
+    run->waits = waits ? waits->result : waits_left_out(options, run->trace, arena);
+}
+
+static lull_status read_events_of_run(struct lull_run *run, const struct lull_runs_options *options,
+                                      const struct lull_breakdown_options *breakdown,
+                                      struct lull_arena *arena, struct lull_error *err)
+{
+    enum { OF_EVERY_RUN = 4 };
+    struct lull_ideal_options ideal = {0};
+    const bool wants = wants_ideal(run, options);
+    if (wants)
+        ideal = lull_ideal_options_of(run->reading);
+    run->asked =
+        lull_arena_zero(arena, OF_EVERY_RUN + (size_t)options->n_asked, sizeof *run->asked);
+    ask_of_run(run, &lull_breakdown_analysis, breakdown);
+    for (uint32_t i = 0; i < options->n_asked; i++)
+        ask_of_run(run, options->asked[i].analysis, options->asked[i].options);
+    if (options->files)
+        ask_of_run(run, &files_analysis, NULL);
+    if (lull_runs_follow_waits(options, run->trace))
+        ask_of_run(run, &waits_analysis, NULL);
+    if (wants || needs_ideal(options))
+        ask_of_run(run, &lull_ideal_analysis, &ideal);
+    lull_status status =
+        lull_joint_pass_run(run->trace, run->reading, run->asked, run->n_asked, arena, err);
+    if (status == LULL_OK)
+        take_results(run, options, arena);
+    return status;
 }
 
 /* Reads a run; nothing else does. */
 static lull_status read_run(struct lull_run *run, const struct lull_runs_options *options,
-                            const struct lull_windows *windows, struct lull_arena *arena,
-                            struct lull_error *err)
+                            struct lull_arena *arena, struct lull_error *err)
 {
     const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
-    const struct lull_breakdown_options wanted = {.windows = windows,
-                                                  .application = options->application,
+    const struct lull_breakdown_options wanted = {.reading = run->reading,
                                                   .regions = options->regions,
                                                   .main_part = run->main_part,
-                                                  .life_ns = run->life_ns,
-                                                  .workers = options->workers,
-                                                  .division = run->division,
-                                                  .progress = progress->update,
-                                                  .progress_context = progress->context};
-    struct lull_ideal_options ideal;
-    bool has_ideal = wants_ideal(run, options, windows, &ideal);
+                                                  .life_ns = run->life_ns};
     uint8_t source;
     lull_status status = lull_breakdown_find_source(run->trace, &wanted, &source, err);
     if (status != LULL_OK)
@@ -584,23 +623,39 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     if (source == LULL_FROM_SUMS)
         status = lull_breakdown_compute(run->trace, &wanted, arena, &run->breakdown, err);
     else
-        status = read_events_of_run(run, options, &wanted, has_ideal ? &ideal : NULL, arena, err);
+        status = read_events_of_run(run, options, &wanted, arena, err);
     if (status == LULL_OK && source == LULL_FROM_SUMS)
         status = read_files(run, options, arena, err);
     progress->end(progress->context);
     return status;
 }
 
-lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
-                             struct lull_notices *notices, struct lull_arena *arena,
-                             struct lull_error *err)
+static struct lull_reading *reading_of_run(const struct lull_runs_options *options,
+                                           const struct lull_division *division,
+                                           struct lull_arena *arena)
+{
+    const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
+    struct lull_reading *reading = lull_arena_zero(arena, 1, sizeof *reading);
+    *reading = (struct lull_reading){.application = options->application,
+                                     .division = division,
+                                     .range = lull_pass_range(division),
+                                     .workers = options->workers,
+                                     .progress = progress->update,
+                                     .progress_context = progress->context};
+    return reading;
+}
+
+lull_status lull_run_analyse(struct lull_run *run, const struct lull_division *division,
+                             const struct lull_runs_options *options, struct lull_notices *notices,
+                             struct lull_arena *arena, struct lull_error *err)
 {
     const bool is_first = lull_team_is_first(options->team);
     struct lull_windows *windows = NULL;
+    run->reading = reading_of_run(options, division, arena);
     lull_status status = run_choose_part(run, options, arena, &windows, err);
-    run->windows = windows;
+    run->reading->windows = windows;
     if (status == LULL_OK)
-        status = read_run(run, options, windows, arena, err);
+        status = read_run(run, options, arena, err);
     if (status == LULL_OK && is_first) /* which alone has the numbers */
         status = run_evaluate(run, options, notices, arena, err);
     if (status == LULL_OK && is_first) {
@@ -935,10 +990,11 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
     if (options->application >= run->trace->n_applications)
         return lull_fail(err, LULL_ERR_RANGE, "%s: has no application %u, expected 1 to %u", path,
                          options->application + 1, run->trace->n_applications);
-    status = lull_division_of_run(options->team, run->trace, options->application, arena,
-                                  &run->division, err);
+    struct lull_division *division;
+    status = lull_division_of_run(options->team, run->trace, options->application, arena, &division,
+                                  err);
     if (status == LULL_OK)
-        status = lull_run_analyse(run, options, notices, arena, err);
+        status = lull_run_analyse(run, division, options, notices, arena, err);
     if (status != LULL_OK || !lull_team_is_first(options->team))
         return status;
     tell_of_sums(run, options, notices);
@@ -1013,8 +1069,10 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
 
 void lull_runs_close(struct lull_runs *runs)
 {
-    for (uint32_t i = 0; i < runs->count; i++)
+    for (uint32_t i = 0; i < runs->count; i++) {
+        lull_asked_release(runs->runs[i].asked, runs->runs[i].n_asked);
         lull_trace_close(runs->runs[i].trace);
+    }
     *runs = (struct lull_runs){0};
 }
 

@@ -41,11 +41,13 @@ struct lull_runs_options {
     bool raw_names;   /* names of functions as the run has them */
     unsigned workers; /* threads; 0: all processors */
     /* Its members read each run together; the runs of all members but the first have no numbers
-     * then. Waits are followed by the first alone, in a reading of its own. NULL: no team. */
+     * then. NULL: no team. */
     struct lull_team *team;
     const struct lull_study_progress *progress; /* may be NULL */
-    const struct lull_companion *companion;     /* takes part in reading each trace of events; NULL:
-                                               none */
+    /* What else is asked of each trace that has events, [n_asked], without states: each run has its
+     * own (lull_run_state). */
+    const struct lull_asked *asked;
+    uint32_t n_asked;
 };
 
 /* Whether the waits of a run are followed. This reads the locations of all processes at once: the
@@ -63,14 +65,13 @@ lull_status lull_runs_window_read(const char *text, struct lull_arena *arena,
                                   struct lull_runs_options *options, struct lull_error *err);
 
 struct lull_run {
-    const char *path;                   /* as the user gave it */
-    uint32_t order;                     /* of the run among the operands */
-    const char *name;                   /* heads its column; different from those of other runs */
-    struct lull_trace *trace;           /* NULL: a saved profile */
-    struct lull_division *division;     /* which member of a team reads what; NULL: no team */
-    const struct lull_windows *windows; /* what was analysed; NULL: all of the run */
-    bool main_part;                     /* that is the part between MPI_Init and MPI_Finalize */
-    int64_t life_ns;                    /* how long its application lived, where the life of one of
+    const char *path;             /* as the user gave it */
+    uint32_t order;               /* of the run among the operands */
+    const char *name;             /* heads its column; different from those of other runs */
+    struct lull_trace *trace;     /* NULL: a saved profile */
+    struct lull_reading *reading; /* what was analysed, and by whom; NULL: a saved profile */
+    bool main_part;               /* that is the part between MPI_Init and MPI_Finalize */
+    int64_t life_ns;              /* how long its application lived, where the life of one of
                                            several applications was analysed; else 0 */
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *ideal; /* NULL: it was not asked for */
@@ -80,7 +81,17 @@ struct lull_run {
     uint32_t processes, threads;       /* threads: all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */
     struct lull_metric_value *values;  /* [lull_metric_count], once computed */
+    struct lull_asked *asked;          /* [n_asked]: what its events were read for */
+    uint32_t n_asked;
 };
+
+/* The division of the team that has read the run, where others than its first member have processes;
+ * else NULL. */
+const struct lull_division *lull_run_division(const struct lull_run *run);
+
+/* The state of an analysis that the options asked for. It lives until lull_runs_close. NULL: the run
+ * has no events. */
+void *lull_run_state(const struct lull_run *run, const struct lull_analysis *analysis);
 
 struct lull_runs {
     struct lull_run *runs; /* by execution units, then processes, then as given */
@@ -107,15 +118,15 @@ const char *lull_run_shape(const struct lull_run *run, struct lull_arena *arena)
 /* ==== the analysis of one run ================================================================= */
 
 /* Finds all that the options ask of a run whose path, name and trace are set: breakdown, the input
- * of its metrics, the runtime on an ideal network, files and waits. Errors name the run's file. */
-lull_status lull_run_analyse(struct lull_run *run, const struct lull_runs_options *options,
-                             struct lull_notices *notices, struct lull_arena *arena,
-                             struct lull_error *err);
+ * of its metrics, the runtime on an ideal network, files and waits. `division` (NULL: no team) says
+ * which member of the team reads what. Errors name the run's file. */
+lull_status lull_run_analyse(struct lull_run *run, const struct lull_division *division,
+                             const struct lull_runs_options *options, struct lull_notices *notices,
+                             struct lull_arena *arena, struct lull_error *err);
 
 /* The locations of threads other than masters that send, receive or take part in collective
  * operations, [n_locations] as a replay wants them; NULL: there are none. */
-const bool *lull_run_callers(const struct lull_run *run, uint32_t application,
-                             struct lull_arena *arena);
+const bool *lull_run_callers(const struct lull_run *run, struct lull_arena *arena);
 
 /* ==== names of runs =========================================================================== */
 

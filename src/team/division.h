@@ -24,6 +24,12 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
                                struct lull_arena *arena, struct lull_division **ret_division,
                                struct lull_error *err);
 
+/* The team that shares; NULL: this process is alone, or `division` is NULL. */
+static inline struct lull_team *lull_division_team(const struct lull_division *division)
+{
+    return division ? division->team : NULL;
+}
+
 /* The member that has an item. */
 uint32_t lull_division_owner(const struct lull_division *division, uint32_t item);
 

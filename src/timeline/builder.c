@@ -456,7 +456,7 @@ static bool make_room(struct lull_timeline_builder *builder,
     struct lull_timeline *timeline = &builder->timeline;
     builder->mail.timeline = timeline;
     builder->mail.layout = &builder->layout;
-    builder->mail.windows = options->windows;
+    builder->mail.windows = lull_reading_of(options->reading)->windows;
     builder->mail.most = options->most_messages;
     return lull_timeline_grid_create(timeline, &builder->layout) &&
            lull_timeline_tally_create(&builder->tally, timeline) &&
@@ -475,13 +475,14 @@ lull_status lull_timeline_create(const struct lull_trace *trace,
     builder->arena = lull_arena_create(NULL);
     builder->timeline.trace = trace;
     builder->timeline.fine = options->fine ? options->fine : LULL_TIMELINE_FINEST;
-    set_axis(&builder->timeline, options->windows);
-    lull_timeline_lay_out(&builder->timeline, options->application, builder->arena,
+    const struct lull_reading *reading = lull_reading_of(options->reading);
+    set_axis(&builder->timeline, reading->windows);
+    lull_timeline_lay_out(&builder->timeline, reading->application, builder->arena,
                           &builder->layout);
     lull_status status = LULL_OK;
     if (builder->timeline.n_leaves == 0)
         status = lull_fail(err, LULL_ERR_RANGE, "%s: there is no process of application %u",
-                           trace->path, options->application);
+                           trace->path, reading->application);
     else if (!make_room(builder, options, workers))
         status = no_memory(builder, err);
     if (status != LULL_OK) {

@@ -153,8 +153,7 @@ struct lull_timeline {
 };
 
 struct lull_timeline_options {
-    const struct lull_windows *windows; /* those of the pass; NULL: the whole run */
-    uint32_t application;               /* that of the pass */
+    const struct lull_reading *reading; /* that of the pass; may be NULL */
     unsigned fine;                      /* level: COARSE to FINEST; 0: FINEST */
     uint64_t most_steps, most_messages; /* that are kept */
 };

@@ -309,7 +309,8 @@ static lull_status take_parcel(struct incoming *in, const uint8_t *at, const uin
         if (!lull_array_reserve(&in->events, &in->capacity, head->n_events, sizeof *in->events))
             return no_memory_for_others(err);
         unpack_events(head, in->events);
-        at += sizeof *head + head->events_size + head->n_readings * sizeof(struct lull_counter_reading);
+        at += sizeof *head + head->events_size +
+              head->n_readings * sizeof(struct lull_counter_reading);
         const struct lull_block block = {
             .location = head->location, .count = head->n_events, .events = in->events};
         status = in->take(in->context, &block, err);

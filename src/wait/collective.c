@@ -177,14 +177,14 @@ static bool is_here(const struct wait_series *series)
 
 static bool is_keeper(const struct lull_waits *waits, const struct wait_series *series)
 {
-    return is_here(series) || series->keeper == lull_team_index(waits->options.division->team);
+    return is_here(series) || series->keeper == lull_team_index(waits->reading->division->team);
 }
 
 /* Who has the process of a rank. */
 static uint32_t member_of(const struct lull_waits *waits, const struct wait_series *series,
                           uint32_t rank)
 {
-    return lull_division_owner(waits->options.division,
+    return lull_division_owner(waits->reading->division,
                                lull_wait_process_of_rank(waits, series, rank));
 }
 
@@ -192,7 +192,7 @@ static uint32_t member_of(const struct lull_waits *waits, const struct wait_seri
  * same. False: no memory. */
 static bool find_others(const struct lull_waits *waits, struct wait_series *series)
 {
-    const struct lull_division *division = waits->options.division;
+    const struct lull_division *division = waits->reading->division;
     const uint32_t members = lull_team_size(division->team);
     if (series->others)
         return true;
@@ -221,7 +221,7 @@ static bool tell_others(struct lull_waits *waits, struct wait_series *series, ui
 static void tell_ranks(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                        const struct wait_gathering *gathering, uint32_t known)
 {
-    const uint32_t own = lull_team_index(waits->options.division->team);
+    const uint32_t own = lull_team_index(waits->reading->division->team);
     for (uint32_t r = known; r < gathering->known; r++) {
         const struct wait_news news = {NEWS_RANK, r, 1, &gathering->ranks[r]};
         const uint32_t member = member_of(waits, series, r);
@@ -461,7 +461,7 @@ static void divide_series(const struct lull_waits *waits, struct wait_series *se
             !lull_wait_is_far(waits, lull_wait_process_of_rank(waits, series, r));
     series->here = series->here_of[0] + series->here_of[1];
     if (series->size > 0)
-        series->keeper = lull_division_owner(waits->options.division,
+        series->keeper = lull_division_owner(waits->reading->division,
                                              lull_wait_process_of_rank(waits, series, 0));
 }
 

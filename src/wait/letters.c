@@ -269,7 +269,7 @@ static void post(struct lull_waits *waits, uint32_t member, const struct letter 
 
 static uint32_t receiver_of(const struct lull_waits *waits, uint32_t queue)
 {
-    return lull_division_owner(waits->options.division, waits->queues[queue].target);
+    return lull_division_owner(waits->reading->division, waits->queues[queue].target);
 }
 
 struct wait_office;
@@ -784,7 +784,7 @@ lull_status lull_wait_office_settle(struct lull_waits *waits, struct lull_error 
 lull_status lull_wait_office_open(struct lull_waits *waits, unsigned workers,
                                   struct lull_error *err)
 {
-    struct lull_team *team = waits->options.division->team;
+    struct lull_team *team = waits->reading->division->team;
     const uint32_t members = lull_team_size(team);
     struct wait_office *office = calloc(1, sizeof *office);
     lull_team_begin(team, LULL_TEAM_WAITS);

@@ -43,7 +43,7 @@ void lull_wait_post_news(struct lull_waits *waits, uint32_t member,
  * consumer of the pass may have readers of another member wait for this one, a reader waits for no
  * longer than a tenth of a second for each block that it reads. */
 
-/* Of waits whose options have a division, for so many workers of the pass. */
+/* Of waits whose reading has a division, for so many workers of the pass. */
 lull_status lull_wait_office_open(struct lull_waits *waits, unsigned workers,
                                   struct lull_error *err);
 void lull_wait_office_close(struct lull_waits *waits); /* also where there is none */

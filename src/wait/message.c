@@ -426,7 +426,7 @@ static void find_route(struct lull_waits *waits, struct wait_stream *stream,
     struct wait_route *route = &stream->routes[index];
     const struct lull_channel *channel = lull_channels_at(channels, index);
     const struct lull_process *processes = waits->trace->processes;
-    const uint32_t application = waits->options.application;
+    const uint32_t application = waits->reading->application;
     route->known = true;
     if (processes[channel->source].application != application ||
         processes[channel->target].application != application)
@@ -441,7 +441,7 @@ static void name_queue(struct lull_waits *waits, const struct wait_stream *strea
     const struct lull_trace *trace = waits->trace;
     const bool named = note->root >= 0 && (uint32_t)note->root < trace->n_processes &&
                        note->tag != LULL_ANY && note->comm < trace->n_comms &&
-                       trace->processes[note->root].application == waits->options.application;
+                       trace->processes[note->root].application == waits->reading->application;
     const struct lull_channel channel = {.source = (uint32_t)note->root,
                                          .target = stream->process,
                                          .comm = named ? lull_comm_canonical(trace, note->comm)

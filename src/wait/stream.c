@@ -275,7 +275,7 @@ static bool has_ended(const struct lull_waits *waits, uint32_t process)
 
 static bool is_follower(const struct lull_waits *waits, uint32_t process)
 {
-    return waits->trace->processes[process].application == waits->options.application &&
+    return waits->trace->processes[process].application == waits->reading->application &&
            !lull_wait_is_far(waits, process);
 }
 
@@ -629,7 +629,7 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
 static int64_t time_inside(const struct lull_waits *waits, const struct wait_stream *stream,
                            int64_t begin, int64_t end)
 {
-    const struct lull_windows *windows = waits->options.windows;
+    const struct lull_windows *windows = waits->reading->windows;
     int64_t sum = 0;
     if (!windows)
         return end - begin;

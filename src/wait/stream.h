@@ -350,6 +350,7 @@ enum { WAIT_RECENT = 4096 };
 struct lull_waits {
     const struct lull_trace *trace;
     struct lull_wait_options options;
+    const struct lull_reading *reading; /* that of the options */
     uint32_t n_ranks;
     bool follows_posts;             /* the program has functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, or of all threads; made when their
@@ -413,13 +414,13 @@ void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
 /* NULL: lull is alone. */
 static inline struct lull_team *lull_wait_team(const struct lull_waits *waits)
 {
-    return waits->options.division ? waits->options.division->team : NULL;
+    return lull_division_team(waits->reading->division);
 }
 
 /* Whether a process is one that another member of the team reads. */
 static inline bool lull_wait_is_far(const struct lull_waits *waits, uint32_t process)
 {
-    const struct lull_division *division = waits->office ? waits->options.division : NULL;
+    const struct lull_division *division = waits->office ? waits->reading->division : NULL;
     const uint32_t *own = division ? division->cuts + lull_team_index(division->team) : NULL;
     return own && (process < own[0] || process >= own[1]);
 }

@@ -28,7 +28,7 @@ go_over_locations(const struct findings *findings, uint32_t member, struct lull_
                              struct lull_wait_location *locations, struct lull_flow *flow))
 {
     const struct lull_waits *waits = findings->waits;
-    const uint32_t *cuts = waits->options.division->cuts + member;
+    const uint32_t *cuts = waits->reading->division->cuts + member;
     bool good = true;
     for (uint32_t p = cuts[0]; good && p < cuts[1]; p++) {
         const struct lull_process *process = &waits->trace->processes[p];
@@ -92,14 +92,14 @@ static lull_status wait_gather_result(struct lull_waits *waits, struct lull_wait
 {
     struct findings findings = {waits, result, locations};
     const struct lull_freight freight = {put_findings, get, &findings, "waits"};
-    return lull_team_bring(waits->options.division->team, &freight, err);
+    return lull_team_bring(waits->reading->division->team, &freight, err);
 }
 
 /* The same of whether threads communicate that are no masters: on all. */
 static lull_status wait_gather_others(struct lull_waits *waits, bool *others,
                                       struct lull_error *err)
 {
-    struct lull_team *team = waits->options.division->team;
+    struct lull_team *team = waits->reading->division->team;
     int64_t any = *others;
     lull_status status = lull_team_max_to_all(team, &any, 1, err);
     *others = any;
@@ -150,7 +150,7 @@ static bool make_crews(struct lull_waits *waits)
     waits->crews = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_crew *));
     for (uint32_t p = 0; waits->crews && good && p < trace->n_processes; p++)
         if (trace->processes[p].n_threads > 1 &&
-            trace->processes[p].application == waits->options.application) {
+            trace->processes[p].application == waits->reading->application) {
             waits->crews[p] = lull_wait_crew_create(trace, p);
             good = waits->crews[p] != NULL;
         }
@@ -180,10 +180,11 @@ lull_status lull_waits_create(const struct lull_trace *trace,
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits", trace->path);
     waits->trace = trace;
     waits->options = *options;
+    waits->reading = lull_reading_of(options->reading);
     waits->free_message = LULL_NONE;
     pthread_mutex_init(&waits->lock, NULL);
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        waits->n_ranks += trace->processes[p].application == options->application &&
+        waits->n_ranks += trace->processes[p].application == waits->reading->application &&
                           trace->processes[p].n_threads > 0;
     waits->follows_posts = !options->each_thread && may_wait_for_receives(trace);
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
@@ -207,7 +208,7 @@ lull_status lull_waits_create(const struct lull_trace *trace,
             waits->reached[p] = INT64_MAX; /* of it nothing will be read */
     }
     const lull_status status =
-        options->division ? lull_wait_office_open(waits, options->workers, err) : LULL_OK;
+        waits->reading->division ? lull_wait_office_open(waits, options->workers, err) : LULL_OK;
     if (status != LULL_OK)
         lull_waits_destroy(waits);
     else
@@ -281,7 +282,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     const struct lull_location *location = &waits->trace->locations[steps->location];
     const struct lull_process *process = &waits->trace->processes[location->process];
     if (location->kind != LULL_LOCATION_THREAD ||
-        process->application != waits->options.application)
+        process->application != waits->reading->application)
         return LULL_OK;
     struct wait_crew *crew = waits->crews ? waits->crews[location->process] : NULL;
     const lull_status status =

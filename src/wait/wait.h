@@ -184,12 +184,10 @@ struct lull_wait_result {
 };
 
 struct lull_wait_options {
-    uint32_t application;
-    const struct lull_windows *windows; /* of the pass; NULL: the whole run */
-    /* In a team: all members do the same together (create, pass, conclude), each with its own range
-     * of the pass, and the first has the result. NULL: lull is alone. */
-    const struct lull_division *division;
-    unsigned workers; /* of the pass, where there is a division */
+    /* That of the pass; may be NULL. In a team all members do the same together (create, pass,
+     * conclude), and the first has the result. */
+    const struct lull_reading *reading;
+    unsigned workers; /* that the pass has, where there is a division */
     bool each_thread; /* threads beside the first of their process communicate: each is followed */
     bool threads;     /* waits of threads for others of their process are wanted, too: the pass then
                          reads all threads, and its visits are those of lull_waits_visits */
@@ -197,7 +195,7 @@ struct lull_wait_options {
 
 struct lull_waits;
 
-/* `trace` and `windows` are borrowed until the end. Fails with LULL_ERR_MEMORY. */
+/* `trace` and the reading are borrowed until the end. Fails with LULL_ERR_MEMORY. */
 lull_status lull_waits_create(const struct lull_trace *trace,
                               const struct lull_wait_options *options,
                               struct lull_waits **ret_waits, struct lull_error *err);

@@ -239,7 +239,8 @@ static void test_against_slow_parser(void **state)
 
 static struct lull_breakdown *break_down(const struct lull_trace *trace, struct lull_arena *arena)
 {
-    const struct lull_breakdown_options options = {.workers = 1};
+    const struct lull_breakdown_options options = {.reading =
+                                                       &(const struct lull_reading){.workers = 1}};
     struct lull_breakdown *breakdown;
     fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK, "%s",
             err.text);

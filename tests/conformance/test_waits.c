@@ -17,9 +17,12 @@ static void find_waits_of(const struct lull_trace *trace, const struct lull_wind
                           unsigned workers, bool each_thread, struct lull_arena *arena,
                           struct lull_wait_result *ret_result)
 {
-    const struct lull_wait_options options = {
-        .windows = windows, .each_thread = each_thread, .threads = true};
-    struct lull_pass_options pass = {.windows = windows, .workers = workers};
+    const struct lull_wait_options options = {.reading =
+                                                  &(const struct lull_reading){.windows = windows},
+                                              .each_thread = each_thread,
+                                              .threads = true};
+    struct lull_pass_options pass = {
+        .reading = &(const struct lull_reading){.windows = windows, .workers = workers}};
     struct lull_error err = {""};
     struct lull_waits *waits;
     assert_int_equal(lull_waits_create(trace, &options, &waits, &err), LULL_OK);
@@ -106,7 +109,8 @@ static void check_sums(const struct lull_trace *trace, const struct lull_windows
                        bool each_thread, const struct lull_wait_result *result,
                        struct lull_arena *arena)
 {
-    const struct lull_breakdown_options wanted = {.windows = windows, .workers = 1};
+    const struct lull_breakdown_options wanted = {
+        .reading = &(const struct lull_reading){.windows = windows, .workers = 1}};
     struct lull_breakdown *breakdown;
     struct lull_error err = {""};
     int64_t charged = 0, waited = 0;

@@ -443,7 +443,8 @@ static void check_one(struct lull_random *random, bool states, bool counters, bo
     random_trace_make(random, &options, &made);
     const struct lull_trace *trace = made.trace;
     struct lull_windows *windows = windowed ? draw_windows(random, trace, trace->arena) : NULL;
-    const struct lull_breakdown_options wanted = {.windows = windows, .regions = regions};
+    const struct lull_breakdown_options wanted = {
+        .reading = &(const struct lull_reading){.windows = windows}, .regions = regions};
     struct lull_breakdown *breakdown = feed_breakdown(random, &made, &wanted, trace->arena);
 
     struct lull_region_breakdown sums[32] = {0};

@@ -78,7 +78,8 @@ static struct lists by_pass(const struct lull_trace *trace, bool pieces, const u
     const struct lull_bursts_options options = {
         .pieces = pieces, .take = take_burst, .context = &lists};
     const struct lull_pass_options pass = {
-        .application = LULL_NONE, .marks = marks, .workers = workers};
+        .reading = &(const struct lull_reading){.application = LULL_NONE, .workers = workers},
+        .marks = marks};
     fail_if(lull_bursts_create(trace, &options, &bursts, &err) != LULL_OK, "%s", err.text);
     const struct lull_consumer consumer = lull_bursts_consumer(bursts);
     fail_if(lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK, "%s", err.text);
@@ -128,7 +129,8 @@ static int64_t kept_of(const struct lull_trace *trace, uint32_t location)
     struct lull_steps steps;
     struct lull_error err;
     int64_t kept = 0, before = 0;
-    const struct lull_pass_options options = {.application = LULL_NONE};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}};
     fail_if(lull_step_cursor_open(trace, location, LULL_STEP_MASK(LULL_STEP_SPAN), &options,
                                   &cursor, &err) != LULL_OK,
             "%s", err.text);

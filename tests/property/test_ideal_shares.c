@@ -144,7 +144,7 @@ static struct lull_ideal_result read_once(const struct random_run *run, unsigned
     struct feed feed = {.run = run,
                         .locations = in_short ? brief : run->locations,
                         .consumer = &consumer,
-                        .range = options.range,
+                        .range = lull_reading_of(options.reading)->range,
                         .workers = workers,
                         .presumes_masters = options.presumes_masters,
                         .seed = seed};
@@ -178,12 +178,13 @@ static struct lull_ideal_result evaluate_part(const struct random_run *run, unsi
                                               const struct lull_division *division,
                                               bool *ret_others)
 {
-    struct lull_ideal_options options = {.waiting = waiting,
-                                         .range = lull_pass_range(division),
-                                         .division = division,
-                                         .presumes_masters = ret_others,
-                                         .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
-                                         .readers = (unsigned)(seed % 5)};
+    struct lull_ideal_options options = {
+        .reading =
+            &(const struct lull_reading){.range = lull_pass_range(division), .division = division},
+        .waiting = waiting,
+        .presumes_masters = ret_others,
+        .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
+        .readers = (unsigned)(seed % 5)};
     bool again = false;
     struct lull_ideal_result result = read_once(run, workers, seed, &options, ret_others, &again);
     if (again && options.without_epochs) /* who presumes that masters alone call, reads no more */

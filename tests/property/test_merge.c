@@ -130,7 +130,8 @@ static uint32_t split_windows(struct lull_random *random, const struct random_tr
         *windows[1]->intervals[p] = (struct lull_interval){cut, DURATION};
     }
     for (int i = 0; i < 2; i++) {
-        const struct lull_breakdown_options options = {.windows = windows[i], .regions = true};
+        const struct lull_breakdown_options options = {
+            .reading = &(const struct lull_reading){.windows = windows[i]}, .regions = true};
         parts[i] = feed_breakdown(random, made, &options, arena);
     }
     return 2;

@@ -103,7 +103,8 @@ static void check_masked(const struct lull_trace *archive, struct lull_random *r
 static void check_breakdown(const struct lull_trace *drawn, const struct lull_trace *archive,
                             uint32_t application, struct lull_arena *arena, uint64_t seed)
 {
-    const struct lull_breakdown_options options = {.application = application};
+    const struct lull_breakdown_options options = {
+        .reading = &(const struct lull_reading){.application = application}};
     struct lull_breakdown *a, *b;
     require(lull_breakdown_compute(drawn, &options, arena, &a, &err) == LULL_OK, seed, "drawn");
     require(lull_breakdown_compute(archive, &options, arena, &b, &err) == LULL_OK, seed, "archive");

@@ -102,7 +102,8 @@ static void check_tallies(const struct lull_trace *made, const struct lull_trace
 static struct lull_breakdown *break_down(const struct lull_trace *trace, uint32_t application,
                                          struct lull_arena *arena)
 {
-    const struct lull_breakdown_options options = {.application = application, .workers = 1};
+    const struct lull_breakdown_options options = {
+        .reading = &(const struct lull_reading){.application = application, .workers = 1}};
     struct lull_breakdown *breakdown;
     fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK,
             "breakdown: %s", err.text);

@@ -119,7 +119,8 @@ static struct gathered *by_pass(const struct lull_trace *trace, uint32_t wants, 
                                            .steps = gather_steps,
                                            .abreast = abreast};
     const struct lull_pass_options options = {
-        .workers = workers, .application = LULL_NONE, .windows = windows};
+        .reading = &(const struct lull_reading){
+            .workers = workers, .application = LULL_NONE, .windows = windows}};
     struct lull_error err = {""};
     lull_status status = lull_pass_run(trace, &options, &consumer, 1, &err);
     assert_string_equal(err.text, "");
@@ -131,7 +132,8 @@ static struct gathered *by_cursors(const struct lull_trace *trace, uint32_t want
                                    const struct lull_windows *windows)
 {
     struct gathered *all = make_gathered(trace);
-    const struct lull_pass_options options = {.application = LULL_NONE, .windows = windows};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE, .windows = windows}};
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         struct lull_step_cursor *cursor;
         struct lull_steps steps;
@@ -175,7 +177,8 @@ static struct gathered *by_events(const struct lull_trace *trace, uint32_t wants
     struct gathered *all = make_gathered(trace);
     const struct lull_consumer consumer = {
         .context = all, .wants = wants, .wants_ledger = true, .steps = gather_steps};
-    const struct lull_pass_options options = {.application = LULL_NONE, .windows = windows};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE, .windows = windows}};
     struct lull_error err;
     struct lull_pass *pass;
     struct lull_cursor *cursor;

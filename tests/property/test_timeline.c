@@ -260,7 +260,8 @@ static void check_messages(const struct lull_trace *trace, const struct lull_win
                                            .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
                                                     LULL_STEP_MASK(LULL_STEP_RECV),
                                            .steps = count_messages};
-    const struct lull_pass_options pass = {.workers = 1, .windows = windows};
+    const struct lull_pass_options pass = {
+        .reading = &(const struct lull_reading){.workers = 1, .windows = windows}};
     struct lull_error err = {""};
     assert_int_equal(lull_pass_run(trace, &pass, &consumer, 1, &err), LULL_OK);
     assert_int_equal(timeline->sent, counted.sent);
@@ -293,11 +294,11 @@ static void check_one(struct lull_random *random, unsigned round)
     if (round % 5 == 4)
         trace->format = &memory_format_push;
     const struct lull_windows *windows = round & 4 ? random_windows_draw(random, trace) : NULL;
-    const struct lull_timeline_options options = {.windows = windows,
-                                                  .fine = LULL_TIMELINE_COARSE + round % 6,
-                                                  .most_steps =
-                                                      round % 4 ? 1000000 : 60u << round % 5 * 2,
-                                                  .most_messages = round % 7 ? 1000000 : 5};
+    const struct lull_timeline_options options = {
+        .reading = &(const struct lull_reading){.windows = windows},
+        .fine = LULL_TIMELINE_COARSE + round % 6,
+        .most_steps = round % 4 ? 1000000 : 60u << round % 5 * 2,
+        .most_messages = round % 7 ? 1000000 : 5};
     struct timeline_case one, two, five;
     timeline_case_make(trace, &options, 1, &one);
     timeline_case_make(trace, &options, 2, &two);

@@ -229,7 +229,9 @@ static void check_one(struct lull_random *random, unsigned round)
     const struct memory_trace_options drawn = {.without_extremes = round % 3};
     struct lull_trace *trace = memory_trace_draw(random, &drawn);
     const struct lull_timeline_options options = {
-        .windows = round & 1 ? random_windows_draw(random, trace) : NULL,
+        .reading =
+            &(const struct lull_reading){.windows =
+                                             round & 1 ? random_windows_draw(random, trace) : NULL},
         .fine = LULL_TIMELINE_COARSE + round % 4,
         .most_steps = round % 5 ? 1000000 : 100,
         .most_messages = 1000000};

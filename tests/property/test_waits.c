@@ -49,7 +49,9 @@ follow(const struct slow_run *run, const struct lull_division *division, struct 
     struct lull_waits *waits;
     struct lull_wait_result result;
     const struct lull_wait_options options = {
-        .each_thread = run->each_thread, .division = division, .workers = 1};
+        .reading = &(const struct lull_reading){.division = division},
+        .each_thread = run->each_thread,
+        .workers = 1};
     assert_int_equal(lull_waits_create(run->trace, &options, &waits, NULL), LULL_OK);
     const struct lull_consumer consumer = lull_waits_consumer(waits);
     hand_over(run, lull_pass_range(division), &consumer, random);

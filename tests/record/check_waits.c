@@ -188,7 +188,8 @@ static void check_meeting(unsigned first, unsigned *meetings)
 
 static unsigned count_steps(const struct lull_trace *trace, uint32_t location, unsigned kind)
 {
-    const struct lull_pass_options options = {.application = LULL_NONE};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}};
     struct lull_step_cursor *cursor;
     struct lull_steps steps = {.count = 0};
     unsigned count = 0;

@@ -51,7 +51,7 @@ struct lull_breakdown *feed_breakdown(struct lull_random *random, const struct r
 {
     struct lull_collector *collector = NULL;
     struct lull_pass *pass = NULL;
-    struct lull_pass_options pass_options = {0};
+    struct lull_pass_options pass_options = {.reading = options->reading};
     struct lull_error err;
     uint32_t n = made->trace->n_locations;
     uint32_t *positions = calloc(n, sizeof *positions);

@@ -65,7 +65,8 @@ static void add_reading(struct maker *maker, int64_t time)
 {
     struct lull_event *event = append(maker, time, LULL_EVENT_COUNTERS);
     uint32_t count = 1 + below(maker->random, COUNTERS);
-    struct lull_counter_reading *values = lull_arena_zero(maker->trace->arena, count, sizeof *values);
+    struct lull_counter_reading *values =
+        lull_arena_zero(maker->trace->arena, count, sizeof *values);
     for (uint32_t i = 0; i < count; i++) {
         values[i].counter = below(maker->random, COUNTERS);
         values[i].value = lull_random_u64(maker->random) >> below(maker->random, 64);

@@ -97,14 +97,13 @@ int64_t replay_case_fixes(const struct replay_case *replay,
     struct lull_error err;
     int64_t replayed;
     struct lull_fix *fixes = calloc(n + (size_t)1, sizeof *fixes);
-    const struct lull_fixes_options options = {.workers = workers};
+    replay->runs.runs[0].reading->workers = workers;
     for (uint32_t i = 0; fixes && i < n; i++)
         fixes[i] = (struct lull_fix){&what_ifs[i], exact ? &replay->network : NULL};
     if (!fixes)
         exit(1);
-    must(
-        lull_fixes_replay(&replay->runs.runs[0], &options, fixes, n, ret_runtimes, &replayed, &err),
-        &err, "fixes");
+    must(lull_fixes_replay(&replay->runs.runs[0], NULL, fixes, n, ret_runtimes, &replayed, &err),
+         &err, "fixes");
     free(fixes);
     return replayed;
 }

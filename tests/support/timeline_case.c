@@ -29,12 +29,11 @@ void timeline_case_make(const struct lull_trace *trace, const struct lull_timeli
     *ret_case = (struct timeline_case){.n_locations = trace->n_locations};
     ret_case->spans = calloc(trace->n_locations + (size_t)1, sizeof *ret_case->spans);
     assert_non_null(ret_case->spans);
-    struct lull_pass_options pass = {.workers = workers, .application = options->application};
-    const struct lull_breakdown_options wanted = {.windows = options->windows,
-                                                  .application = options->application,
-                                                  .source = LULL_FROM_EVENTS,
-                                                  .workers = workers};
+    struct lull_reading reading = *lull_reading_of(options->reading);
+    struct lull_pass_options pass = {.reading = &reading};
+    const struct lull_breakdown_options wanted = {.reading = &reading, .source = LULL_FROM_EVENTS};
     struct lull_collector *collector;
+    reading.workers = workers;
     const unsigned most = lull_pass_workers(trace, &pass);
     assert_int_equal(lull_collector_create(trace, &wanted, most, &collector, &err), LULL_OK);
     assert_int_equal(lull_timeline_create(trace, options, most, &ret_case->builder, &err), LULL_OK);

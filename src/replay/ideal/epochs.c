@@ -1,5 +1,6 @@
 #include "replay/ideal/epochs.h"
 
+#include "activity/pass.h"
 #include "base/array.h"
 #include "base/collective.h"
 #include "replay/ideal/stream.h"
@@ -374,7 +375,7 @@ static lull_status take_sight(void *context, uint32_t member, const void *bytes,
 
 lull_status lull_epochs_look_back(struct lull_ideal *ideal, bool *ret_void, struct lull_error *err)
 {
-    struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
+    struct lull_team *team = lull_division_team(ideal->reading->division);
     *ret_void = false;
     if (ideal->most_epochs == 0)
         return LULL_OK;
@@ -404,7 +405,7 @@ static void find_latest(const struct lull_ideal *ideal, size_t from, size_t coun
 lull_status lull_epochs_sum(const struct lull_ideal *ideal, int64_t *ret_sum,
                             struct lull_error *err)
 {
-    struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
+    struct lull_team *team = lull_division_team(ideal->reading->division);
     const size_t n = ideal->n_epochs;
     int64_t latest[EPOCHS_AT_ONCE];
     lull_status status = LULL_OK;

@@ -49,7 +49,7 @@ static unsigned shares_of(const struct lull_ideal *ideal, unsigned workers)
 /* The shares of a team are numbered member by member. */
 static bool number_members(struct lull_ideal *ideal, const int64_t *workers, unsigned n_members)
 {
-    const unsigned own = lull_team_index(ideal->options->division->team);
+    const unsigned own = lull_team_index(ideal->reading->division->team);
     unsigned total = 0;
     for (unsigned m = 0; m < n_members; m++) {
         ideal->workers_of[m] = (unsigned)workers[m];
@@ -73,7 +73,7 @@ static bool number_members(struct lull_ideal *ideal, const int64_t *workers, uns
 /* Counts the shares of all members, which call this together. */
 static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *err)
 {
-    const struct lull_division *division = ideal->options->division;
+    const struct lull_division *division = ideal->reading->division;
     ideal->n_shares = ideal->end_share = shares_of(ideal, ideal->n_readers);
     if (!division)
         return LULL_OK;
@@ -96,10 +96,10 @@ static lull_status number_shares(struct lull_ideal *ideal, struct lull_error *er
 /* The share of a process. */
 static unsigned find_share(const struct lull_ideal *ideal, uint32_t process)
 {
-    const struct lull_division *division = ideal->options->division;
+    const struct lull_division *division = ideal->reading->division;
     const struct lull_trace *trace = ideal->trace;
     const unsigned per_share = readers_of_share(ideal);
-    struct lull_process_range range = ideal->options->range;
+    struct lull_process_range range = ideal->reading->range;
     unsigned member = 0, before = 0, workers = ideal->n_readers;
     while (division && process >= division->cuts[member + 1])
         before += shares_of(ideal, ideal->workers_of[member++]);
@@ -125,7 +125,7 @@ static bool deal_out(struct lull_ideal *ideal)
         return false;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
-        bool is_mine = process->application == ideal->options->application;
+        bool is_mine = process->application == ideal->reading->application;
         ideal->share_of[p] = is_mine ? (uint16_t)find_share(ideal, p) : (uint16_t)NOBODY;
         ideal->n_ranks += is_mine && process->n_threads > 0;
         ideal->has_crews |= is_mine && lull_share_is_crew(ideal, p);
@@ -155,6 +155,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     ideal->trace = trace;
     lull_quirk_tally_begin(&ideal->tally, trace);
     ideal->options = options;
+    ideal->reading = lull_reading_of(options->reading);
     ideal->to = trace->duration;
     ideal->has_span = options->has_span;
     if (options->has_span) {
@@ -173,8 +174,8 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     lull_status status = number_shares(ideal, err);
     if (status == LULL_OK)
         status = deal_out(ideal) ? LULL_OK : no_memory_for_ideal(trace, err);
-    if (options->division)
-        status = lull_team_agree(options->division->team, status, err);
+    if (ideal->reading->division)
+        status = lull_team_agree(ideal->reading->division->team, status, err);
     if (status == LULL_OK)
         *ret_ideal = ideal;
     else
@@ -340,7 +341,7 @@ static void stop(void *context)
 {
     struct lull_ideal *ideal = context;
     if (ideal->mail)
-        lull_team_stop(ideal->options->division->team);
+        lull_team_stop(ideal->reading->division->team);
     atomic_store(&ideal->stopped, true);
     lull_post_rouse_all(ideal);
 }
@@ -393,25 +394,20 @@ static lull_status read_once(const struct lull_trace *trace, struct lull_ideal_o
                              struct lull_arena *arena, struct lull_ideal_result *ret_result,
                              bool *ret_again, struct lull_error *err)
 {
-    const struct lull_pass_options pass = {
-        .windows = options->has_span ? one_window(options, trace, arena) : NULL,
-        .application = options->application,
-        .range = options->range,
-        .masters_only = options->masters_only,
-        .workers = options->workers,
-        .progress = options->progress,
-        .progress_context = options->progress_context};
+    struct lull_reading reading = *lull_reading_of(options->reading);
+    const struct lull_pass_options pass = {.reading = &reading,
+                                           .masters_only = options->masters_only};
     const struct lull_ideal_options now = *options;
     struct lull_ideal *ideal;
     struct lull_consumer consumer;
+    reading.windows = options->has_span ? one_window(options, trace, arena) : NULL;
     lull_status status =
         lull_ideal_create(trace, &now, lull_pass_workers(trace, &pass), &ideal, err);
     if (status != LULL_OK)
         return status;
     lull_ideal_consumer(ideal, &consumer);
     status = lull_pass_run(trace, &pass, &consumer, 1, err);
-    if (now.division)
-        status = lull_team_agree(now.division->team, status, err);
+    status = lull_team_agree(lull_division_team(reading.division), status, err);
     if (status == LULL_OK)
         status = lull_ideal_look_back(ideal, options, ret_again, err);
     if (status == LULL_OK && !*ret_again)
@@ -488,7 +484,7 @@ static void facts_add(struct facts *to, const struct facts *more)
 
 static struct lull_team *team_of(const struct lull_ideal *ideal)
 {
-    return ideal->options->division ? ideal->options->division->team : NULL;
+    return lull_division_team(ideal->reading->division);
 }
 
 /* By all members together: which forms of calls have records, in any thread of any member. */
@@ -590,7 +586,7 @@ static void explain_message(struct conclusion *conclusion, const struct lull_blo
 {
     const struct lull_ideal *ideal = conclusion->ideal;
     const struct lull_process *source = &ideal->trace->processes[blocked->source];
-    if (source->application != ideal->options->application)
+    if (source->application != ideal->reading->application)
         leave_without_result(conclusion, "messages come from another application",
                              lull_arena_printf(conclusion->arena,
                                                "%s waits for a message of '%s', which "
@@ -787,7 +783,7 @@ static lull_status failure_of_shares(const struct lull_ideal *ideal, struct lull
 lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *arena,
                                 struct lull_ideal_result *ret_result, struct lull_error *err)
 {
-    struct lull_team *team = ideal->options->division ? ideal->options->division->team : NULL;
+    struct lull_team *team = lull_division_team(ideal->reading->division);
     struct conclusion conclusion = {.ideal = ideal, .arena = arena};
     bool recorded[FORMS_OF_CALLS] = {false};
     lull_status status = lull_team_agree(team, failure_of_shares(ideal, err), err);

@@ -63,11 +63,9 @@ struct lull_ideal_message {
 };
 
 struct lull_ideal_options {
-    uint32_t application;
-    struct lull_process_range range; /* of the pass */
-    /* In a team: all members do the same together (create, pass, conclude), each with its own
-     * range, and the first has the result. NULL: lull is alone. */
-    const struct lull_division *division;
+    /* That of the pass; may be NULL. In a team all members do the same together (create, pass,
+     * conclude), and the first has the result. Its windows are not looked at (see has_span). */
+    const struct lull_reading *reading;
     bool masters_only; /* the pass reads only the first thread of each process */
     /* All threads are read, but those beside the masters are taken not to communicate, as in most
      * runs. So the notes of the threads of a process need not be brought into one order. If such a
@@ -89,9 +87,6 @@ struct lull_ideal_options {
     size_t ahead;     /* in a team: letters that a share may be ahead of other members; 0: 64 MiB of
                          letters for all shares of a member */
     unsigned readers; /* workers of a share, which evaluate it in turns; 0: 4 */
-    unsigned workers; /* of lull_ideal_runtime; 0: as many as there are processors */
-    void (*progress)(void *context, double share); /* of lull_ideal_runtime */
-    void *progress_context;
 };
 
 struct lull_ideal_result {

@@ -1,5 +1,6 @@
 #include "replay/ideal/mail.h"
 
+#include "activity/pass.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "replay/ideal/crew.h"
@@ -45,7 +46,7 @@ struct leads {
 struct leads *lull_leads_create(struct lull_ideal *ideal)
 {
     struct leads *leads = calloc(1, sizeof *leads);
-    struct lull_team *team = ideal->options->division->team;
+    struct lull_team *team = ideal->reading->division->team;
     const unsigned n_shares = ideal->end_share - ideal->first_share;
     if (!leads)
         return NULL;
@@ -296,7 +297,7 @@ static uint64_t look_at_rest(void *context)
 struct mail *lull_mail_create(struct lull_ideal *ideal)
 {
     struct mail *mail = calloc(1, sizeof *mail);
-    struct lull_team *team = ideal->options->division->team;
+    struct lull_team *team = ideal->reading->division->team;
     if (!mail)
         return NULL;
     mail->ideal = ideal;

@@ -16,7 +16,7 @@
 
 /* ==== mail ==================================================================================== */
 
-/* Needs ideal->options->division. NULL: no memory. */
+/* Needs ideal->reading->division. NULL: no memory. */
 struct mail *lull_mail_create(struct lull_ideal *ideal);
 void lull_mail_destroy(struct mail *mail); /* NULL is allowed */
 /* Fails if another member has failed or gone, or if its mail did not fit into memory; `mail` NULL:

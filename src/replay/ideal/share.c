@@ -106,7 +106,7 @@ static struct stream *create_stream(struct share *share, struct process *process
     stream->process = process;
     stream->location = location;
     stream->reader = share->ideal->readers[lull_pass_worker_of(
-        trace, share->ideal->options->range, share->ideal->n_readers, process->index)];
+        trace, share->ideal->reading->range, share->ideal->n_readers, process->index)];
     stream->calls = trace->processes[process->index].first_location == location;
     stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
     /* it may meet the master inside a call, or options->message asks when calls began */

@@ -520,6 +520,7 @@ enum state { EVALUATING, OVER, STUCK };
 struct lull_ideal {
     const struct lull_trace *trace;
     const struct lull_ideal_options *options;
+    const struct lull_reading *reading; /* that of the options */
     bool has_span;
     int64_t from, to;                /* the analysed span */
     struct share **shares;           /* [n_shares]; NULL: of another member of the team */

@@ -853,7 +853,7 @@ static lull_status create_lost(struct lull_ideal *ideal, struct lull_error *err)
         ideal->silent = lull_trace_silent_create(trace);
     if (ideal->mail && !ideal->silent)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
-    return lull_lost_create(ideal->mail ? ideal->silent : trace, ideal->options->application,
+    return lull_lost_create(ideal->mail ? ideal->silent : trace, ideal->reading->application,
                             &ideal->lost, err);
 }
 

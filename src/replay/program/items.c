@@ -253,12 +253,13 @@ static lull_status open_leader(struct lull_item_cursor *c, uint32_t location,
                                struct lull_error *err)
 {
     const uint32_t wants = LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
-    static const struct lull_pass_options whole = {.application = LULL_NONE};
+    static const struct lull_reading whole = {.application = LULL_NONE};
+    static const struct lull_pass_options options = {.reading = &whole};
     c->leader = calloc(1, sizeof *c->leader);
     if (!c->leader)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                          c->trace->path);
-    return lull_step_cursor_open(c->trace, location, wants, &whole, &c->leader->cursor, err);
+    return lull_step_cursor_open(c->trace, location, wants, &options, &c->leader->cursor, err);
 }
 
 lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t location,
@@ -267,8 +268,8 @@ lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t locat
 {
     const struct lull_location *l = &trace->locations[location];
     const uint32_t master = trace->processes[l->process].first_location;
-    const struct lull_pass_options pass = {
-        .application = LULL_NONE, .marks = marks, .windows = options->windows};
+    const struct lull_reading reading = {.application = LULL_NONE, .windows = options->windows};
+    const struct lull_pass_options pass = {.reading = &reading, .marks = marks};
     struct lull_item_cursor *c = calloc(1, sizeof *c);
     if (!c)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);

@@ -101,7 +101,8 @@ lull_status lull_unreceived_create(const struct lull_trace *trace, uint32_t appl
                                    struct lull_unreceived **ret_unreceived, struct lull_error *err)
 {
     struct counting counting = {.trace = trace, .application = application};
-    const struct lull_pass_options options = {.application = application};
+    const struct lull_reading reading = {.application = application};
+    const struct lull_pass_options options = {.reading = &reading};
     const struct lull_consumer consumer = {.context = &counting,
                                            .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
                                                     LULL_STEP_MASK(LULL_STEP_RECV),
@@ -343,7 +344,8 @@ lull_status lull_lost_create(const struct lull_trace *trace, uint32_t applicatio
     lost->epochs = epochs;
     lost->n_processes = lull_count_processes(trace, application);
     pthread_mutex_init(&lost->lock, NULL);
-    const struct lull_pass_options options = {.application = application};
+    const struct lull_reading reading = {.application = application};
+    const struct lull_pass_options options = {.reading = &reading};
     const struct lull_consumer consumer = {.context = lost,
                                            .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
                                                     LULL_STEP_MASK(LULL_STEP_RECV) |

@@ -548,12 +548,13 @@ lull_status lull_what_if_consumer(struct lull_what_if *w, struct lull_consumer *
 static lull_status read_steps(struct lull_what_if *w, const struct lull_replay_options *replay,
                               struct lull_error *err)
 {
-    const struct lull_pass_options options = {.application = w->scene.wanted->application,
-                                              .range = w->scene.part.range,
+    const struct lull_reading reading = {.application = w->scene.wanted->application,
+                                         .windows = replay->windows,
+                                         .range = w->scene.part.range,
+                                         .workers = w->workers};
+    const struct lull_pass_options options = {.reading = &reading,
                                               .masters_only = !lull_what_if_needs_all(w),
-                                              .workers = w->workers,
-                                              .marks = w->treatments->marks,
-                                              .windows = replay->windows};
+                                              .marks = w->treatments->marks};
     struct lull_consumer consumer;
     lull_status status = lull_what_if_consumer(w, &consumer, err);
     return status == LULL_OK ? lull_pass_run(w->scene.trace, &options, &consumer, 1, err) : status;

@@ -138,8 +138,8 @@ static lull_status marks_find(const struct lull_run *run, unsigned workers,
                               .most = most > MOST_OF_ONE    ? MOST_OF_ONE
                                       : most < LEAST_OF_ONE ? LEAST_OF_ONE
                                                             : most};
-    const struct lull_pass_options options = {
-        .windows = run->windows, .masters_only = true, .workers = workers};
+    const struct lull_reading reading = {.windows = run->reading->windows, .workers = workers};
+    const struct lull_pass_options options = {.reading = &reading, .masters_only = true};
     const struct lull_consumer consumer = {.context = &marking,
                                            .wants = LULL_STEP_MASK(LULL_STEP_SEND) |
                                                     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END),
@@ -481,9 +481,9 @@ static lull_status read_links_and_census(struct runs_filling *filling, unsigned 
             return lull_fail(err, LULL_ERR_RANGE,
                              "%s: is a saved profile, expected a run with its messages", run->path);
         lull_status status = find_links(run, workers, filling->arena, &links[i], err);
+        const struct lull_reading whole = {.application = LULL_NONE, .workers = workers};
         if (status == LULL_OK)
-            status = lull_census_take(run->trace, NULL, workers, NULL, NULL, filling->arena,
-                                      &censuses[i], err);
+            status = lull_census_take(run->trace, &whole, filling->arena, &censuses[i], err);
         if (status != LULL_OK)
             return status;
     }

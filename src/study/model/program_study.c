@@ -313,7 +313,7 @@ lull_status lull_processor_time_read(const struct lull_run *run, struct lull_are
 {
     const struct lull_trace *trace = run->trace;
     *ret_time = (struct lull_processor_time){.trace = trace};
-    if (!trace || !trace->has_sums || (run->windows && !run->main_part && !run->life_ns))
+    if (!trace || !trace->has_sums || (run->reading->windows && !run->main_part && !run->life_ns))
         return LULL_OK;
     uint32_t counter = find_counter(trace);
     if (counter == trace->n_counters)
@@ -405,8 +405,8 @@ static lull_status count_messages(const struct lull_run *run, unsigned workers,
     struct lull_census *census;
     if (!run->trace)
         return LULL_OK;
-    lull_status status =
-        lull_census_take(run->trace, NULL, workers, NULL, NULL, arena, &census, err);
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = workers};
+    lull_status status = lull_census_take(run->trace, &whole, arena, &census, err);
     if (status != LULL_OK)
         return status;
     ret_run->has_messages = true;

@@ -20,7 +20,7 @@ struct job {
 
 struct fixes {
     const struct lull_run *run;
-    const struct lull_fixes_options *options;
+    const struct lull_division *division;
     struct lull_team *team;
     const struct lull_measured *measured;
     const bool *callers;
@@ -51,10 +51,13 @@ static bool asks_alike(const struct fixes *fixes, const struct job *a, const str
 static lull_status learn_with(struct fixes *fixes, uint32_t first, struct lull_consumer *consumers,
                               struct lull_error *err)
 {
-    struct lull_pass_options pass = {.windows = fixes->run->windows,
-                                     .application = fixes->options->application,
+    const struct lull_reading *run = fixes->run->reading;
+    const struct lull_reading reading = {/* of all processes */
+                                         .application = run->application,
+                                         .windows = run->windows,
+                                         .workers = run->workers};
+    struct lull_pass_options pass = {.reading = &reading,
                                      .masters_only = true,
-                                     .workers = fixes->options->workers,
                                      .marks = lull_what_if_marks(fixes->jobs[first].what_if)};
     uint32_t n = 0;
     for (uint32_t i = first; i < fixes->n_jobs; i++) {
@@ -89,13 +92,13 @@ static lull_status learn(struct fixes *fixes, struct lull_error *err)
 static void replay_job(const struct fixes *fixes, struct job *job)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
-    const struct lull_replay_wish wish = {.application = fixes->options->application,
+    const struct lull_replay_wish wish = {.application = fixes->run->reading->application,
                                           .callers = fixes->callers,
                                           .network = job->network,
                                           .survey = fixes->measured->survey,
                                           .keep_calls = lull_replay_kept_on(job->network),
                                           .what_if = job->what_if,
-                                          .windows = fixes->run->windows,
+                                          .windows = fixes->run->reading->windows,
                                           .workers = 1};
     struct lull_replayed replayed;
     job->status = lull_replayed_make(fixes->run->trace, &wish, arena, &replayed, &job->err);
@@ -119,7 +122,7 @@ static void replay_some(void *context, unsigned worker)
 static lull_status replay_all_jobs(struct fixes *fixes, struct lull_error *err)
 {
     const unsigned workers =
-        fixes->options->workers ? fixes->options->workers : lull_worker_count();
+        fixes->run->reading->workers ? fixes->run->reading->workers : lull_worker_count();
     lull_parallel_run(workers < fixes->n_jobs ? workers : fixes->n_jobs, replay_some, fixes);
     for (uint32_t i = 0; i < fixes->n_jobs; i++)
         if (fixes->jobs[i].status != LULL_OK)
@@ -226,23 +229,14 @@ static lull_status gather_runtimes(const struct fixes *fixes, lull_status status
 static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted,
                                 int64_t *runtimes, struct lull_arena *arena, struct lull_error *err)
 {
-    const struct lull_fixes_options *options = fixes->options;
-    const struct lull_runs_options again = {.application = options->application,
-                                            .workers = options->workers};
-    struct lull_measured own = {0};
+    struct lull_measured measured;
     struct lull_network network;
-    lull_status status = LULL_OK;
-    fixes->measured = options->measured ? options->measured : &own;
-    if (options->measured) {
-        network = *options->network;
-        fixes->callers = lull_run_callers(fixes->run, options->application, arena);
-    } else {
-        status = lull_measured_read(fixes->run, &again, options->division, arena, &own, &network,
-                                    &fixes->callers, err);
-    }
+    lull_status status = lull_measured_read(fixes->run, fixes->division, arena, &measured, &network,
+                                            &fixes->callers, err);
+    fixes->measured = &measured;
     if (status == LULL_OK)
         status = gather_runtimes(fixes, replay_own(fixes, wanted, &network, err), runtimes, err);
-    lull_measured_release(&own);
+    lull_measured_release(&measured);
     return status;
 }
 
@@ -255,16 +249,16 @@ const char *lull_fixes_absent(const struct lull_run *run)
     return NULL;
 }
 
-lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixes_options *options,
+lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_division *division,
                               const struct lull_fix *wanted, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err)
 {
-    struct lull_team *team = options->division ? options->division->team : NULL;
+    struct lull_team *team = lull_division_team(division);
     const char *absent = lull_team_is_first(team) ? lull_fixes_absent(run) : NULL;
     if (absent)
         return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s", run->path, absent);
     struct fixes fixes = {.run = run,
-                          .options = options,
+                          .division = division,
                           .team = team,
                           .jobs = calloc(n + (size_t)1, sizeof(struct job)),
                           .n_jobs = n + 1};

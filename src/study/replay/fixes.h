@@ -15,28 +15,18 @@ struct lull_fix {
     const struct lull_network *network; /* with the placement of the run; NULL: the measured one */
 };
 
-struct lull_fixes_options {
-    uint32_t application;
-    unsigned workers;                     /* threads; 0: as many as there are processors */
-    const struct lull_measured *measured; /* what an earlier pass over this run has found, concluded
-                                             (lull_measured_conclude) ... */
-    const struct lull_network *network;   /* ... with this network; both NULL: a further pass over
-                                             the run finds them */
-    /* All members of its team call lull_fixes_replay together, with the same fixes, and the first
-     * has the result. NULL: this process replays alone. Not together with `measured`. */
-    const struct lull_division *division;
-};
-
 /* Why no replay of the run can be made, as the end of a sentence that begins "cannot be replayed:
  * "; NULL: one can be made. */
 const char *lull_fixes_absent(const struct lull_run *run);
 
-/* Replays the run with each fix. ret_runtimes[n] gets the runtimes in ns, in the order of the
+/* Replays the run with each fix, after one more pass over it. With a division (lull_run_division) all
+ * members of its team call this together, with the same fixes, and the first has the result; NULL:
+ * this process replays alone. ret_runtimes[n] gets the runtimes in ns, in the order of the
  * fixes, the same for any number of workers and members. *ret_replayed gets the runtime in ns of a
  * replay in which nothing is different; by how much it differs from the measured runtime is the
  * error of the others. On failure nothing is written, and the status is that of the first fix that
  * fails, in lull_what_if_create or in its replay; all members of a team fail then. */
-lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fixes_options *options,
+lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_division *division,
                               const struct lull_fix *fixes, uint32_t n, int64_t *ret_runtimes,
                               int64_t *ret_replayed, struct lull_error *err);
 

@@ -27,7 +27,6 @@ static lull_status against_load(const char *path, const struct lull_runs_options
                                 struct lull_against *ret_against, struct lull_error *err)
 {
     struct lull_runs_options wanted = *options;
-    wanted.companion = NULL;
     wanted.no_replay = true;
     *ret_against = (struct lull_against){0};
     lull_status status = lull_runs_load(&path, 1, &wanted, notices, arena, &ret_against->runs, err);
@@ -289,7 +288,7 @@ struct replay_session {
     const struct lull_supposition *supposition;
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
-    struct lull_measured measured;
+    struct lull_measured *measured;             /* NULL: no events were read */
     struct lull_what_if *what_if;               /* NULL: computations stay as they are */
     bool learns_part;                           /* it learns with the members of a team */
     const struct lull_disturbance *disturbance; /* NULL: none */
@@ -312,45 +311,59 @@ static bool sweeps(const struct lull_supposition *supposition)
     return supposition->networks && supposition->networks->n_points > 1;
 }
 
-static lull_status prepare_what_if(struct replay_session *session, struct lull_joint_pass *joint,
-                                   struct lull_error *err)
+/* What a what-if learns of the run; its state is the session's. */
+struct what_if_state {
+    struct lull_what_if *what_if;
+};
+
+static lull_status what_if_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                  struct lull_error *err)
 {
-    const struct lull_supposition *supposition = session->supposition;
-    if (!lull_what_if_supposes(&supposition->what_if))
-        return LULL_OK;
-    const struct lull_division *division = joint->ideal.division;
-    const struct lull_what_if_part part = {division ? division->team : NULL, joint->pass.range};
-    session->learns_part = division != NULL;
-    lull_status status =
-        lull_what_if_create(joint->trace, &supposition->what_if, &part, &session->what_if, err);
-    if (status != LULL_OK || !lull_what_if_learns(session->what_if))
+    struct what_if_state *learning = state;
+    const struct lull_division *division = joint->reading->division;
+    const struct lull_what_if_part part = {lull_division_team(division), joint->reading->range};
+    struct lull_consumer consumer;
+    lull_status status = lull_what_if_create(joint->trace, options, &part, &learning->what_if, err);
+    if (status != LULL_OK || !lull_what_if_learns(learning->what_if))
         return status;
-    joint->pass.marks = lull_what_if_marks(session->what_if);
-    return lull_what_if_consumer(session->what_if, &joint->consumers[joint->n_consumers++], err);
+    joint->pass.marks = lull_what_if_marks(learning->what_if);
+    status = lull_what_if_consumer(learning->what_if, &consumer, err);
+    if (status == LULL_OK)
+        lull_joint_pass_add(joint, consumer);
+    return status;
 }
+
+static void what_if_release(void *state)
+{
+    const struct what_if_state *learning = state;
+    lull_what_if_destroy(learning->what_if);
+}
+
+static const struct lull_analysis what_if_analysis = {
+    .size = sizeof(struct what_if_state), .create = what_if_create, .release = what_if_release};
 
 /* What the replays to come need of the run is found while it is read for its breakdown. */
-static lull_status join_pass_to_replay(void *context, struct lull_joint_pass *joint,
-                                       struct lull_error *err)
-{
-    struct replay_session *session = context;
-    lull_status status =
-        lull_measured_join(&session->measured, session->wanted.application, joint, err);
-    return status == LULL_OK ? prepare_what_if(session, joint, err) : status;
-}
-
 static lull_status load_measured(struct replay_session *session, const char *path,
                                  struct lull_error *err)
 {
     struct lull_runs *runs = &session->study->runs;
-    const struct lull_companion companion = {join_pass_to_replay, session};
+    const struct lull_what_if_options *what_if = &session->supposition->what_if;
+    const struct lull_asked asked[] = {{.analysis = &lull_measured_analysis},
+                                       {.analysis = &what_if_analysis, .options = what_if}};
     struct lull_runs_options wanted = session->wanted;
-    wanted.companion = &companion;
+    wanted.asked = asked;
+    wanted.n_asked = lull_what_if_supposes(what_if) ? 2 : 1;
     wanted.team = session->supposition->team;
     lull_status status =
         lull_runs_load(&path, 1, &wanted, session->notices, session->arena, runs, err);
-    if (status == LULL_OK && session->measured.survey) /* where events were read */
-        status = lull_measured_gather(&session->measured, wanted.team, err);
+    const struct lull_run *run = runs->count > 0 ? &runs->runs[0] : NULL;
+    struct what_if_state *learned = run ? lull_run_state(run, &what_if_analysis) : NULL;
+    if (learned) {
+        session->what_if = learned->what_if;
+        session->learns_part = run->reading->division != NULL;
+        learned->what_if = NULL;
+    }
+    session->measured = run ? lull_run_state(run, &lull_measured_analysis) : NULL;
     return status;
 }
 
@@ -374,7 +387,7 @@ static lull_status prepare_network(struct replay_session *session, const char *p
                          "%s: %s: %s; the replay goes on as if it were nothing", path,
                          run->ideal->absent, run->ideal->detail);
     run->name = "measured";
-    return lull_measured_conclude(&session->measured, session->wanted.application, session->arena,
+    return lull_measured_conclude(session->measured, session->wanted.application, session->arena,
                                   &session->study->measured, err);
 }
 
@@ -401,10 +414,12 @@ static lull_status add_run_of_replay(struct replay_session *session, const char 
     struct lull_runs_options wanted = session->wanted;
     run->name = name;
     run->trace = replayed->trace;
-    run->division = replayed->shared ? runs->runs[0].division : NULL;
+    const struct lull_division *division =
+        replayed->shared ? runs->runs[0].reading->division : NULL;
     wanted.team = replayed->shared ? session->supposition->team : NULL;
     replayed->trace = NULL; /* lull_runs_close closes it */
-    lull_status status = lull_run_analyse(run, &wanted, session->notices, session->arena, err);
+    lull_status status =
+        lull_run_analyse(run, division, &wanted, session->notices, session->arena, err);
     if (status != LULL_OK || !lull_team_is_first(wanted.team))
         return status;
     return take_counters(run, &runs->runs[0], session->arena, err);
@@ -432,7 +447,7 @@ static lull_status make_replay(struct replay_session *session, struct lull_repla
     *ret_replayed = (struct lull_replayed){0};
     session->together = session->together && lull_shared_may_be(wish->network);
     if (session->together) {
-        wish->division = session->study->runs.runs[0].division;
+        wish->division = session->study->runs.runs[0].reading->division;
         status =
             lull_replayed_make(measured_trace(session), wish, session->arena, ret_replayed, err);
         session->together = ret_replayed->shared;
@@ -451,9 +466,8 @@ static lull_status make_replay(struct replay_session *session, struct lull_repla
 static lull_status replay_measured(struct replay_session *session, struct lull_error *err)
 {
     struct lull_replay_study *study = session->study;
-    struct lull_replay_wish wish =
-        lull_measured_wish(&session->measured, &study->runs.runs[0], session->wanted.application,
-                           &study->measured, session->callers);
+    struct lull_replay_wish wish = lull_measured_wish(session->measured, &study->runs.runs[0],
+                                                      &study->measured, session->callers);
     wish.run = true;
     lull_status status = make_replay(session, &wish, &study->replayed, err);
     return status == LULL_OK && study->replayed.trace
@@ -562,9 +576,8 @@ static lull_status replay_supposition(struct replay_session *session,
                                       const struct lull_network *network, bool run,
                                       struct lull_replayed *ret_replayed, struct lull_error *err)
 {
-    struct lull_replay_wish wish =
-        lull_measured_wish(&session->measured, &session->study->runs.runs[0],
-                           session->wanted.application, network, session->callers);
+    struct lull_replay_wish wish = lull_measured_wish(
+        session->measured, &session->study->runs.runs[0], network, session->callers);
     wish.keep_calls = lull_replay_kept_on(network);
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
@@ -659,8 +672,8 @@ static lull_status compare_against(struct replay_session *session, struct lull_e
 static bool may_be_together(const struct replay_session *session)
 {
     const struct lull_supposition *supposition = session->supposition;
-    return lull_division_divides(session->study->runs.runs[0].division) &&
-           session->measured.survey && !supposition->whole_run && !supposition->against;
+    return lull_run_division(&session->study->runs.runs[0]) && session->measured &&
+           !supposition->whole_run && !supposition->against;
 }
 
 /* Finds what replays need: on the first member, and on all where they make replays together. */
@@ -673,12 +686,11 @@ static lull_status prepare_all(struct replay_session *session, const char *path,
     lull_status status = LULL_OK;
     session->together = may_be_together(session);
     if (session->together)
-        status =
-            lull_measured_survey_to_all(&session->measured, run->trace, application, team, err);
+        status = lull_measured_survey_to_all(session->measured, run->trace, application, team, err);
     if (status == LULL_OK && lull_team_is_first(team))
         status = prepare_network(session, path, err);
     if (status == LULL_OK && lull_team_is_first(team))
-        session->callers = lull_run_callers(run, application, session->arena);
+        session->callers = lull_run_callers(run, session->arena);
     if (!session->together)
         return status;
     status = lull_team_agree(team, status, err);
@@ -729,7 +741,6 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
     if (status == LULL_OK)
         status = replay_all_suppositions(&session, path, err);
     lull_what_if_destroy(session.what_if);
-    lull_measured_release(&session.measured);
     return status;
 }
 

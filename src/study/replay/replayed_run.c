@@ -268,10 +268,13 @@ lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_
 
 /* ==== the measured run ======================================================================== */
 
-lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
-                               struct lull_joint_pass *joint, struct lull_error *err)
+static lull_status measured_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                   struct lull_error *err)
 {
-    lull_status status = lull_survey_create(joint->trace, application, &measured->survey, err);
+    struct lull_measured *measured = state;
+    (void)options;
+    lull_status status =
+        lull_survey_create(joint->trace, joint->reading->application, &measured->survey, err);
     if (status == LULL_OK)
         status = lull_network_samples_create(joint->trace, joint->workers, &measured->samples, err);
     if (status == LULL_OK)
@@ -281,10 +284,9 @@ lull_status lull_measured_join(struct lull_measured *measured, uint32_t applicat
             lull_collective_costs_create(joint->trace, joint->workers, &measured->collectives, err);
     if (status != LULL_OK)
         return status;
-    joint->consumers[joint->n_consumers++] = lull_collective_costs_consumer(measured->collectives);
-    joint->consumers[joint->n_consumers++] = lull_survey_consumer(measured->survey);
-    joint->consumers[joint->n_consumers++] = lull_eager_evidence_consumer(measured->evidence);
-    joint->wants_ideal = true;
+    lull_joint_pass_add(joint, lull_collective_costs_consumer(measured->collectives));
+    lull_joint_pass_add(joint, lull_survey_consumer(measured->survey));
+    lull_joint_pass_add(joint, lull_eager_evidence_consumer(measured->evidence));
     joint->ideal.message = lull_network_samples_take;
     joint->ideal.message_context = measured->samples;
     return LULL_OK;
@@ -326,6 +328,23 @@ lull_status lull_measured_gather(struct lull_measured *measured, struct lull_tea
     return lull_team_bring(team, &freight, err);
 }
 
+static lull_status measured_gather(void *state, const struct lull_joint_pass *joint,
+                                   struct lull_error *err)
+{
+    return lull_measured_gather(state, lull_division_team(joint->reading->division), err);
+}
+
+static void measured_release(void *state)
+{
+    lull_measured_release(state);
+}
+
+const struct lull_analysis lull_measured_analysis = {.size = sizeof(struct lull_measured),
+                                                     .needs_ideal = true,
+                                                     .create = measured_create,
+                                                     .gather = measured_gather,
+                                                     .release = measured_release};
+
 /* Of operations that do not follow a tree; NULL: what is not said goes by size. */
 static const char *algorithms_of(const struct lull_collective_facts *facts,
                                  struct lull_arena *arena)
@@ -360,96 +379,80 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
 }
 
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
-                                           const struct lull_run *run, uint32_t application,
+                                           const struct lull_run *run,
                                            const struct lull_network *network, const bool *callers)
 {
-    return (struct lull_replay_wish){.application = application,
+    return (struct lull_replay_wish){.application = run->reading->application,
                                      .callers = callers,
                                      .network = network,
                                      .survey = measured->survey,
                                      .keep_calls = LULL_KEEP_ALL,
-                                     .windows = run->windows};
+                                     .windows = run->reading->windows};
 }
 
 /* ---- reading once more ----------------------------------------------------------------------- */
 
-/* Who takes part in the pass. */
-struct measured_rider {
-    struct lull_measured *measured;
-    uint32_t application;
-};
-
-static lull_status join_pass_to_measure(void *context, struct lull_joint_pass *joint,
-                                        struct lull_error *err)
+/* Takes what was found; what else was asked for is released. */
+static lull_status read_measured(const struct lull_run *run, const struct lull_reading *reading,
+                                 struct lull_arena *arena, struct lull_measured *ret_measured,
+                                 struct lull_error *err)
 {
-    const struct measured_rider *rider = context;
-    return lull_measured_join(rider->measured, rider->application, joint, err);
-}
-
-static lull_status read_pass(const struct lull_run *run, const struct lull_runs_options *options,
-                             const struct lull_division *division, struct lull_arena *arena,
-                             struct lull_measured *measured, struct lull_error *err)
-{
-    const struct lull_breakdown_options wanted = {.windows = run->windows,
-                                                  .application = options->application,
-                                                  .main_part = run->main_part,
-                                                  .workers = options->workers,
-                                                  .division = division};
-    struct measured_rider rider = {measured, options->application};
-    const struct lull_companion companion = {join_pass_to_measure, &rider};
-    struct lull_ideal_options ideal = {.has_span = run->windows != NULL};
-    struct lull_breakdown *breakdown;
-    struct lull_ideal_result *result;
-    if (run->windows && run->windows->counts[0] > 0) {
-        ideal.from = run->windows->intervals[0][0].begin;
-        ideal.to = run->windows->intervals[0][0].end;
+    const struct lull_ideal_options ideal = lull_ideal_options_of(reading);
+    struct lull_asked asked[] = {{.analysis = &lull_measured_analysis},
+                                 {.analysis = &lull_ideal_analysis, .options = &ideal}};
+    lull_status status =
+        lull_joint_pass_run(run->trace, reading, asked, sizeof asked / sizeof *asked, arena, err);
+    if (asked[0].state) {
+        *ret_measured = *(struct lull_measured *)asked[0].state;
+        asked[0].state = NULL;
     }
-    return lull_joint_pass_run(run->trace, &wanted, &ideal, &companion, arena, &breakdown, &result,
-                               err);
+    lull_asked_release(asked, sizeof asked / sizeof *asked);
+    return status;
 }
 
-lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
-                               const struct lull_division *division, struct lull_arena *arena,
-                               struct lull_measured *ret_measured, struct lull_network *ret_network,
-                               const bool **ret_callers, struct lull_error *err)
+lull_status lull_measured_read(const struct lull_run *run, const struct lull_division *division,
+                               struct lull_arena *arena, struct lull_measured *ret_measured,
+                               struct lull_network *ret_network, const bool **ret_callers,
+                               struct lull_error *err)
 {
-    struct lull_team *team = division ? division->team : NULL;
-    const uint32_t application = options->application;
+    const struct lull_reading reading = {.application = run->reading->application,
+                                         .windows = run->reading->windows,
+                                         .division = division,
+                                         .range = lull_pass_range(division),
+                                         .workers = run->reading->workers};
+    struct lull_team *team = lull_division_team(division);
     const bool is_first = lull_team_is_first(team);
     *ret_measured = (struct lull_measured){0};
     *ret_callers = NULL;
-    lull_status status = read_pass(run, options, division, arena, ret_measured, err);
+    lull_status status = read_measured(run, &reading, arena, ret_measured, err);
     if (status == LULL_OK)
-        status = lull_measured_gather(ret_measured, team, err);
-    if (status == LULL_OK)
-        status = lull_measured_survey_to_all(ret_measured, run->trace, application, team, err);
+        status =
+            lull_measured_survey_to_all(ret_measured, run->trace, reading.application, team, err);
     if (status == LULL_OK && is_first)
-        status = lull_measured_conclude(ret_measured, application, arena, ret_network, err);
+        status = lull_measured_conclude(ret_measured, reading.application, arena, ret_network, err);
     if (status == LULL_OK && is_first)
-        *ret_callers = lull_run_callers(run, application, arena);
+        *ret_callers = lull_run_callers(run, arena);
     status = lull_team_agree(team, status, err);
-    return status == LULL_OK ? lull_measured_network_to_all(run->trace, application, team, arena,
-                                                            ret_network, ret_callers, err)
+    return status == LULL_OK ? lull_measured_network_to_all(run->trace, reading.application, team,
+                                                            arena, ret_network, ret_callers, err)
                              : status;
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
 /* Replays the run by all members of the division together, or where they cannot, by the first. */
-static lull_status replay_divided(const struct lull_run *run,
-                                  const struct lull_runs_options *options,
-                                  const struct lull_division *division, struct lull_arena *arena,
-                                  int64_t *ret_runtime, struct lull_error *err)
+static lull_status replay_divided(const struct lull_run *run, const struct lull_division *division,
+                                  struct lull_arena *arena, int64_t *ret_runtime,
+                                  struct lull_error *err)
 {
     struct lull_measured measured = {0};
     struct lull_network network;
     struct lull_replayed replayed = {0};
     const bool *callers;
     lull_status status =
-        lull_measured_read(run, options, division, arena, &measured, &network, &callers, err);
+        lull_measured_read(run, division, arena, &measured, &network, &callers, err);
     if (status == LULL_OK) {
-        struct lull_replay_wish wish =
-            lull_measured_wish(&measured, run, options->application, &network, callers);
+        struct lull_replay_wish wish = lull_measured_wish(&measured, run, &network, callers);
         wish.division = division;
         status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
         wish.division = NULL;
@@ -505,14 +508,13 @@ lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_opt
                                 struct lull_error *err)
 {
     const bool is_first = lull_team_is_first(options->team);
-    const struct lull_division *division =
-        lull_division_divides(run->division) ? run->division : NULL;
-    struct lull_team *team = division ? division->team : NULL;
+    const struct lull_division *division = lull_run_division(run);
+    struct lull_team *team = lull_division_team(division);
     int64_t wanted = is_first && is_wanted(run, options, notices), runtime;
     lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
     if (status != LULL_OK || !wanted)
         return status;
-    status = replay_divided(run, options, division, arena, &runtime, err);
+    status = replay_divided(run, division, arena, &runtime, err);
     if (!is_first) /* whom the first tells whether to go on */
         return lull_team_agree(team, LULL_OK, err);
     if (status == LULL_OK) {

@@ -82,16 +82,14 @@ struct lull_measured {
     struct lull_collective_costs *collectives;
 };
 
-/* Takes part in a joint pass over a run, together with its ideal runtime. Ends with
- * lull_measured_release, whether it fails or not. */
-lull_status lull_measured_join(struct lull_measured *measured, uint32_t application,
-                               struct lull_joint_pass *joint, struct lull_error *err);
-void lull_measured_release(struct lull_measured *measured);
+/* The analysis that finds it. It has no options, and its state is a lull_measured. */
+extern const struct lull_analysis lull_measured_analysis;
 
-/* After a pass that the members of a team have shared: all members call it, and the first has what
- * all have found then. A member of *measured that is NULL is NULL in all processes. */
+/* Gives the first member of a team what all members have found. All call it; a member of *measured
+ * that is NULL is NULL in all of them. The analysis does it by itself. */
 lull_status lull_measured_gather(struct lull_measured *measured, struct lull_team *team,
                                  struct lull_error *err);
+void lull_measured_release(struct lull_measured *measured);
 
 /* After the pass, once: finds the network that the messages of the run show, in `arena`. */
 lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t application,
@@ -100,18 +98,17 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
 
 /* Does all of that for an open run, by reading once more the part of it that was analysed. With a
  * division its members read together, and all know then what was found; `division` NULL: this
- * process reads alone. Of the options, application and workers matter. *ret_callers gets what
- * lull_run_callers returns, in `arena`. Ends with lull_measured_release, whether it fails or not.
- */
-lull_status lull_measured_read(const struct lull_run *run, const struct lull_runs_options *options,
-                               const struct lull_division *division, struct lull_arena *arena,
-                               struct lull_measured *ret_measured, struct lull_network *ret_network,
-                               const bool **ret_callers, struct lull_error *err);
+ * process reads alone. *ret_callers gets what lull_run_callers returns, in `arena`. Ends with
+ * lull_measured_release, whether it fails or not. */
+lull_status lull_measured_read(const struct lull_run *run, const struct lull_division *division,
+                               struct lull_arena *arena, struct lull_measured *ret_measured,
+                               struct lull_network *ret_network, const bool **ret_callers,
+                               struct lull_error *err);
 
 /* The wish for a replay of the whole run on the measured network. `callers` is what
  * lull_run_callers returns. */
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
-                                           const struct lull_run *run, uint32_t application,
+                                           const struct lull_run *run,
                                            const struct lull_network *network, const bool *callers);
 
 /* How much longer the replay takes than the run, as a share of the run; NAN: not known. */

@@ -68,27 +68,31 @@ struct wave_session {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static lull_status add_collector(struct wave_session *session, const struct lull_trace *trace,
-                                 struct lull_consumer *ret_consumer, struct lull_error *err)
+/* The collector of a run's waves; its options are lull_wave_run_options. */
+struct waves_state {
+    struct lull_wave_collector *collector;
+};
+
+static lull_status waves_create(void *state, const void *options, struct lull_joint_pass *joint,
+                                struct lull_error *err)
 {
-    struct lull_wave_collector **collector = &session->run->measured.collector;
-    lull_status status = lull_wave_collector_create(trace, session->wanted->application,
-                                                    session->wanted->marker, collector, err);
+    struct waves_state *waves = state;
+    const struct lull_wave_run_options *wanted = options;
+    lull_status status = lull_wave_collector_create(joint->trace, joint->reading->application,
+                                                    wanted->marker, &waves->collector, err);
     if (status == LULL_OK)
-        *ret_consumer = lull_wave_collector_consumer(*collector);
+        lull_joint_pass_add(joint, lull_wave_collector_consumer(waves->collector));
     return status;
 }
 
-static lull_status join_pass_for_waves(void *context, struct lull_joint_pass *joint,
-                                       struct lull_error *err)
+static void waves_release(void *state)
 {
-    struct wave_session *session = context;
-    lull_status status =
-        lull_measured_join(&session->measured, session->wanted->application, joint, err);
-    if (status == LULL_OK)
-        status = add_collector(session, joint->trace, &joint->consumers[joint->n_consumers++], err);
-    return status;
+    const struct waves_state *waves = state;
+    lull_wave_collector_destroy(waves->collector);
 }
+
+static const struct lull_analysis waves_analysis = {
+    .size = sizeof(struct waves_state), .create = waves_create, .release = waves_release};
 
 /* The pass of a member, over what it reads of the run. */
 static lull_status pass_alone(struct wave_session *session, struct lull_error *err)
@@ -96,15 +100,19 @@ static lull_status pass_alone(struct wave_session *session, struct lull_error *e
     const struct lull_trace *trace = session->run->alone;
     struct lull_consumer consumers[2];
     struct lull_eager_evidence **evidence = &session->measured.evidence;
-    const struct lull_pass_options options = {.application = session->wanted->application,
-                                              .range = lull_pass_range(session->run->division),
-                                              .masters_only = true};
-    lull_status status = add_collector(session, trace, &consumers[0], err);
+    const struct lull_reading reading = {.application = session->wanted->application,
+                                         .division = session->run->division,
+                                         .range = lull_pass_range(session->run->division)};
+    const struct lull_pass_options options = {.reading = &reading, .masters_only = true};
+    struct lull_wave_collector **collector = &session->run->measured.collector;
+    lull_status status = lull_wave_collector_create(trace, reading.application,
+                                                    session->wanted->marker, collector, err);
     if (status == LULL_OK)
         status =
             lull_eager_evidence_create(trace, lull_pass_workers(trace, &options), evidence, err);
     if (status != LULL_OK)
         return status;
+    consumers[0] = lull_wave_collector_consumer(*collector);
     consumers[1] = lull_eager_evidence_consumer(*evidence);
     return lull_pass_run(trace, &options, consumers, 2, err);
 }
@@ -120,16 +128,13 @@ static lull_status survey(const struct wave_session *session, struct lull_wave_s
                              : status;
 }
 
-/* Gives all that the members have read of the run to the first. */
+/* Gives what the members have read of the waves to the first. */
 static lull_status gather_collected(struct wave_session *session, struct lull_error *err)
 {
-    struct lull_team *team = session->wanted->team;
     struct lull_wave_scene *measured = &session->run->measured;
     lull_wave_collector_share_processes(measured->collector, session->run->division);
     lull_status status = survey(session, measured, err);
-    if (session->run->division)
-        status = lull_team_agree(team, status, err);
-    return status == LULL_OK ? lull_measured_gather(&session->measured, team, err) : status;
+    return session->run->division ? lull_team_agree(session->wanted->team, status, err) : status;
 }
 
 /* Reads the run for its waves and the network's eager limits only, without replays. */
@@ -138,14 +143,18 @@ static lull_status read_alone(struct wave_session *session, const char *path,
 {
     struct lull_wave_run *run = session->run;
     struct lull_team *team = session->wanted->team;
+    struct lull_division *division = NULL;
     lull_status status = lull_division_open(team, path, &run->alone, err);
     if (status == LULL_OK)
         status = lull_division_of_run(team, run->alone, session->wanted->application,
-                                      session->arena, &run->division, err);
+                                      session->arena, &division, err);
+    run->division = division;
     if (status == LULL_OK)
         status = lull_team_agree(team, pass_alone(session, err), err);
     if (status == LULL_OK)
         status = gather_collected(session, err);
+    if (status == LULL_OK)
+        status = lull_measured_gather(&session->measured, team, err);
     if (status == LULL_OK)
         status = lull_division_gather_quirks(run->division, run->alone, err);
     if (run->alone)
@@ -174,22 +183,41 @@ static lull_status find_eager_limits(struct wave_session *session, struct lull_e
     return status;
 }
 
+/* What was found while the run was read belongs to the session from here on. */
+static void take_states(struct wave_session *session, const struct lull_run *run)
+{
+    struct lull_measured *measured = lull_run_state(run, &lull_measured_analysis);
+    struct waves_state *waves = lull_run_state(run, &waves_analysis);
+    if (measured) {
+        session->measured = *measured;
+        *measured = (struct lull_measured){0};
+    }
+    if (waves) {
+        session->run->measured.collector = waves->collector;
+        waves->collector = NULL;
+    }
+}
+
 static lull_status read_for_replay(struct wave_session *session, const char *path,
                                    struct lull_error *err)
 {
-    const struct lull_companion companion = {join_pass_for_waves, session};
+    const struct lull_asked asked[] = {{.analysis = &lull_measured_analysis},
+                                       {.analysis = &waves_analysis, .options = session->wanted}};
     struct lull_runs *runs = &session->run->runs;
     const struct lull_runs_options options = {.application = session->wanted->application,
                                               .force = session->wanted->force,
                                               .team = session->wanted->team,
                                               .progress = session->wanted->progress,
-                                              .companion = &companion};
+                                              .asked = asked,
+                                              .n_asked = sizeof asked / sizeof *asked};
     lull_status status =
         lull_runs_load(&path, 1, &options, session->notices, session->arena, runs, err);
-    session->run->division = status == LULL_OK ? runs->runs[0].division : NULL;
-    if (status == LULL_OK && session->run->measured.collector) /* where events were read */
-        status = gather_collected(session, err);
-    return status;
+    if (status != LULL_OK)
+        return status;
+    session->run->division = lull_reading_of(runs->runs[0].reading)->division;
+    take_states(session, &runs->runs[0]);
+    return session->run->measured.collector /* events were read */ ? gather_collected(session, err)
+                                                                   : LULL_OK;
 }
 
 /* Finds whether the run can be replayed, and on which network. */
@@ -257,7 +285,7 @@ static lull_status replay_together(struct wave_session *session, struct lull_rep
     lull_status status = LULL_OK;
     *ret_status = LULL_OK;
     if (session->together) {
-        wish->division = run->division;
+        wish->division = session->run->division;
         status = lull_replayed_make(run->trace, wish, session->arena, &replayed, err);
         session->together = replayed.shared;
         wish->division = NULL;
@@ -271,8 +299,8 @@ static lull_status replay_together(struct wave_session *session, struct lull_rep
 
 static struct lull_replay_wish wish_of(const struct wave_session *session)
 {
-    return lull_measured_wish(&session->measured, &session->run->runs.runs[0],
-                              session->wanted->application, &session->network, session->callers);
+    return lull_measured_wish(&session->measured, &session->run->runs.runs[0], &session->network,
+                              session->callers);
 }
 
 /* Who collects the simulated iterations, where ranks have one stream each. */
@@ -492,8 +520,7 @@ static lull_status find_measured(struct wave_session *session, const char *path,
         run->costs[w] = NAN;
     check_clocks(session, path);
     if (run->replays)
-        session->callers =
-            lull_run_callers(&run->runs.runs[0], session->wanted->application, session->arena);
+        session->callers = lull_run_callers(&run->runs.runs[0], session->arena);
     return LULL_OK;
 }
 

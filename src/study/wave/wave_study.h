@@ -104,11 +104,11 @@ struct lull_wave_run_options {
 };
 
 struct lull_wave_run {
-    struct lull_runs runs;          /* holds the run, if that was read for replays; else empty, and
+    struct lull_runs runs;    /* holds the run, if that was read for replays; else empty, and
                                        the run's trace is `alone` */
-    struct lull_trace *alone;       /* NULL: the run is in `runs` */
-    struct lull_division *division; /* which member of a team reads what; NULL: no team */
-    bool replays;                   /* the run was replayed, or that was tried */
+    struct lull_trace *alone; /* NULL: the run is in `runs` */
+    const struct lull_division *division; /* which member of a team reads what; NULL: no team */
+    bool replays;                         /* the run was replayed, or that was tried */
     bool shared; /* all replays were made by all members of the team; else the first made some alone
                   */
     struct lull_wave_scene measured, replayed;    /* replayed.collector is NULL without a replay */

@@ -401,8 +401,8 @@ static void fill(const struct lull_report_run *of, struct lull_picture_matrix *m
 void lull_report_add_iterations(struct lull_document *document, const struct lull_run *run,
                                 const struct lull_report_run *of, struct lull_arena *arena)
 {
-    if (!of->iterations)
-        return;
+    if (!of->field && !of->no_field)
+        return; /* no events were read */
     struct lull_picture_matrix *matrix = lull_arena_zero(arena, 1, sizeof *matrix);
     matrix->absent = of->field ? NULL : of->no_field;
     matrix->id = lull_arena_printf(arena, "iterations:%s", run->name);

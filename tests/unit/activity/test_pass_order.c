@@ -88,7 +88,8 @@ static void test_each_consumer_is_asked(void **state)
                 }
             }
             const struct lull_pass_options options = {
-                .application = LULL_NONE, .range = {0, 1}, .workers = 1};
+                .reading = &(const struct lull_reading){
+                    .application = LULL_NONE, .range = {0, 1}, .workers = 1}};
             struct lull_error err;
             fail_if(lull_pass_run(trace, &options, consumers, 2, &err) != LULL_OK, "%s", err.text);
             assert_true(order.asked > 0);
@@ -114,7 +115,9 @@ static void test_open_at_the_end(void **state)
     struct lull_region_ledger sums[3];
     memset(sums, 0, sizeof sums);
     const struct lull_pass_options options = {
-        .application = LULL_NONE, .range = {0, 1}, .workers = 1, .regions = sums};
+        .reading =
+            &(const struct lull_reading){.application = LULL_NONE, .range = {0, 1}, .workers = 1},
+        .regions = sums};
     struct lull_error err;
     fail_if(lull_pass_run(trace, &options, &consumer, 1, &err) != LULL_OK, "%s", err.text);
     assert_int_equal(sums[MAIN].visits, 1);

@@ -36,7 +36,8 @@ static void tell(struct told *told, const struct lull_step *step)
 static void check_steps(const struct lull_trace *trace, uint32_t location,
                         const struct lull_windows *windows, const char *const *expected)
 {
-    const struct lull_pass_options options = {.application = LULL_NONE, .windows = windows};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE, .windows = windows}};
     const uint32_t wants =
         LULL_STEPS_ALL & ~(LULL_STEP_MASK(LULL_STEP_VISIT) | LULL_STEP_MASK(LULL_STEP_STRETCH));
     struct lull_step_cursor *cursor;
@@ -214,7 +215,8 @@ static void test_ticks_end_with_the_run(void **state)
 {
     (void)state;
     struct lull_trace *trace = memory_trace_simple(1, 2, 100, regions);
-    const struct lull_pass_options options = {.application = LULL_NONE, .tick = 30};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}, .tick = 30};
     struct lull_step_cursor *cursor;
     struct lull_steps steps;
     struct lull_error err;
@@ -238,7 +240,8 @@ static void test_ticks_in_a_call(void **state)
 {
     (void)state;
     struct lull_trace *trace = memory_trace_simple(1, 2, 100, regions);
-    const struct lull_pass_options options = {.application = LULL_NONE, .tick = 15};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}, .tick = 15};
     struct lull_event call = memory_span(10, LULL_EVENT_CALL, SEND, 40);
     struct lull_event receive = memory_event(50, LULL_EVENT_RECV, LULL_NONE);
     struct lull_step_cursor *cursor;
@@ -305,7 +308,8 @@ static void test_readings(void **state)
                                            .wants_ledger = true,
                                            .steps = take_readings};
     const struct lull_pass_options options = {
-        .windows = &windows, .application = LULL_NONE, .workers = 1};
+        .reading = &(const struct lull_reading){
+            .windows = &windows, .application = LULL_NONE, .workers = 1}};
     struct lull_error err;
     assert_int_equal(lull_pass_run(trace, &options, &consumer, 1, &err), LULL_OK);
     assert_int_equal(readings.count, 2);

@@ -99,8 +99,9 @@ static uint32_t diagnose(const struct lull_trace *trace, struct lull_finding **r
 {
     struct lull_arena *arena = trace->arena;
     const struct lull_wait_options waiting = {0};
-    const struct lull_pass_options pass = {.workers = 1};
-    const struct lull_breakdown_options wanted = {.workers = 1};
+    const struct lull_pass_options pass = {.reading = &(const struct lull_reading){.workers = 1}};
+    const struct lull_breakdown_options wanted = {.reading =
+                                                      &(const struct lull_reading){.workers = 1}};
     struct lull_wait_result *waits = lull_arena_zero(arena, 1, sizeof *waits);
     struct lull_work *work = lull_arena_zero(arena, 1, sizeof *work);
     struct lull_work_collector *collector;

@@ -80,11 +80,12 @@ static void test_call_at_the_end(void **state)
     struct lull_interval intervals[] = {{0, 15}, {18, 50}}, *whole = intervals;
     uint32_t count = 2;
     const struct lull_windows windows = {1, &whole, &count};
-    struct lull_breakdown_options options = {.regions = true};
+    struct lull_reading reading = {0};
+    const struct lull_breakdown_options options = {.reading = &reading, .regions = true};
     struct lull_breakdown *breakdown;
     struct lull_error err;
     for (int turn = 0; turn < 2; turn++) {
-        options.windows = turn == 0 ? NULL : &windows;
+        reading.windows = turn == 0 ? NULL : &windows;
         assert_int_equal(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err),
                          LULL_OK);
         assert_int_equal(find_region(breakdown, "MPI_Barrier")->visits, 3);

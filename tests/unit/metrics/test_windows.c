@@ -186,7 +186,8 @@ static void test_breakdown_of_windows(void **state)
     must(lull_windows_of_region(trace, "step", NULL, trace->arena, &windows, &err), &err);
     for (unsigned workers = 1; workers < 4; workers++) {
         const struct lull_breakdown_options options = {
-            .windows = windows, .regions = true, .workers = workers};
+            .reading = &(const struct lull_reading){.windows = windows, .workers = workers},
+            .regions = true};
         must(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err), &err);
         assert_int_equal(breakdown->runtime_ns, 400);
         assert_int_equal(breakdown->processes[1].window_ns, 25);
@@ -198,7 +199,8 @@ static void test_breakdown_of_windows(void **state)
         assert_int_equal(breakdown->regions[1].visits, 5);
         assert_int_equal(breakdown->regions[1].exclusive_ns, 405);
     }
-    const struct lull_breakdown_options options = {.application = 1};
+    const struct lull_breakdown_options options = {
+        .reading = &(const struct lull_reading){.application = 1}};
     assert_int_equal(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err),
                      LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "no process of application 1"));

@@ -32,7 +32,8 @@ static void take_part(struct lull_trace *trace, uint32_t process, uint32_t regio
 
 static struct lull_collective_facts facts_of(struct lull_trace *trace, unsigned workers)
 {
-    const struct lull_pass_options options = {.workers = workers};
+    const struct lull_pass_options options = {.reading =
+                                                  &(const struct lull_reading){.workers = workers}};
     struct lull_collective_costs *costs;
     struct lull_error err = {""};
     struct lull_collective_facts facts = {0};

@@ -71,7 +71,8 @@ static struct lull_eager_findings findings_of(struct lull_trace *trace, bool bet
 {
     struct lull_eager_evidence *evidence;
     struct lull_error err = {""};
-    const struct lull_pass_options options = {.workers = 2};
+    const struct lull_pass_options options = {.reading =
+                                                  &(const struct lull_reading){.workers = 2}};
     unsigned workers = lull_pass_workers(trace, &options);
     struct lull_eager_findings findings = {0};
     fail_if(lull_eager_evidence_create(trace, workers, &evidence, &err) != LULL_OK, "%s", err.text);

@@ -1,5 +1,6 @@
 /* How far a member of a team may be ahead of the others, worked out by hand. The member is the
  * first of three, with one share of two readers, and may be 100 letters ahead. */
+#include "activity/pass.h"
 #include "replay/ideal/mail.h"
 #include "support/test.h"
 
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 struct scene {
+    struct lull_reading reading;
     struct lull_ideal ideal;
     struct lull_ideal_options options;
     struct lull_division division;
@@ -26,8 +28,10 @@ static void set_up(struct scene *scene, struct lull_team *team)
     struct lull_ideal *ideal = &scene->ideal;
     memset(scene, 0, sizeof *scene);
     scene->division.team = team;
-    scene->options = (struct lull_ideal_options){.division = &scene->division, .ahead = 100};
+    scene->options = (struct lull_ideal_options){.ahead = 100};
+    scene->reading.division = &scene->division;
     ideal->options = &scene->options;
+    ideal->reading = &scene->reading;
     ideal->end_share = 1;
     ideal->n_shares = 3;
     ideal->shares = scene->shares;

@@ -131,7 +131,7 @@ static void test_messages(void **state)
 static const struct lull_breakdown *broken_down(const struct lull_trace *trace)
 {
     struct lull_breakdown *breakdown;
-    struct lull_breakdown_options options = {.workers = 1};
+    struct lull_breakdown_options options = {.reading = &(const struct lull_reading){.workers = 1}};
     fail_if(lull_breakdown_compute(trace, &options, arena, &breakdown, &err) != LULL_OK, "%s",
             err.text);
     return breakdown;
@@ -201,7 +201,8 @@ static void test_ideal_runtime(void **state)
     };
     for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
         struct lull_sim_result measured, ideal;
-        struct lull_ideal_options options = {.application = 0};
+        struct lull_ideal_options options = {.reading =
+                                                 &(const struct lull_reading){.application = 0}};
         struct lull_ideal_result replayed;
         struct lull_trace *trace = taped(pattern(patterns[i]), "loggops", &measured);
         assert_int_equal(lull_ideal_runtime(trace, &options, arena, &replayed, &err), LULL_OK);

@@ -23,9 +23,9 @@ static void test_nobody_is_no_partner(void **state)
     tape_write(&tape, run.path, 0);
     run_empty_processes(1, 3, 3);
     run_open(run.path);
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = 1};
     struct lull_census *census;
-    assert_int_equal(lull_census_take(run.trace, NULL, 1, NULL, NULL, run.arena, &census, &run.err),
-                     LULL_OK);
+    assert_int_equal(lull_census_take(run.trace, &whole, run.arena, &census, &run.err), LULL_OK);
     assert_int_equal(census->sent, 1);
     assert_int_equal(census->sent_bytes, 40);
     assert_int_equal(census->received, 0);
@@ -47,9 +47,9 @@ static void test_impossible_size(void **state)
     tape_write(&tape, run.path, 0);
     run_empty_processes(1, 2, 2);
     run_open(run.path);
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = 1};
     struct lull_census *census;
-    assert_int_equal(lull_census_take(run.trace, NULL, 1, NULL, NULL, run.arena, &census, &run.err),
-                     LULL_OK);
+    assert_int_equal(lull_census_take(run.trace, &whole, run.arena, &census, &run.err), LULL_OK);
     assert_int_equal(census->received, 2);
     assert_int_equal(census->received_bytes, 100);
     struct lull_quirk *quirks;
@@ -59,7 +59,8 @@ static void test_impossible_size(void **state)
 
     struct lull_step_cursor *cursor;
     struct lull_steps steps;
-    const struct lull_pass_options options = {.application = LULL_NONE};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}};
     assert_int_equal(lull_step_cursor_open(run.trace, 0, LULL_STEP_MASK(LULL_STEP_RECV), &options,
                                            &cursor, &run.err),
                      LULL_OK);

@@ -136,19 +136,18 @@ static void test_refused(void **state)
     (void)state;
     const struct lull_what_if_options nobody = {.n_cuts = 1, .cuts = {{.rank = 6}}};
     const struct lull_fix fixes[] = {{&of_ranks[1], NULL}, {&nobody, NULL}};
-    const struct lull_fixes_options options = {.workers = 2};
     const char *path = folder_path("run");
     int64_t runtimes[2] = {-1, -1}, replayed = -1;
     struct lull_error err;
     replay_case_open(&replay, path);
     assert_int_equal(
-        lull_fixes_replay(&replay.runs.runs[0], &options, fixes, 2, runtimes, &replayed, &err),
+        lull_fixes_replay(&replay.runs.runs[0], NULL, fixes, 2, runtimes, &replayed, &err),
         LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "has no rank 6, only 6 ranks"));
     assert_true(runtimes[0] == -1 && runtimes[1] == -1 && replayed == -1);
     struct lull_run no_trace = replay.runs.runs[0];
     no_trace.trace = NULL;
-    assert_int_equal(lull_fixes_replay(&no_trace, &options, fixes, 1, runtimes, &replayed, &err),
+    assert_int_equal(lull_fixes_replay(&no_trace, NULL, fixes, 1, runtimes, &replayed, &err),
                      LULL_ERR_RANGE);
     replay_case_close(&replay);
 }

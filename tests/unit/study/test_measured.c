@@ -84,7 +84,8 @@ static void analyse(uint64_t check)
     struct lull_error err = {""};
     call(0, SEND, last - LATENCY, last, 8);
     call(1, RECV, answered, last, 8);
-    fail_if(lull_run_analyse(&run, &options, &notices, arena, &err) != LULL_OK, "%s", err.text);
+    fail_if(lull_run_analyse(&run, NULL, &options, &notices, arena, &err) != LULL_OK, "%s",
+            err.text);
 }
 
 static bool told(const char *part)

@@ -223,7 +223,9 @@ static void test_messages_of_a_window(void **state)
     uint32_t counts[] = {1, 1};
     const struct lull_windows windows = {2, each, counts};
     const struct lull_timeline_options options = {
-        .windows = &windows, .most_steps = 100, .most_messages = 100};
+        .reading = &(const struct lull_reading){.windows = &windows},
+        .most_steps = 100,
+        .most_messages = 100};
     struct timeline_case made;
     timeline_case_make(trace, &options, 1, &made);
     const struct lull_timeline *timeline = made.timeline;
@@ -362,7 +364,7 @@ static void test_counts(void **state)
     struct lull_interval interval = {0, 65}, *intervals = &interval;
     uint32_t n = 1;
     const struct lull_windows windows = {1, &intervals, &n};
-    options.windows = &windows;
+    options.reading = &(const struct lull_reading){.windows = &windows};
     memset(counts, 0, sizeof counts);
     timeline_case_make(trace, &options, 1, &made);
     lull_timeline_counts(made.timeline, 0, LULL_TIMELINE_INSTRUCTIONS, counts);
@@ -394,7 +396,8 @@ static void test_no_such_application(void **state)
 {
     (void)state;
     struct lull_trace *trace = memory_trace_simple(1, 1, 100, regions);
-    const struct lull_timeline_options options = {.application = 3};
+    const struct lull_timeline_options options = {
+        .reading = &(const struct lull_reading){.application = 3}};
     struct lull_timeline_builder *builder;
     struct lull_error err = {""};
     assert_int_equal(lull_timeline_create(trace, &options, 1, &builder, &err), LULL_ERR_RANGE);

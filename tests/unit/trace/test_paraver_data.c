@@ -68,7 +68,8 @@ static void test_hybrid(void **state)
     struct lull_error err = {""};
     struct lull_trace *trace;
     struct lull_breakdown *breakdown;
-    const struct lull_breakdown_options options = {.workers = 1};
+    const struct lull_breakdown_options options = {.reading =
+                                                       &(const struct lull_reading){.workers = 1}};
     fail_if(lull_trace_open("data/paraver/hybrid.prv", &trace, &err) != LULL_OK, "%s", err.text);
     fail_if(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err) != LULL_OK,
             "%s", err.text);

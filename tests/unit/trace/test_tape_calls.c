@@ -244,9 +244,9 @@ static void test_merged_calls(void **state)
     assert_int_equal(e.events[0].duration, 40);
     assert_int_equal(lull_calls_of(&e.events[1]), 1);
 
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = 1};
     struct lull_census *census;
-    assert_int_equal(lull_census_take(run.trace, NULL, 1, NULL, NULL, run.arena, &census, &run.err),
-                     LULL_OK);
+    assert_int_equal(lull_census_take(run.trace, &whole, run.arena, &census, &run.err), LULL_OK);
     assert_int_equal(census->events[LULL_EVENT_CALL], 101);
     const struct lull_breakdown_options options = {.regions = true};
     struct lull_breakdown *breakdown;
@@ -285,8 +285,9 @@ static void test_too_many_merged_calls(void **state)
     lull_tape_put_calls(tape_room(&tape, 2), 10, 1, 40, UINT64_MAX);
     tape_write(&tape, run.path, 0);
     assert_int_equal(lull_trace_open(run.path, &run.trace, &run.err), LULL_OK);
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = 1};
     struct lull_census *census;
-    assert_int_equal(lull_census_take(run.trace, NULL, 1, NULL, NULL, run.arena, &census, &run.err),
+    assert_int_equal(lull_census_take(run.trace, &whole, run.arena, &census, &run.err),
                      LULL_ERR_FORMAT);
     assert_non_null(strstr(run.err.text, "stands for too many calls"));
 }

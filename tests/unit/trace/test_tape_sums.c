@@ -307,7 +307,8 @@ static void test_no_windows_in_a_profile(void **state)
     struct lull_breakdown *breakdown;
     good_breakdown();
     assert_int_equal(lull_windows_of_time(trace, 0, 500, arena, &windows, &err), LULL_OK);
-    const struct lull_breakdown_options options = {.windows = windows};
+    const struct lull_breakdown_options options = {
+        .reading = &(const struct lull_reading){.windows = windows}};
     assert_int_equal(lull_breakdown_compute(trace, &options, arena, &breakdown, &err),
                      LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "do not tell a part of it"));

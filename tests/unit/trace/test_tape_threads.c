@@ -102,7 +102,8 @@ static void test_waits(void **state)
 /* The steps of one kind and another, in one line each. */
 static uint32_t steps_of(uint32_t location, uint32_t wants, struct lull_step *found, uint32_t most)
 {
-    const struct lull_pass_options options = {.application = LULL_NONE};
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}};
     struct lull_step_cursor *cursor;
     struct lull_steps steps;
     uint32_t n = 0;

@@ -322,7 +322,7 @@ static void set_lock(struct lull_trace *trace, uint32_t thread, int64_t begin, i
 static void who_has_which_lock(void **state)
 {
     const struct lull_wait_options options = {.threads = true};
-    struct lull_pass_options pass = {.workers = 1};
+    struct lull_pass_options pass = {.reading = &(const struct lull_reading){.workers = 1}};
     struct lull_trace *trace = make_trace();
     struct lull_waits *waits;
     struct lull_wait_result result;

@@ -47,7 +47,7 @@ static void call(struct lull_trace *trace, uint32_t location, uint32_t region, u
 static void find_with(const struct lull_trace *trace, const struct lull_wait_options *options,
                       struct lull_wait_result *ret_result)
 {
-    const struct lull_pass_options pass = {.windows = options->windows, .workers = 1};
+    const struct lull_pass_options pass = {.reading = options->reading};
     struct lull_waits *waits;
     struct lull_error err;
     assert_int_equal(lull_waits_create(trace, options, &waits, &err), LULL_OK);
@@ -60,7 +60,8 @@ static void find_with(const struct lull_trace *trace, const struct lull_wait_opt
 static void find(const struct lull_trace *trace, const struct lull_windows *windows,
                  struct lull_wait_result *ret_result)
 {
-    const struct lull_wait_options options = {.windows = windows};
+    const struct lull_wait_options options = {.reading =
+                                                  &(const struct lull_reading){.windows = windows}};
     find_with(trace, &options, ret_result);
 }
 

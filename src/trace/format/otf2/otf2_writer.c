@@ -806,8 +806,8 @@ static OTF2_ErrorCode write_thread(struct otf2_target *target, const struct lull
 
 enum { MOST_MEMBERS = 255 }; /* of a metric class */
 
-static bool same_set(const struct otf2_counter_set *set, const struct lull_counter_reading *readings,
-                     uint32_t count)
+static bool same_set(const struct otf2_counter_set *set,
+                     const struct lull_counter_reading *readings, uint32_t count)
 {
     if (set->count != count)
         return false;

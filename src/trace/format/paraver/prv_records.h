@@ -73,7 +73,7 @@ struct lull_prv_pair {
 
 struct lull_prv_batch {
     struct lull_prv_item *items;
-    struct lull_prv_pair *pairs;   /* of events, except counters, as far as they are wanted */
+    struct lull_prv_pair *pairs; /* of events, except counters, as far as they are wanted */
     struct lull_counter_reading *readings; /* of counters */
     struct lull_prv_half *halves;
     size_t n_items, n_pairs, n_readings, n_halves;

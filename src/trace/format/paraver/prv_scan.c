@@ -324,7 +324,8 @@ static lull_status put_counter_readings(struct prv_scan *scan, struct lull_error
     struct prv_track *track = scan->track;
     track->n_readings += scan->n_readings;
     struct lull_counter_reading *values =
-        (struct lull_counter_reading *)(void *)(track->buffer + scan->buffer_size) - track->n_readings;
+        (struct lull_counter_reading *)(void *)(track->buffer + scan->buffer_size) -
+        track->n_readings;
     memcpy(values, scan->readings, scan->n_readings * sizeof *values);
     struct lull_event event = {.time = scan->time,
                                .kind = LULL_EVENT_COUNTERS,
@@ -459,7 +460,8 @@ static size_t size_of_buffer(const struct lull_trace *trace)
 {
     size_t size = BUFFERS_TOTAL / trace->n_locations;
     size = size < BUFFER_LEAST ? BUFFER_LEAST : size > BUFFER_MOST ? BUFFER_MOST : size;
-    size_t least = 2 * sizeof(struct lull_event) + trace->n_counters * sizeof(struct lull_counter_reading);
+    size_t least =
+        2 * sizeof(struct lull_event) + trace->n_counters * sizeof(struct lull_counter_reading);
     size = size < least ? least : size;
     return size / 16 * 16;
 }

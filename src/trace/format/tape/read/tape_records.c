@@ -496,8 +496,8 @@ static lull_status decode_counts(struct tape_stream *stream, int64_t time, unsig
         uint32_t counter = tape_index_of(stream, LULL_TAPE_MAP_COUNTER, first + i);
         if (counter == LULL_NONE)
             return lull_tape_bad_record(stream, "unknown counter", first + i, err);
-        readings[i] =
-            (struct lull_counter_reading){.value = stream->at[1 + i / 2].u64[i % 2], .counter = counter};
+        readings[i] = (struct lull_counter_reading){.value = stream->at[1 + i / 2].u64[i % 2],
+                                                    .counter = counter};
     }
     stream->n_readings += count;
     struct lull_event *event = tape_add(out, LULL_EVENT_COUNTERS, time, 0);

@@ -72,9 +72,9 @@ struct tape_stream {
     struct tape_requests requests;
     uint64_t first_request; /* requests with smaller numbers were opened by records not kept */
     struct tape_waiting waiting;
-    bool begins_late;              /* earlier records were not kept, and no event has told it yet */
-    bool joins;                    /* OPENED and RESUME records have still to be read */
-    struct tape_shape *shapes;     /* [LULL_TAPE_SHAPES]; NULL: there was no shaped call yet */
+    bool begins_late;          /* earlier records were not kept, and no event has told it yet */
+    bool joins;                /* OPENED and RESUME records have still to be read */
+    struct tape_shape *shapes; /* [LULL_TAPE_SHAPES]; NULL: there was no shaped call yet */
     struct lull_counter_reading *readings; /* of all COUNTERS in the present block */
     size_t readings_capacity, n_readings;
 };
