@@ -60,18 +60,20 @@ int lull_unknown_command(const struct lull_command *const *commands, const char 
     return lull_cli_usage("unknown command '%s'", word);
 }
 
-#define MAX_OPTIONS 64
-
 /* The command's options with the common ones behind them. */
-static void gather_options(const struct lull_command *command, struct poptOption *table)
+static struct poptOption *gather_options(const struct lull_command *command,
+                                         struct lull_arena *arena)
 {
     static const struct poptOption common[] = {
         {"help", 'h', POPT_ARG_NONE, NULL, LULL_OPTION_HELP, "", NULL}, POPT_TABLEEND};
     size_t count = 0;
-    for (const struct poptOption *option = command->options; option && option->longName; option++)
-        if (count < MAX_OPTIONS - 2)
-            table[count++] = *option;
+    while (command->options && command->options[count].longName)
+        count++;
+    struct poptOption *table = lull_arena_alloc(arena, count * sizeof *table + sizeof common);
+    if (count > 0)
+        memcpy(table, command->options, count * sizeof *table);
     memcpy(&table[count], common, sizeof common);
+    return table;
 }
 
 /* Replaces a "--" between operands by LULL_DIVIDER, because popt would drop it. */
@@ -101,8 +103,8 @@ static int do_work(const struct lull_command *command, struct lull_cli_call *cal
 
 static int run_command(const struct lull_command *command, int argc, const char **argv)
 {
-    struct poptOption options[MAX_OPTIONS];
-    gather_options(command, options);
+    struct lull_arena *arena = lull_cli_arena();
+    struct poptOption *options = gather_options(command, arena);
     lull_cli_set_command(command->name);
     if (command->divides)
         keep_divider(argc, argv);
@@ -110,7 +112,6 @@ static int run_command(const struct lull_command *command, int argc, const char 
         signal(SIGPIPE, SIG_IGN);
     poptContext context = poptGetContext(NULL, argc, argv, options,
                                          command->launches ? POPT_CONTEXT_POSIXMEHARDER : 0);
-    struct lull_arena *arena = lull_cli_arena();
     struct lull_cli_call call = {.arena = arena, .notices = {.arena = arena}};
     bool help;
     lull_cli_look_at_launcher(command, &call);
@@ -124,8 +125,8 @@ static int run_command(const struct lull_command *command, int argc, const char 
     if (status == LULL_EXIT_OK && !help)
         status = do_work(command, &call);
     status = lull_cli_part(&call, status);
-    lull_arena_destroy(arena);
     poptFreeContext(context);
+    lull_arena_destroy(arena);
     return status;
 }
 
