@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import launch
 
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
-LATENCY_US = 20000
+LATENCY_US = 5000
 MESSAGES, ASKED = 438, 21 # that the program looks at, by waits, and by tests and probes
 SECONDS = 600
 

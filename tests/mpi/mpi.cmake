@@ -22,7 +22,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                                          ${CMAKE_CURRENT_LIST_DIR}/programs/*.cc
                                          ${CMAKE_CURRENT_LIST_DIR}/programs/*.f90)
     add_test(NAME mpi.documented
-        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/documented.py
+        COMMAND ${Python3_EXECUTABLE} -BS ${CMAKE_CURRENT_LIST_DIR}/documented.py
                 ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                 ${PROJECT_SOURCE_DIR}/docs/record.md)
     set_tests_properties(mpi.documented PROPERTIES LABELS quick TIMEOUT 1800)
@@ -60,7 +60,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     # mpi_test(family name program arguments of run.py...)
     function(mpi_test family name program)
         add_test(NAME mpi.${family}.${name}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
                     --recorder $<TARGET_FILE:liblull-record-${family}>
                     --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull> ${ARGN} ${program})
         set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1800)
@@ -69,7 +69,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     # mpi_script(family name script arguments...)
     function(mpi_script family name script)
         add_test(NAME mpi.${family}.${name}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/${script} --family ${family} ${ARGN})
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/mpi/${script} --family ${family} ${ARGN})
         set_tests_properties(mpi.${family}.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 1800)
     endfunction()
 
@@ -153,19 +153,19 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         endforeach()
         # Every function of mpi.h is wrapped, or is listed as one that is not.
         add_test(NAME mpi.${family}.functions
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/src/record/mpi/generate.py --check
                     ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi.i)
         set_tests_properties(mpi.${family}.functions PROPERTIES LABELS quick TIMEOUT 1800)
         add_test(NAME mpi.${family}.closing
-            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/closing.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${CMAKE_CURRENT_LIST_DIR}/closing.py
                     ${CMAKE_BINARY_DIR}/generated/record-${family}/mpi_wrappers.c)
         set_tests_properties(mpi.${family}.closing PROPERTIES LABELS quick TIMEOUT 1800)
     endforeach()
     # OpenSHMEM. What UCX does to see memory come and go makes Open MPI 4.1 of Debian 12 die at the end.
     if(TARGET liblull-record-openmpi-shmem)
         add_test(NAME mpi.openmpi.shmem
-            COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/run.py --family openmpi --shmem
+            COMMAND ${Python3_EXECUTABLE} -BS ${CMAKE_CURRENT_LIST_DIR}/run.py --family openmpi --shmem
                     --recorder $<TARGET_FILE:liblull-record-openmpi-shmem>
                     --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                     ${CMAKE_CURRENT_LIST_DIR}/shmem/shmem.c)
@@ -173,7 +173,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
                              ENVIRONMENT OMPI_MCA_opal_common_ucx_opal_mem_hooks=0)
         # Every function of shmem.h is wrapped, or is one that is left out.
         add_test(NAME mpi.openmpi.shmem.functions
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/src/record/shmem/generate.py --check
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/src/record/shmem/generate.py --check
                     ${CMAKE_BINARY_DIR}/generated/record-openmpi/shmem.i)
         set_tests_properties(mpi.openmpi.shmem.functions PROPERTIES LABELS quick TIMEOUT 1800)
     endif()
@@ -188,7 +188,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
         foreach(program ${compared})
             get_filename_component(name ${program} NAME_WE)
             add_test(NAME mpi.eztrace.${name}
-                COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/agree.py
+                COMMAND ${Python3_EXECUTABLE} -BS ${CMAKE_CURRENT_LIST_DIR}/agree.py
                         --recorder $<TARGET_FILE:liblull-record-openmpi>
                         --digest $<TARGET_FILE:mpi_digest> ${program})
             set_tests_properties(mpi.eztrace.${name} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77

@@ -31,7 +31,7 @@ set(lull_crossed_tests
     "^record\\.sanitized\\.(forks|nested_threads\\.clang)$" # as record.sanitized.by_clang.*
     "^mpi\\.eztrace\\.(heat|persistent|nonblocking|collectives_nonblocking|fortran_.*)$" # blocking is left
     "^record\\.communicators\\.spawn\\."  # mpi.openmpi.spawn* are there
-    "^record\\.(many_calls|functions\\.whole|ends\\.whole)"
+    "^record\\.(many_calls|functions\\.whole|ends\\.whole|sites\\.whole)"
     "^record\\.killed\\.process$"         # as record.killed and record.killed.node
     "^record\\.(committed|memory)$"       # they look for the least that a program needs, by halves
     "^record\\.copy-on-write")

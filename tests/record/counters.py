@@ -21,7 +21,7 @@ ENVIRONMENT = launch.environment(OMP_WAIT_POLICY="passive")
 # Events per ns: instructions, cycles. The clock that the made-up counters follow is calibrated in
 # the first fifth of a millisecond of the program, to 1e-3; ratios do not depend on it.
 FIRST, SECOND, CLOCK = (4.5, 3.0), (4.0, 2.0), 2e-3
-MODES = {"events": [], "profile": ["--profile"], "budget": ["--max-size", "128KiB"]}
+MODES = {"events": [], "profile": ["--profile"], "budget": ["--max-size", "64KiB"]}
 
 
 class Bench:

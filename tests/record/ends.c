@@ -1,5 +1,5 @@
 /* ends HOW: an MPI program that ends in another way than by MPI_Finalize and return. Every rank
- * makes CALLS barriers first; rank 1 (or 0, if it is alone) then does HOW: by itself, or
+ * makes CALLS barriers by itself first; rank 1 (or 0, if it is alone) then does HOW: by itself, or
  *
  *     in-HOW          inside of MPI_Bcast, whose error handler does it
  *     signal-HOW      inside of MPI_Recv, which never ends: the handler of a signal does it
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < CALLS; i++)
-        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Barrier(MPI_COMM_SELF);
     MPI_Barrier(MPI_COMM_WORLD); /* behind it, all have come back from those above */
     if (rank == 0) {
         printf("atleast %d MPI_Barrier\nprocesses %d\nexpect %d MPI_Init\nready\n", CALLS * size,

@@ -19,7 +19,7 @@ program ends
   call get_command_argument(1, how)
   call MPI_Init(error)
   do i = 1, ends_calls()
-    call MPI_Barrier(MPI_COMM_WORLD, error)
+    call MPI_Barrier(MPI_COMM_SELF, error)
   end do
   print '(a, i0, a)', 'atleast ', ends_calls(), ' MPI_Barrier'
   print '(a)', 'processes 1', 'expect 1 MPI_Init', 'ready'

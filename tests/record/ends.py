@@ -194,7 +194,8 @@ class Bench:
             open_call = self.open_call(run)
             if open_call != call:
                 bad.append(f"was in {open_call}, expected {call}")
-            return alone, status, verdict, bad + self.no_metrics(run)
+            number = [end[1] for end in ENDS].index(how)
+            return alone, status, verdict, bad + self.no_metrics(run, number)
 
     def open_call(self, run):
         """What the rank is in at the end of its tape."""
@@ -204,10 +205,16 @@ class Bench:
                  if line.startswith("0 enters ")]
         return found[0] if found else None
 
-    def no_metrics(self, run):
+    def no_metrics(self, run, number):
+        """Metrics are there; they and what `lull info` says are a team's, too: with --turn, one of the two
+        by turns, of which this is that `number`."""
+        commands = together.COMMANDS
+        if self.settings.turn is not None:
+            commands = [commands[(self.settings.turn + number) % len(commands)]]
         metrics = subprocess.run([self.settings.lull, "metrics", "--force", run], timeout=PATIENCE,
                                  capture_output=True, text=True, check=False)
-        return [metrics.stderr.strip()] if metrics.returncode != 0 else together.differences(self.settings.lull, run, [3])
+        return [metrics.stderr.strip()] if metrics.returncode != 0 else together.differences(
+            self.settings.lull, run, [3], commands)
 
     def compare(self, name, start_with, program, send=None, limit=None):
         """The launcher, or the program where there is none, ends as it would alone; killed by
@@ -225,7 +232,7 @@ class Bench:
                 bad.append(f"behaves otherwise: {errors.strip()[-300:]}")
             if expectations(output) != expectations(first):
                 bad.append(f"prints something else: {first!r} alone, {output!r} recorded")
-            self.row(name, alone, status, verdict, bad + self.no_metrics(run))
+            self.row(name, alone, status, verdict, bad + self.no_metrics(run, len(name)))
 
     def unwritable(self):
         program = [self.settings.program, "return"]

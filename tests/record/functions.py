@@ -257,7 +257,7 @@ def signals(bench, compiler, _):
     calls = {}
     for path, times in tree.items():
         calls[path[-1]] = calls.get(path[-1], 0) + times
-    bench.expect("ticks", (calls["main"], calls["tick"]), (1, 300000))
+    bench.expect("ticks", (calls["main"], calls["tick"]), (1, 100000))
     bench.expect("handlers nest", calls.get("handle", 0), calls.get("in_handler", 0))
     bench.expect("oddities with signals", bench.table(target, "quirks"), {})
 

@@ -4,7 +4,7 @@
 #include <omp.h>
 #include <stdio.h>
 
-enum { WIDTH = 24 };
+enum { WIDTH = 16 };
 
 int main(void)
 {

@@ -43,7 +43,7 @@ if(Python3_FOUND)
     # record_test(name program arguments...)
     function(record_test name label)
         add_test(NAME record.${name}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/run.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${ARGN})
         set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 1800
                              SKIP_RETURN_CODE 77)
@@ -61,7 +61,7 @@ if(Python3_FOUND)
 
     # A replay adds what a simulation adds, with the same words.
     add_test(NAME record.inject_replay
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/inject_replay.py
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/inject_replay.py
                 $<TARGET_FILE:lull>)
     set_tests_properties(record.inject_replay PROPERTIES LABELS quick TIMEOUT 1800)
 
@@ -84,7 +84,7 @@ if(Python3_FOUND)
     set(label quick)
     function(waits_test name)
         add_test(NAME record.${name}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/run.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/run.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_waits> -- ${ARGN})
         set_tests_properties(record.${name} PROPERTIES LABELS ${label} TIMEOUT 1800
                              SKIP_RETURN_CODE 77)
@@ -134,7 +134,7 @@ if(Python3_FOUND)
         record_test(files.handlers.${short} ${label} --option=--files -- ${record_bin}/files.${short} /tmp handlers)
         foreach(variant "" .fortified)
             add_test(NAME record.files${variant}.${short}
-                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/files.py --lull $<TARGET_FILE:lull>
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/files.py --lull $<TARGET_FILE:lull>
                         -- ${record_bin}/files${variant}.${short} descriptors streams others threads)
             set_tests_properties(record.files${variant}.${short} PROPERTIES LABELS ${label} TIMEOUT 1800)
         endforeach()
@@ -224,7 +224,7 @@ if(Python3_FOUND)
                     --env NVTX_INJECTION64_PATH=$<TARGET_FILE:liblull-record> -- ${bin}/marks nvtx)
     endforeach()
 
-    set(functions ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/functions.py
+    set(functions ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/functions.py
                   --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                   $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
     add_test(NAME record.functions COMMAND ${functions} --turns)
@@ -265,7 +265,7 @@ if(Python3_FOUND)
                 set(words --clock)
             endif()
             add_test(NAME record.counters.${clock}${short}
-                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/counters.py
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${words}
                         -- ${record_bin}/omp_constructs.${short})
             set_tests_properties(record.counters.${clock}${short} PROPERTIES LABELS quick TIMEOUT 1800)
@@ -278,7 +278,7 @@ if(Python3_FOUND)
                     ${record_bin}/pause_omp.${short})
         record_test(omp_imbalance.${short} quick --clock -- ${record_bin}/omp_imbalance.${short})
         add_test(NAME record.sites_omp.${short}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py
                     --lull $<TARGET_FILE:lull> --compiler ${compiler}
                     $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
         set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 1800
@@ -307,7 +307,7 @@ if(Python3_FOUND)
         record_program(forks ${LULL_GCC} -fopenmp)
         record_test(forks.gcc quick -- ${record_bin}/forks.gcc)
         add_test(NAME record.private_gomp
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/private_gomp.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/private_gomp.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                     --constructs ${PROJECT_SOURCE_DIR}/tests/record/omp_constructs.c
                     --two ${PROJECT_SOURCE_DIR}/tests/record/private_gomps.c)
@@ -318,7 +318,7 @@ if(Python3_FOUND)
         record_program(heap ${LULL_GCC})
         unset(record_variant)
         add_test(NAME record.heap
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/heap.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/heap.py
                     --lull $<TARGET_FILE:lull> ${record_bin}/heap.gcc ${record_bin}/heap.serial.gcc)
         set_tests_properties(record.heap PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         record_program(live ${LULL_GCC})
@@ -326,20 +326,20 @@ if(Python3_FOUND)
         record_program(closing ${LULL_GCC})
         record_program(killed ${LULL_GCC} -pthread)
         add_test(NAME record.killed
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/killed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc)
         add_test(NAME record.killed.ring
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/killed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
                     --listing $<TARGET_FILE:listing> --keep 256)
         add_test(NAME record.stores
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/stores.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/stores.py
                     --lull $<TARGET_FILE:lull>)
         set_tests_properties(record.stores PROPERTIES LABELS quick TIMEOUT 1800)
         # On two nodes, in either form of the files.
         foreach(store node process)
             add_test(NAME record.killed.${store}
-                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/killed_nodes.py
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/killed_nodes.py
                         --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc
                         --listing $<TARGET_FILE:listing> --store ${store})
             set_tests_properties(record.killed.${store} PROPERTIES LABELS quick TIMEOUT 1800
@@ -348,31 +348,31 @@ if(Python3_FOUND)
         set_tests_properties(record.killed record.killed.ring PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(ring ${LULL_GCC} -Wall -Wextra -Werror -pthread)
         add_test(NAME record.ring
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                     --program ${record_bin}/ring.gcc)
         add_test(NAME record.ring.pauses
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                     --program ${record_bin}/ring.gcc --pauses)
         add_test(NAME record.ring.node
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                     --program ${record_bin}/ring.gcc --store node)
         set_tests_properties(record.ring record.ring.pauses record.ring.node
                              PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/alone.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/alone.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         add_test(NAME record.follow
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/follow.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/follow.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.follow PROPERTIES LABELS quick TIMEOUT 1800)
         foreach(what full-disk budget live closed memory committed copy-on-write)
             add_test(NAME record.${what}
-                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                         --bin ${record_bin})
             set_tests_properties(record.${what} PROPERTIES LABELS quick TIMEOUT 1800
@@ -381,7 +381,7 @@ if(Python3_FOUND)
         # The same in the file of a node.
         foreach(what full-disk budget live closed copy-on-write)
             add_test(NAME record.${what}.node
-                COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/limits.py ${what}
                         --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                         --bin ${record_bin} --store node)
             set_tests_properties(record.${what}.node PROPERTIES LABELS quick TIMEOUT 1800
@@ -429,7 +429,7 @@ function(record_mpi family)
                 -I${PROJECT_SOURCE_DIR}/include ${ring} -o ${bin}/ring.${family} ${lull_patient_words} VERBATIM)
     add_custom_target(record.ring.${family} ALL DEPENDS ${bin}/ring.${family})
     add_test(NAME record.ring.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ring.py
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/ring.py
                 --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                 --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}}
                 ${handles})
@@ -454,7 +454,7 @@ function(record_mpi family)
         list(APPEND others ${bin}/ends.fortran.${family})
     endif()
     add_custom_target(record.ends.others.${family} ALL DEPENDS ${others})
-    set(ends_words ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/ends.py
+    set(ends_words ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/ends.py
                    --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                    --digest $<TARGET_FILE:mpi_digest>
                    --program ${bin}/ends.${family} --barriers ${bin}/omp_barriers.gcc
@@ -466,29 +466,31 @@ function(record_mpi family)
     set_tests_properties(record.ends.${family} record.ends.whole.${family}
                          PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77 COST 20)
     add_test(NAME record.schedules.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/schedules.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.schedules.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     add_test(NAME record.sums.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sums.py
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sums.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/phases.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
-    add_test(NAME record.sites.${family}
-        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/sites.py
-                --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
-    set_tests_properties(record.sites.${family} PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
+    set(sites ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sites.py
+              --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+    add_test(NAME record.sites.${family} COMMAND ${sites} --turn ${turn_of_${family}})
+    add_test(NAME record.sites.whole.${family} COMMAND ${sites})
+    set_tests_properties(record.sites.${family} record.sites.whole.${family}
+                         PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
     if(family STREQUAL mpich) # whose handles a mock has
         add_test(NAME record.million
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/million.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/million.py
                     --lull $<TARGET_FILE:lull> --recorder $<TARGET_FILE:liblull-record-mpich>)
         set_tests_properties(record.million PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
     endif()
     # Who is in which communicator. Open MPI 4 hangs now and then where processes spawn others.
     foreach(form alone nodes spawn)
         add_test(NAME record.communicators.${form}.${family}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/communicators.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/communicators.py
                     --lull $<TARGET_FILE:lull> --comms $<TARGET_FILE:comms_of> --family ${family}
                     --${form})
         set_tests_properties(record.communicators.${form}.${family}
@@ -499,14 +501,14 @@ function(record_mpi family)
         if(clock)
             set(words --clock)
         endif()
-        set(clocks ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
+        set(clocks ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/clocks.py
                    --lull $<TARGET_FILE:lull> --family ${family} ${words})
         add_test(NAME record.clocks.${clock}${family} COMMAND ${clocks})
         add_test(NAME record.clocks.nodes.${clock}${family} COMMAND ${clocks} --nodes)
         add_test(NAME record.counters.${clock}${family}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/counters.py
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/counters.py
                     --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${words}
-                    --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 3000)
+                    --mpirun ${LULL_TEST_MPIRUN_${family}} -- ${bin}/phases.${family} 2000)
         set_tests_properties(record.clocks.${clock}${family} record.clocks.nodes.${clock}${family}
                              record.counters.${clock}${family}
                              PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
@@ -515,11 +517,16 @@ function(record_mpi family)
         record_test(many_calls.${ranks}.${family} slow -- ${LULL_TEST_MPIRUN_${family}} -n ${ranks}
                     ${bin}/many_calls.${family} 1000000)
     endforeach()
+    add_custom_command(OUTPUT ${bin}/start.${family}
+        DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/start.c patient ${lull_patient}
+        COMMAND ${LULL_TEST_MPICC_${family}} -O1 ${PROJECT_SOURCE_DIR}/tests/record/start.c -o ${bin}/start.${family}
+                ${lull_patient_words} VERBATIM)
+    add_custom_target(record.start.${family} ALL DEPENDS ${bin}/start.${family})
     foreach(what part limits end wrapped numactl time unknown local families python several
             full_disk)
         add_test(NAME record.start.${what}.${family}
-            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
-                    --lull $<TARGET_FILE:lull> --family ${family})
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}
+                    --lull $<TARGET_FILE:lull> --family ${family} --program ${bin}/start.${family})
         set_tests_properties(record.start.${what}.${family} PROPERTIES LABELS mpi TIMEOUT 1800
                              SKIP_RETURN_CODE 77)
     endforeach()

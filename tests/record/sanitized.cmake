@@ -46,7 +46,7 @@ function(sanitized_mpi family)
     endif()
     string(REPLACE ";" "\\;" flags "${sanitized}") # one word
     foreach(name ${ARGN})
-        set(words ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
+        set(words ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/mpi/run.py --family ${family}
                   --recorder $<TARGET_FILE:liblull-record-${family}>
                   --digest $<TARGET_FILE:mpi_digest> --lull $<TARGET_FILE:lull>
                   "--sanitize=${flags}" ${PROJECT_SOURCE_DIR}/tests/mpi/programs/${name}.c)

@@ -1,7 +1,10 @@
 """Call sites: records programs built in several ways and compares the places that
 `lull metrics --by callsite` shows with the lines of their sources that have a mark.
 
-    sites.py --lull LULL --family openmpi|mpich [--names]     --names: lull was built with libdw
+    sites.py --lull LULL --family openmpi|mpich [--names] [--turn N]
+
+--names: lull was built with libdw. With --turn, each binding of Fortran is compiled with one of two levels
+of optimisation; N is another number for each MPI.
 """
 import argparse
 import json
@@ -41,7 +44,8 @@ def marks(*sources):
 class Bench:
     def __init__(self, settings, folder):
         self.lull, self.family, self.names = settings.lull, settings.family, settings.names
-        self.folder, self.wrong = folder, []
+        self.folder, self.wrong, self.compiled = folder, [], {}
+        self.turn = settings.turn
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -92,20 +96,28 @@ def innermost(sites):
 
 def by_other_tool(sites, program):
     """The same by what addr2line says of the offsets that lull shows."""
+    offsets = sorted({path[0][3] for _, path, _ in sites})
+    out = run(["addr2line", "-a", "-f", "-i", "-e", program, *["0x%x" % offset for offset in offsets]]).stdout
+    places = {} # (function, file, line) of the innermost one at an offset
+    for text in re.split(r"^0x", out, flags=re.M)[1:]:
+        offset, function, place = text.splitlines()[:3]
+        file, line = os.path.basename(place.split(" ")[0]).rsplit(":", 1)
+        places[int(offset, 16)] = function.split(".")[0], file, int(line)
     got = {}
     for _, path, visits in sites:
-        out = run(["addr2line", "-f", "-i", "-e", program, "0x%x" % path[0][3]]).stdout.splitlines()
-        function, place = out[0].split(".")[0], out[1].split(" ")[0]
-        file, line = os.path.basename(place).rsplit(":", 1)
-        key = (function, file, int(line))
+        key = places[path[0][3]]
         got[key] = got.get(key, 0) + visits
     return got
 
 
 def compile_c(bench, name, *flags):
+    """The same with the same flags is compiled once."""
     program = bench.path(name)
-    run(["mpicc." + bench.family] + list(flags) + [os.path.join(HERE, "sites.c"), "-o", program,
-                                                   "-ldl"])
+    if flags not in bench.compiled:
+        bench.compiled[flags] = bench.path("sites%d" % len(bench.compiled))
+        run(["mpicc." + bench.family] + list(flags) + [os.path.join(HERE, "sites.c"), "-o",
+                                                       bench.compiled[flags], "-ldl"])
+    shutil.copy(bench.compiled[flags], program)
     return program
 
 
@@ -212,9 +224,10 @@ def test_fortran(bench):
     compiler = "mpif90." + bench.family
     if not shutil.which(compiler):
         return
-    for binding in ("mpif", "usempi", "mpif08"):
+    for number, binding in enumerate(("mpif", "usempi", "mpif08")):
         source = "sites_%s.f90" % binding
-        for flags in (["-O0", "-g"], ["-O2", "-g"]):
+        both = ["-O0", "-g"], ["-O2", "-g"]
+        for flags in both if bench.turn is None else both[(bench.turn + number) % 2:][:1]:
             program = bench.path(binding)
             built = run([compiler] + flags + [os.path.join(HERE, source), "-o", program], False)
             if built.returncode != 0:
@@ -263,6 +276,7 @@ def main():
     parser.add_argument("--lull", required=True)
     parser.add_argument("--family", required=True)
     parser.add_argument("--names", action="store_true")
+    parser.add_argument("--turn", type=int)
     settings = parser.parse_args()
     for tool in ("mpicc." + settings.family, "mpirun." + settings.family, "addr2line", "strip"):
         if not shutil.which(tool):

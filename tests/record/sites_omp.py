@@ -93,7 +93,7 @@ def main():
     if not settings.names:
         print("skipped: lull was built without libdw")
         return 77
-    settings.family = None
+    settings.family = settings.turn = None
     compiler = os.path.basename(settings.compiler)
     expected = marks(compiler)
     with tempfile.TemporaryDirectory(prefix="lull-sites-") as folder:

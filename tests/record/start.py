@@ -1,6 +1,6 @@
 """How recording begins and ends where ranks are not alike, and where room is short.
 
-    start.py WHAT --lull LULL --family openmpi|mpich
+    start.py WHAT --lull LULL --family openmpi|mpich --program START
 
 WHAT is one of the functions below that begin with `test_`. Each runs its program alone first: what it
 prints and its exit status must be the same under the recorder. Exit status 77: this cannot be tested
@@ -31,6 +31,7 @@ class Skip(Exception):
 class Test:
     def __init__(self, settings, folder):
         self.lull, self.family, self.folder = settings.lull, settings.family, folder
+        self.built = settings.program
         self.wrong = []
 
     # ---- tools -------------------------------------------------------------------------------
@@ -43,6 +44,8 @@ class Test:
             self.wrong.append(" ".join(str(word) for word in what))
 
     def compile(self, source, name, *options, compiler=None):
+        if source == PROGRAM and not options:
+            return shutil.copy(self.built, self.path(name))
         if source == PROGRAM:
             options = [*options, *launch.PATIENT]
         subprocess.run([compiler or "mpicc." + self.family, "-O1", source, "-o", self.path(name),
@@ -412,6 +415,7 @@ def main():
     parser.add_argument("what")
     parser.add_argument("--lull", required=True)
     parser.add_argument("--family", required=True)
+    parser.add_argument("--program", required=True, help="start.c, compiled")
     parser.add_argument("--inside", action="store_true", help="of a name space")
     settings = parser.parse_args()
     for tool in ("mpicc." + settings.family, "mpirun." + settings.family):

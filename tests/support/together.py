@@ -5,10 +5,10 @@ import subprocess
 COMMANDS = (("metrics", "-f", "json", "--by", "thread", "--force", "--whole"), ("info", "-f", "json"))
 
 
-def differences(lull, run, sizes):
+def differences(lull, run, sizes, commands=COMMANDS):
     """Lines about each command that differs in its output, or in whether it fails."""
     wrong = []
-    for command in COMMANDS:
+    for command in commands:
         alone = subprocess.run([lull, *command, run], capture_output=True, timeout=600, check=False)
         for seed, members in enumerate(sizes):
             team = subprocess.run([lull, *command, run], capture_output=True, timeout=600, check=False,
