@@ -16,10 +16,12 @@ import tempfile
 import time
 
 PATIENCE = 600  # s: for what never comes, also where a busy machine makes all else slow
+# Features: chromium fetches no pages for buttons of its own, which nobody sees.
 ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--remote-debugging-pipe",
              "--disable-background-networking", "--disable-component-update", "--disable-default-apps", "--disable-sync",
              "--disable-extensions", "--password-store=basic", "--enable-automation", "--allow-pre-commit-input",
-             "--force-device-scale-factor=1")
+             "--force-device-scale-factor=1",
+             "--disable-features=PreloadTopChromeWebUI,InitialWebUI,WebUIReloadButton,WebUIToolbar")
 SHIFT_BIT = 8  # of the protocol's modifiers
 WITH_SHIFT = '~!@#$%^&*()_+{}|:"<>?'
 
