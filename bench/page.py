@@ -1,6 +1,6 @@
 """How fast the page of a report is in chromium: until its first content, until all is drawn, frames
 while panning, memory. Beside it speedscope (by npm) with the same run, and the bytes of both. Left
-out, aloud, where chromium, its driver, selenium or npm are missing."""
+out, aloud, where chromium or npm are missing."""
 import base64
 import os
 import pathlib
@@ -10,7 +10,6 @@ import sys
 import time
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-PYTHON = "/usr/bin/python3"  # Debian's, which has Debian's selenium
 TRACES = os.environ.get("LULL_CONFORMANCE_DIR", os.path.join(ROOT, "..", "shared", "traces"))
 # Noise makes cells that deflate badly, which a page as large as allowed needs.
 LARGE = "grid:ranks=64x64,iterations=300,exec=1ms,bytes=8KiB"
@@ -41,7 +40,7 @@ setTimeout(() => { fire("pointerdown"); requestAnimationFrame(tick); }, 1500);
 
 def heap(browser):
     """Megabytes of objects and of the arrays behind them."""
-    usage = browser.execute_cdp_cmd("Runtime.getHeapUsage", {})
+    usage = browser.command("Runtime.getHeapUsage", {})
     return sum(usage.get(name, 0) for name in ("usedSize", "embedderHeapUsedSize", "backingStorageSize")) / 1e6
 
 
@@ -50,10 +49,10 @@ def measure(browser, address, condition):
     browser.get("about:blank")
     begin = time.monotonic()
     browser.get(address)
-    while not browser.execute_script("return " + condition):
+    while not browser.run("return " + condition):
         time.sleep(0.005)
     whole = time.monotonic() - begin
-    first = browser.execute_script(
+    first = browser.run(
         "return (performance.getEntriesByName('first-contentful-paint')[0] || {startTime: NaN}).startTime / 1000")
     return first, whole, heap(browser)
 
@@ -69,13 +68,13 @@ def speedscope(folder):
 
 
 def measure_page(path):
-    """In a process of its own, because chromium is driven by Debian's Python: prints numbers."""
+    """In a process of its own, which ends where chromium is missing: prints numbers."""
     sys.path.insert(0, os.path.join(ROOT, "tests", "report"))
     import browser as web
     browser = web.start(1400, 1000)
     try:
         first, whole, memory = measure(browser, pathlib.Path(path).as_uri(), "document.documentElement.dataset.ready")
-        median, slow = browser.execute_async_script(PAN)
+        median, slow = browser.run_until_done(PAN)
         print(first, whole, median / 1000, slow / 1000, max(memory, heap(browser)))
     finally:
         browser.quit()
@@ -101,7 +100,7 @@ def numbers(bench, *words):
     """Medians of what a process of this file prints; None where it cannot."""
     taken = []
     for _ in range(bench.runs):
-        done = subprocess.run([PYTHON, "-B", os.path.abspath(__file__), *words], capture_output=True, text=True,
+        done = subprocess.run([sys.executable, "-B", os.path.abspath(__file__), *words], capture_output=True, text=True,
                               check=False)
         if done.returncode:
             print("page: left out:", (done.stdout + done.stderr).strip().splitlines()[-1])

@@ -1,25 +1,22 @@
 """What a user does with a matrix of the page: a check of test_page.py."""
 
 import browser as web
-from selenium.webdriver.common.action_chains import ActionChains
-from selenium.webdriver.common.by import By
-from selenium.webdriver.common.keys import Keys
+from browser import Keys
 
 
 def check_matrix(page):
     canvas = page.one(".matrix canvas")
     page.run("arguments[0].scrollIntoView({block: 'center'})", canvas)
-    canvas.send_keys(Keys.ARROW_RIGHT)
+    canvas.press(Keys.ARROW_RIGHT)
     text = lambda: page.one(".matrix .readout").text  # noqa: E731
     assert text() == "sender 0, receiver 1: 98.30 kB", text()  # 12 messages of 8,192 bytes
     size = canvas.size
-    page.do(ActionChains(page.browser).move_to_element_with_offset(
-        canvas, int(size["width"] * 2.5 / 8 - size["width"] / 2), int(size["height"] * 1.5 / 8 - size["height"] / 2)))
+    page.do(canvas.hand(size["width"] * 2.5 / 8, size["height"] * 1.5 / 8))
     assert text() == "sender 1, receiver 2: 196.6 kB", text()
-    page.one(".matrix select").find_elements(By.TAG_NAME, "option")[1].click()
-    canvas.send_keys(Keys.ARROW_DOWN)
+    page.one(".matrix select").choose(1)
+    canvas.press(Keys.ARROW_DOWN)
     web.wait(lambda: text().startswith("sender 2, receiver 2: "), "the cell below")
-    canvas.send_keys(Keys.ARROW_RIGHT)
+    canvas.press(Keys.ARROW_RIGHT)
     web.wait(lambda: text() == "sender 2, receiver 3: 12", "the number of messages")
     assert "largest of 8 cells" in page.one(".matrix details").text
     expect_names(page, canvas)

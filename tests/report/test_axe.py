@@ -56,13 +56,13 @@ def main():
                 path = pathlib.Path(folder, kind + ".html")
                 subprocess.run([make_page, kind, path], check=True)
                 for scheme in ("light", "dark"):
-                    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {
+                    browser.command("Emulation.setEmulatedMedia", {
                         "features": [{"name": "prefers-color-scheme", "value": scheme}]})
                     web.open_page(browser, path)
-                    browser.execute_script(OPEN_ALL)
+                    browser.run(OPEN_ALL)
                     web.settle(browser)
-                    browser.execute_script(axe)
-                    found = browser.execute_async_script(RUN, RULES)
+                    browser.run(axe)
+                    found = browser.run_until_done(RUN, RULES)
                     for violation in found:
                         print(kind, scheme, *violation)
                     failed += len(found)

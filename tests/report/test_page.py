@@ -18,10 +18,8 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import browser as web  # noqa: E402  (after the path; may end the test)
+from browser import Keys  # noqa: E402
 from page_matrix import check_matrix  # noqa: E402, F401  (found by its name)
-from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
-from selenium.webdriver.common.by import By  # noqa: E402
-from selenium.webdriver.common.keys import Keys  # noqa: E402
 
 MAKE_PAGE = sys.argv[1]
 
@@ -34,18 +32,18 @@ class Page:
         web.open_page(self.browser, self.folder / f"{kind}.html", fragment)
 
     def all(self, selector):
-        return self.browser.find_elements(By.CSS_SELECTOR, selector)
+        return self.browser.all(selector)
 
     def one(self, selector):
-        return self.browser.find_element(By.CSS_SELECTOR, selector)
+        return self.browser.one(selector)
 
     def run(self, script, *arguments):
-        return self.browser.execute_script(script, *arguments)
+        return self.browser.run(script, *arguments)
 
     def canvas(self, number=0):
         """Focused and in the middle of the window, where the mouse, which is moved away, does not
         come to lie on it."""
-        self.browser.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": 1, "y": 1})
+        self.browser.command("Input.dispatchMouseEvent", {"type": "mouseMoved", "x": 1, "y": 1})
         canvas = self.all(".panel canvas")[number]
         self.run("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus({preventScroll: true})", canvas)
         web.settle(self.browser)
@@ -55,7 +53,7 @@ class Page:
         canvas = self.run("return document.activeElement")
         # In one message, but for keys that hold another one down.
         for some in ["".join(keys)] if all(len(key) == 1 for key in keys) else keys:
-            canvas.send_keys(some)
+            canvas.press(some)
         web.settle(self.browser)
 
     def button(self, text):
@@ -91,14 +89,11 @@ class Page:
         return self.readout.split(" at ")[0]
 
     def mouse(self, x, y, number=0):
-        """An action chain that has moved to a place of the canvas, in CSS pixels."""
-        canvas = self.canvas(number)
-        size = canvas.size
-        return ActionChains(self.browser, duration=20).move_to_element_with_offset(
-            canvas, int(x - size["width"] / 2), int(y - size["height"] / 2))
+        """A hand with the mouse at a place of the canvas, in CSS pixels."""
+        return self.canvas(number).hand(x, y)
 
-    def do(self, chain):
-        chain.perform()
+    def do(self, _):
+        """Until what a hand did is drawn: it has done it by now."""
         web.settle(self.browser)
 
     def row_y(self, number):
@@ -138,11 +133,10 @@ def check_zoom_mouse(page):
     page.do(page.mouse(600, 100).double_click())
     assert page.window[1] - page.window[0] < 0.51 * (whole[1] - whole[0])
     before = page.window
-    page.do(page.mouse(700, 100).click_and_hold().move_by_offset(-200, 0).release())
+    page.do(page.mouse(700, 100).hold().move_by(-200, 0).release())
     assert page.window[0] > before[0], "dragging to the left shows what is later"
     page.button("Whole run")
-    page.do(page.mouse(400, 100).key_down(Keys.SHIFT).click_and_hold().move_by_offset(200, 0).release()
-            .key_up(Keys.SHIFT))
+    page.do(page.mouse(400, 100).with_shift().hold().move_by(200, 0).release())
     span = page.window[1] - page.window[0]
     assert 0.15 * whole[1] < span < 0.25 * whole[1], (span, whole)
 
@@ -161,7 +155,7 @@ def check_drag_draws_little(page):
             draw.call(this, left, right, anew);
         };""")
     before = page.window
-    page.browser.execute_async_script("""
+    page.browser.run_until_done("""
         const done = arguments[0], canvas = document.querySelector(".panel canvas");
         const box = canvas.getBoundingClientRect();
         canvas.setPointerCapture = () => {};
@@ -248,7 +242,7 @@ def check_sort(page):
     page.canvas()
     page.key("F", "F")  # nodes alone, then all
     select = page.one(".toolbar select")
-    select.find_elements(By.TAG_NAME, "option")[1].click()
+    select.choose(1)
     web.settle(page.browser)
     page.canvas()
     page.key(*[Keys.ARROW_UP] * 40)
@@ -264,7 +258,7 @@ def check_sort_counters(page):
     assert labels[-4:] == ["most instructions", "most cycles", "most instructions per cycle", "highest frequency"], labels
     for key in ("most instructions", "most instructions per cycle"):
         select = page.one(".toolbar select")
-        select.find_elements(By.TAG_NAME, "option")[labels.index(key)].click()
+        select.choose(labels.index(key))
         page.canvas()
         first = []
         page.key(*[Keys.ARROW_UP] * 40)
@@ -273,7 +267,7 @@ def check_sort_counters(page):
             page.key(Keys.ARROW_DOWN)
         assert first == ["node1", "rank 7", "rank 7 thread 1"], (key, first)
     page.key("s", *[Keys.ARROW_UP] * 40)
-    assert page.one(".toolbar select").get_attribute("value") == str(len(labels) - 2), "the last one"
+    assert page.one(".toolbar select").attribute("value") == str(len(labels) - 2), "the last one"
     page.key(Keys.ARROW_DOWN)
     assert page.row != "rank 3", "it computes longest in as many cycles: lowest frequency"
 
@@ -296,7 +290,7 @@ def check_hover(page):
     page.do(page.mouse(300, page.row_y(2)))
     assert page.row == "rank 0 thread 0"
     assert re.search(r"useful [\d.]+ %|MPI collective [\d.]+ %", page.readout), page.readout
-    assert canvas.get_attribute("aria-label").startswith("Timeline of before: 16 rows")
+    assert canvas.attribute("aria-label").startswith("Timeline of before: 16 rows")
 
 
 def check_counters(page):
@@ -408,13 +402,13 @@ def check_search(page):
     page.key("/")
     assert page.run("return document.activeElement.type") == "search"
     query = page.run("return document.activeElement")
-    query.send_keys("rank 3")
+    query.press("rank 3")
     web.wait(lambda: page.found.startswith("6 rows"), "hits of both runs")
-    query.send_keys(Keys.ENTER)
+    query.press(Keys.ENTER)
     web.settle(page.browser)
     assert page.row == "rank 3", page.readout
     query.clear()
-    query.send_keys("MPI_Allred")
+    query.press("MPI_Allred")
     web.wait(lambda: page.found == "0 rows, 2 regions", "regions")
     page.button("Next hit")
     web.wait(lambda: "MPI_Allreduce" in page.readout, "a step in that region")
@@ -424,21 +418,21 @@ def check_search(page):
     web.wait(lambda: page.readout != first, "the next one")
     page.key("N")
     query.clear()
-    query.send_keys("heat.c:87")
+    query.press("heat.c:87")
     web.wait(lambda: page.found == "0 rows, 2 regions", "regions by their call site")
 
 
 def check_help(page):
     page.canvas()
     page.key("?")
-    assert page.one("dialog").get_attribute("open") is not None
+    assert page.one("dialog").attribute("open") is not None
     text = page.one("dialog").text
     for action in ("fold or unfold", "keep the row at the top", "what ended it", "Ctrl and wheel"):
         assert action in text, action
-    page.run("return document.activeElement").send_keys(Keys.ESCAPE)
-    assert page.one("dialog").get_attribute("open") is None
+    page.run("return document.activeElement").press(Keys.ESCAPE)
+    assert page.one("dialog").attribute("open") is None
     page.button("Keys ?")
-    assert page.one("dialog").get_attribute("open") is not None
+    assert page.one("dialog").attribute("open") is not None
 
 
 def check_two_runs(page):
@@ -449,7 +443,7 @@ def check_two_runs(page):
     page.key("o")
     assert page.run("return document.activeElement === document.querySelectorAll('.panel canvas')[0]")
     second = page.all(".choice select")[1]
-    second.find_elements(By.TAG_NAME, "option")[0].click()
+    second.choose(0)
     web.settle(page.browser)
     assert [h.text for h in page.all(".panel h3")] == ["before"]
 
@@ -457,13 +451,13 @@ def check_two_runs(page):
 def check_fragment(page):
     page.canvas()
     page.key("w", "p", "m")
-    page.one(".toolbar input").send_keys("Send")
+    page.one(".toolbar input").press("Send")
     web.wait(lambda: "regions" in page.found, "the search")
     seen = page.readout, page.window
     fragment = web.wait(lambda: page.run("return location.hash.includes('find=send') && location.hash"), "fragment")
     page.open("two", fragment)
     assert (page.readout, page.window) == seen
-    assert page.one(".toolbar input").get_attribute("value") == "send"
+    assert page.one(".toolbar input").attribute("value") == "send"
     page.open("two", "#view?runs=9&from=x&row=99999&fold0=a&in=7")
     assert page.window[0] == 0, "what makes no sense is passed over"
 
@@ -478,7 +472,7 @@ def near(one, other):
 
 def place_of(link):
     """From, to and the middle of what a finding links to, in s."""
-    view = dict(part.split("=") for part in link.get_attribute("href").split("?")[1].split("&"))
+    view = dict(part.split("=") for part in link.attribute("href").split("?")[1].split("&"))
     return tuple(int(view[key]) / 1e9 for key in ("from", "to", "at"))
 
 
@@ -513,7 +507,7 @@ def check_finding_by_key(page):
     assert page.run("return document.activeElement.textContent") == "Back to finding 1"
     page.key(Keys.ENTER)
     web.wait(lambda: is_seen(page, "#finding-1"), "the finding")
-    ActionChains(page.browser).send_keys(Keys.TAB).perform()
+    page.browser.press(Keys.TAB)
     assert page.run("return document.activeElement.closest('li')?.id") == "finding-1"
 
 
@@ -536,7 +530,7 @@ def check_finding_of_another_run(page):
 def check_links(page):
     for link in page.all("nav a"):
         link.click()
-        target = link.get_attribute("href").split("#")[1]
+        target = link.attribute("href").split("#")[1]
         assert page.run("return Math.abs(document.getElementById(arguments[0]).getBoundingClientRect().top) < 900",
                         target), target
 
@@ -544,11 +538,11 @@ def check_links(page):
 def check_schemes(page):
     buttons = page.all(".switch button")
     assert [b.text for b in buttons] == ["POP efficiencies, additive", "POP efficiencies, multiplicative"]
-    shown = lambda: [t.get_attribute("id") for t in page.all("#trees .table") if t.is_displayed()]  # noqa: E731
+    shown = lambda: [t.attribute("id") for t in page.all("#trees .table") if t.is_displayed()]  # noqa: E731
     first = shown()
-    buttons[1].send_keys(Keys.ENTER)
+    buttons[1].press(Keys.ENTER)
     assert len(first) == 1 and len(shown()) == 1 and shown() != first
-    assert buttons[1].get_attribute("aria-pressed") == "true"
+    assert buttons[1].attribute("aria-pressed") == "true"
 
 
 def check_tables(page):
@@ -560,7 +554,7 @@ def check_tables(page):
     heads[2].click()
     calls = [int(cells[1]) for cells in rows()]
     assert calls == sorted(calls, reverse=True) and calls[0] == 59
-    heads[2].send_keys(Keys.ENTER)
+    heads[2].press(Keys.ENTER)
     assert rows()[0][1] == "0"
     page.one("button.more").click()
     assert len(rows()) == 60
@@ -575,14 +569,14 @@ def check_dark(page):
     light = luminance(page, "body")
     picture = "return document.querySelector('.panel canvas').toDataURL()"
     bright = page.run(picture)
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+    page.browser.command("Emulation.setEmulatedMedia",
                                  {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
     try:
         web.wait(lambda: page.run(picture) != bright, "a dark canvas")
         assert luminance(page, "body") < light / 3
         assert luminance(page, "body", "color") > 600
     finally:
-        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+        page.browser.command("Emulation.setEmulatedMedia", {"features": []})
 
 
 def overflow(page):
@@ -593,7 +587,7 @@ def check_narrow(page):
     """No scrolling sideways at 320 CSS pixels, which is 1280 at 400 % (WCAG 1.4.10)."""
     try:
         for width, scale in ((320, 1), (600, 2), (1200, 1)):
-            page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+            page.browser.command("Emulation.setDeviceMetricsOverride", {
                 "width": width, "height": 800, "deviceScaleFactor": scale, "mobile": False})
             web.settle(page.browser)
             assert overflow(page) <= 0, (width, overflow(page))
@@ -602,19 +596,19 @@ def check_narrow(page):
             page.key(Keys.ARROW_DOWN)
             assert page.readout
     finally:
-        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+        page.browser.command("Emulation.clearDeviceMetricsOverride", {})
 
 
 def check_print(page):
-    data = page.browser.execute_cdp_cmd("Page.printToPDF", {"preferCSSPageSize": True})["data"]
+    data = page.browser.command("Page.printToPDF", {"preferCSSPageSize": True})["data"]
     assert len(data) > 20000
-    page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    page.browser.command("Emulation.setEmulatedMedia", {"media": "print"})
     try:
         assert not page.one(".toolbar").is_displayed() and not page.one("nav").is_displayed()
         assert page.one("#trust").is_displayed() and page.one("#tables table").is_displayed()
         assert overflow(page) <= 0
     finally:
-        page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+        page.browser.command("Emulation.setEmulatedMedia", {"media": ""})
 
 
 def check_targets(page):
@@ -625,26 +619,26 @@ def check_targets(page):
 
 
 def check_without_script(page):
-    page.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    page.browser.command("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         page.browser.get((page.folder / "two.html").as_uri())
         body = page.one("body").text
     finally:
-        page.browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+        page.browser.command("Emulation.setScriptExecutionDisabled", {"value": False})
     for text in ("Load balance", "multiplicative", "function_59", "rank 3", "drawn by the script of this page"):
         assert text in body, text
 
 
 def check_old_browser(page):
     """Without DecompressionStream the overview and the tables stay."""
-    script = page.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument",
+    script = page.browser.command("Page.addScriptToEvaluateOnNewDocument",
                                           {"source": "delete globalThis.DecompressionStream"})
     try:
         page.open("two")
         assert "too old" in page.one("#timelines").text
         assert len(page.all("#tables tbody tr")) == 60
     finally:
-        page.browser.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+        page.browser.command("Page.removeScriptToEvaluateOnNewDocument", script)
 
 
 def check_hostile(page):
@@ -661,7 +655,7 @@ def check_focus_order(page):
     page.run("document.activeElement.blur(); window.scrollTo(0, 0)")
     order = []
     for _ in range(60):
-        page.one("body").send_keys(Keys.TAB) if not order else ActionChains(page.browser).send_keys(Keys.TAB).perform()
+        page.browser.press(Keys.TAB)
         top = page.run("const e = document.activeElement, all = [...document.querySelectorAll('*')];"
                        "return e === document.body ? -1 : all.indexOf(e)")
         if top < 0:
@@ -696,7 +690,7 @@ def main():
                     while line.tb_next:
                         line = line.tb_next
                     print("FAILED ", check.__name__, "line", line.tb_lineno, error)
-                    browser.get_log("browser")
+                    browser.heard.clear()
         finally:
             browser.quit()
     sys.exit(1 if failed else 0)

@@ -18,7 +18,6 @@ sys.dont_write_bytecode = True
 HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import browser as web  # noqa: E402  (after the path; may end the test)
-from selenium.webdriver.common.by import By  # noqa: E402
 
 REFERENCES = HERE / "screenshots"
 MOST_PIXELS, MOST_DIFFERENCE = 0.005, 32
@@ -79,23 +78,23 @@ PICTURES = [
 
 
 def take(browser, path, colours, keys, selector):
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia",
+    browser.command("Emulation.setEmulatedMedia",
                             {"features": [{"name": "prefers-color-scheme", "value": colours}]})
     web.open_page(browser, path)
-    browser.execute_script(KEYS, keys)
+    browser.run(KEYS, keys)
     web.settle(browser)
     web.settle(browser)
-    element = browser.find_element(By.CSS_SELECTOR, selector)
-    width, height = browser.execute_script(ALONE, element)
+    element = browser.one(selector)
+    width, height = browser.run(ALONE, element)
     web.settle(browser)
-    picture = browser.execute_cdp_cmd("Page.captureScreenshot", {
+    picture = browser.command("Page.captureScreenshot", {
         "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})
     return picture["data"]
 
 
 def differ(browser, one, other):
     browser.get("about:blank")
-    answer = browser.execute_async_script(COMPARE, one, other, MOST_DIFFERENCE)
+    answer = browser.run_until_done(COMPARE, one, other, MOST_DIFFERENCE)
     assert not isinstance(answer, str), answer
     return answer
 
@@ -108,9 +107,9 @@ def main():
     make_page, accept = sys.argv[1], "--accept" in sys.argv[2:]
     browser, failed = web.start(), []
     try:
-        browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": WITHOUT_LETTERS})
-        browser.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {
+        browser.command("Page.addScriptToEvaluateOnNewDocument", {"source": WITHOUT_LETTERS})
+        browser.command("Emulation.setScrollbarsHidden", {"hidden": True})
+        browser.command("Emulation.setDeviceMetricsOverride", {
             "width": 1000, "height": 900, "deviceScaleFactor": 1, "mobile": False})
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder, "one.html")

@@ -121,7 +121,7 @@ def main():
             for number, run in enumerate(runs):
                 for cells, views_of in ((False, draw_views), (True, draw_cell_views)):
                     views = views_of(draw, run, 26)  # 2 nodes, 8 ranks, 16 threads
-                    answer = browser.execute_async_script(SCRIPT, number, views, cells)
+                    answer = browser.run_until_done(SCRIPT, number, views, cells)
                     assert isinstance(answer, dict), answer
                     for view, shares in zip(views, answer["shares"]):
                         check_view(run, view, answer, shares)
