@@ -29,8 +29,17 @@ static struct lull_trace *must_open(const char *name)
     fail_if(lull_trace_open(lull_arena_printf(arena, "%s/%s", folder, name), &trace, &err) !=
                 LULL_OK,
             "%s", err.text);
-    together_check(lull_arena_printf(arena, "%s/%s", folder, name));
     return trace;
+}
+
+/* ---- several at once -------------------------------------------------------------------------- */
+
+static void test_together(void **state)
+{
+    static const char *const names[] = {sst, pipit, ez_mpi, ez_hybrid};
+    (void)state;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        together_check(lull_arena_printf(arena, "%s/%s", folder, names[i]));
 }
 
 /* ---- the same counts as otf2-print ----------------------------------------------------------- */
@@ -369,6 +378,7 @@ TEST_GROUP(test_otf2)
         cmocka_unit_test(test_counts),          cmocka_unit_test(test_messages),
         cmocka_unit_test(test_sst_definitions), cmocka_unit_test(test_pipit_counters),
         cmocka_unit_test(test_eztrace),         cmocka_unit_test(test_bytes_of_collectives),
+        cmocka_unit_test(test_together),
     };
     folder = getenv("LULL_CONFORMANCE_DIR");
     folder = folder && *folder ? folder : "../../shared/traces";

@@ -3,6 +3,7 @@
 #include "lull_features.h"
 #include "metrics/breakdown.h"
 #include "metrics/windows.h"
+#include "support/seed.h"
 #include "support/test.h"
 #include "wait/wait.h"
 
@@ -169,6 +170,8 @@ static void check(const char *path, bool waits, const int64_t *ends)
     struct lull_error err;
     fail_if(lull_trace_open(path, &trace, &err) != LULL_OK, "%s", err.text);
     for (unsigned w = 0; w < MOST_WORKERS; w++) {
+        if (!lull_test_picks(w, 2)) /* one and three, where reading is dear */
+            continue;
         find_waits(trace, NULL, w + 1, arena, &results[w]);
         compare_results(trace, &results[0], &results[w]);
     }
@@ -216,7 +219,8 @@ static void epoch(void **state)
     (void)state;
     check_shared("epoch-mpi/epoch_1proc.prv.gz", false);
     check_shared("epoch-mpi/epoch_4proc.prv.gz", true);
-    check_shared("epoch-mpi/epoch_8proc.prv.gz", true);
+    if (lull_test_picks(1, 2)) /* says what that of four says, with more */
+        check_shared("epoch-mpi/epoch_8proc.prv.gz", true);
 }
 
 /* The records of the file say when each thread's part of the two parallel regions ends (events

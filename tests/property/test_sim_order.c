@@ -227,7 +227,7 @@ static void many_ranks(void **state)
 TEST_GROUP(test_sim_order)
 {
     seed = lull_test_seed();
-    cases = lull_test_rounds(cases) * lull_test_rounds(5) / 5;
+    cases = lull_test_rounds(cases) * lull_test_rounds(3) / 3;
     if (getenv("LULL_TEST_CASES"))
         cases = (unsigned)strtoul(getenv("LULL_TEST_CASES"), NULL, 10);
     static bool loggops = true;

@@ -4,6 +4,7 @@
 #include "lull_features.h"
 #include "support/folder.h"
 #include "support/same_trace.h"
+#include "support/seed.h"
 #include "support/test.h"
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/pack.h"
@@ -127,12 +128,13 @@ static void check_nodes(const char *run, const char *packed)
 static void check_events(const struct lull_trace *a, const struct lull_trace *b, uint32_t location,
                          uint64_t mask)
 {
+    static const struct same_events_options options = {.same_definitions = true};
     struct lull_arena *arena = lull_arena_create(NULL);
     struct same_sequence x = {0}, y = {0};
     struct lull_error err = {""};
     const lull_status first = collect_by_cursor(a, location, mask, arena, &x, &err),
                       second = collect_by_cursor(b, location, mask, arena, &y, &err);
-    fail_if(first != second || (first == LULL_OK && !same_sequences(&x, &y, NULL, &err)),
+    fail_if(first != second || (first == LULL_OK && !same_sequences(&x, &y, &options, &err)),
             "location %u, mask %llx: status %d and packed %d: %s", location,
             (unsigned long long)mask, (int)first, (int)second, err.text);
     lull_arena_destroy(arena);
@@ -141,7 +143,9 @@ static void check_events(const struct lull_trace *a, const struct lull_trace *b,
 static void check_traces(const struct lull_trace *a, const struct lull_trace *b)
 {
     static const uint64_t masks[] = {LULL_MASK_ALL, LULL_MASK_TIME, LULL_MASK_MESSAGES};
+    static unsigned calls; /* where events are dear, each call reads a location by another mask */
     struct lull_error err = {""};
+    calls++;
     assert_int_equal(a->n_locations, b->n_locations);
     assert_int_equal(a->duration, b->duration);
     assert_int_equal(a->events, b->events);
@@ -150,7 +154,8 @@ static void check_traces(const struct lull_trace *a, const struct lull_trace *b)
     fail_if(!same_definitions(a, b, 0, &err), "%s", err.text);
     for (uint32_t l = 0; l < a->n_locations; l++)
         for (size_t m = 0; m < sizeof masks / sizeof *masks; m++)
-            check_events(a, b, l, masks[m]);
+            if (lull_test_picks(calls + l + m, 3))
+                check_events(a, b, l, masks[m]);
 }
 
 #if LULL_HAVE_ZSTD

@@ -392,11 +392,33 @@ static void make_form(const struct same_sequence *sequence,
             add_event(form, sequence->trace, &sequence->events[i], options->renumber_requests);
 }
 
+static bool equal_events(const struct lull_event *a, const struct lull_event *b)
+{
+    if (a->kind != LULL_EVENT_COUNTERS || b->kind != LULL_EVENT_COUNTERS)
+        return memcmp(a, b, sizeof *a) == 0;
+    return a->time == b->time && a->readings.count == b->readings.count &&
+           memcmp(a->readings.values, b->readings.values,
+                  a->readings.count * sizeof *a->readings.values) == 0;
+}
+
+/* To the byte, what no event has a use for included. */
+static bool equal_sequences(const struct same_sequence *a, const struct same_sequence *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++)
+        if (!equal_events(&a->events[i], &b->events[i]))
+            return false;
+    return true;
+}
+
 bool same_sequences(const struct same_sequence *a, const struct same_sequence *b,
                     const struct same_events_options *options, struct lull_error *ret_difference)
 {
     static const struct same_events_options strict = {0};
     options = options ? options : &strict;
+    if (options->same_definitions && equal_sequences(a, b))
+        return true;
     struct lull_arena *arena = lull_arena_create(NULL);
     struct form x = {.arena = arena}, y = {.arena = arena};
     make_form(a, options, &x);

@@ -29,6 +29,7 @@ struct same_events_options {
     uint64_t mask;          /* kinds to compare; 0: all (CALL counts as ENTER and LEAVE) */
     int64_t tolerance;      /* of times and durations, ns */
     bool renumber_requests; /* requests need only fit each other, not have the same numbers */
+    bool same_definitions;  /* that is known: events that are equal to the byte are the same */
 };
 
 bool same_events(const struct lull_trace *a, const struct lull_trace *b,

@@ -68,7 +68,7 @@ bool lull_test_picks(size_t i, unsigned share)
 unsigned lull_test_rounds(unsigned all)
 {
 #ifdef SANITIZED
-    return (all + 7) / 8;
+    return (all + 15) / 16;
 #else
     return all;
 #endif

@@ -12,7 +12,7 @@
 uint64_t lull_test_seed(void);
 
 /* How many draws to make of the `all` that a test makes usually: under sanitizers, where each is
- * five to twenty times as dear, an eighth, rounded up. */
+ * five to twenty times as dear, a sixteenth, rounded up. */
 unsigned lull_test_rounds(unsigned all);
 
 /* Whether a test that goes through places, or through combinations, goes to the i-th one: under

@@ -23,7 +23,7 @@ static uint64_t seed;
 
 /* ---- both ways of reading -------------------------------------------------------------------- */
 
-enum { MOST_EVENTS = 1 << 20, BLOCK = 4096 };
+enum { MOST_EVENTS = 1 << 20, BLOCK = 4096, FEW = 64 };
 
 struct events {
     struct lull_event *events;
@@ -58,9 +58,9 @@ static struct events read_location(struct lull_trace *trace, uint32_t location, 
     if (all.status != LULL_OK)
         got = 0;
     while (got > 0 && all.count < MOST_EVENTS) {
-        if (all.count + BLOCK > capacity)
-            all.events = realloc(all.events, (capacity += capacity + BLOCK) * sizeof *all.events);
-        memset(all.events + all.count, 0, BLOCK * sizeof *all.events);
+        if (all.count + most > capacity)
+            all.events = realloc(all.events, (capacity += capacity + most) * sizeof *all.events);
+        memset(all.events + all.count, 0, most * sizeof *all.events);
         got = 0;
         all.status = lull_otf2_stream_read(stream, all.events + all.count, most, &got, &all.error);
         for (size_t i = 0; i < got; i++)
@@ -557,7 +557,7 @@ static void test_real_traces(void **state)
 /* Whether the damage is seen. */
 static bool check_damaged(struct lull_trace *trace, size_t byte)
 {
-    struct events all = read_location(trace, 1, LULL_MASK_ALL, BLOCK, false);
+    struct events all = read_location(trace, 1, LULL_MASK_ALL, FEW, false);
     fail_if(all.status != LULL_OK && (!all.error.text[0] || strchr(all.error.text, '\n')),
             "seed %" PRIu64 ": byte %zu: '%s'", seed, byte, all.error.text);
     free_events(&all);
@@ -584,7 +584,7 @@ static void test_damage(void **state)
     make_archive(path, 60);
     unsigned char *bytes = folder_read(file, &size);
     assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
-    const size_t step = 4 / lull_test_rounds(4); /* every fourth byte where bytes are dear */
+    const size_t step = 8 / lull_test_rounds(8); /* every eighth byte where bytes are dear */
     unsigned cuts = 0, cuts_seen = 0, flips = 0, flips_seen = 0;
     for (size_t cut = size; cut-- > 0;) {
         assert_int_equal(truncate(file, (off_t)cut), 0);
@@ -597,7 +597,7 @@ static void test_damage(void **state)
     folder_write(file, bytes, size);
     for (size_t i = 0; i < size; i++)
         for (unsigned bit = 0; bit <= 8; bit++) {
-            if (!lull_test_picks(i + bit, 9)) /* each byte once where bytes are dear */
+            if (!lull_test_picks(i + bit, 27)) /* each third byte once where bytes are dear */
                 continue;
             patch(file, i, bytes[i] ^ (bit < 8 ? 1 << bit : 0xff));
             flips++;
