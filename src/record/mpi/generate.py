@@ -198,6 +198,11 @@ COMMUNICATING = ("send", "recv", "sendrecv", "mrecv", "wait", "waitall", "waitan
                  "startall", "icollective")
 
 
+# Classes that differ only for the readers of traces.
+CLASSES = {"one2all": "collective", "all2one": "collective", "all2all": "collective", "prefix": "collective",
+           "p2p": "call", "free_window": "call"}
+
+
 class Row:
     def __init__(self, name, kind, roles, base):
         self.name, self.kind, self.roles, self.base = name, kind, roles, base
@@ -209,7 +214,7 @@ def read_table(path):
         words = line.split("#")[0].split()
         if not words:
             continue
-        name, kind, roles = words[0], words[1], words[2:]
+        name, kind, roles = words[0], CLASSES.get(words[1], words[1]), words[2:]
         if kind == "none":
             none.append(name)
             continue
