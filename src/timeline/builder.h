@@ -173,12 +173,17 @@ struct lull_timeline_link {
     uint64_t before; /* messages so far, also outside of the windows */
     uint64_t count, bytes;
     int64_t wait_ns;
+    size_t gap; /* index + 1 of its last note of a gap; 0: none */
 };
+/* Of a message, or of a gap: of `bytes` messages outside of the windows that come before the window
+ * which begins at `time`. Where several threads use a channel, gaps are needed to number its
+ * messages. */
 struct lull_timeline_note {
     int64_t time;
-    uint64_t bytes, number; /* of the message on its channel, from 0 */
+    uint64_t bytes, number; /* of the message on its channel, from 0; LULL_TIMELINE_GAP */
     uint32_t channel;       /* of the leaf */
 };
+#define LULL_TIMELINE_GAP UINT64_MAX
 struct lull_timeline_notes {
     struct lull_timeline_note *items;
     size_t count, capacity;

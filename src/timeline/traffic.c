@@ -34,6 +34,8 @@ static int compare_by_time(const void *a, const void *b)
     const struct side *x = a, *y = b;
     if (x->time != y->time)
         return x->time < y->time ? -1 : 1;
+    if ((x->number == LULL_TIMELINE_GAP) != (y->number == LULL_TIMELINE_GAP))
+        return x->number == LULL_TIMELINE_GAP ? -1 : 1; /* it lies before its time */
     if (x->leaf != y->leaf)
         return x->leaf < y->leaf ? -1 : 1;
     return x->number < y->number ? -1 : x->number > y->number;
@@ -162,25 +164,53 @@ static bool is_in_order(const struct side *sides, size_t count)
     return true;
 }
 
-/* By channel and number. Where several threads use a channel, its messages are numbered by time; a
- * thread alone has them in order already. */
+/* The messages of a channel that several threads use, numbered by time, without its gaps. Returns how
+ * many there are. */
+static size_t number_by_time(struct side *sides, size_t count)
+{
+    uint64_t number = 0;
+    size_t kept = 0;
+    qsort(sides, count, sizeof *sides, compare_by_time);
+    for (size_t i = 0; i < count; i++) {
+        if (sides[i].number == LULL_TIMELINE_GAP) {
+            number += sides[i].bytes;
+            continue;
+        }
+        sides[kept] = sides[i];
+        sides[kept++].number = number++;
+    }
+    return kept;
+}
+
+/* The same of a channel that one thread uses, which has numbered its messages itself. */
+static size_t order_by_number(struct side *sides, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (sides[i].number != LULL_TIMELINE_GAP)
+            sides[kept++] = sides[i];
+    if (!is_in_order(sides, kept))
+        qsort(sides, kept, sizeof *sides, compare_by_number);
+    return kept;
+}
+
+/* By channel and number. */
 static bool order_sides(struct sides *sides)
 {
     if (!group_by_channel(sides))
         return false;
-    size_t end;
+    size_t end, kept = 0;
     for (size_t begin = 0; begin < sides->count; begin = end) {
         struct side *first = &sides->items[begin];
         for (end = begin; end < sides->count && sides->items[end].channel == first->channel;)
             end++;
-        if (sides->only[first->channel] == LULL_NONE) {
-            qsort(first, end - begin, sizeof *first, compare_by_time);
-            for (size_t i = 0; i < end - begin; i++)
-                first[i].number = i;
-        } else if (!is_in_order(first, end - begin)) {
-            qsort(first, end - begin, sizeof *first, compare_by_number);
-        }
+        const size_t n = sides->only[first->channel] == LULL_NONE
+                             ? number_by_time(first, end - begin)
+                             : order_by_number(first, end - begin);
+        memmove(&sides->items[kept], first, n * sizeof *first);
+        kept += n;
     }
+    sides->count = kept;
     return true;
 }
 
@@ -266,9 +296,13 @@ void lull_timeline_mail_release(struct lull_timeline_mail *mail)
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* What begins at the very end of a run belongs to a window that reaches so far. */
-static bool is_inside(const struct lull_timeline_mail *mail, uint32_t leaf, int64_t time)
+/* The time lies in a window if *ret_begin, when the first window begins that does not end before it,
+ * is not behind it. INT64_MAX: there is no such window. What begins at the very end of a run belongs
+ * to a window that reaches so far. */
+static bool is_inside(const struct lull_timeline_mail *mail, uint32_t leaf, int64_t time,
+                      int64_t *ret_begin)
 {
+    *ret_begin = INT64_MIN;
     if (!mail->windows)
         return true;
     const struct lull_trace *trace = mail->timeline->trace;
@@ -283,7 +317,15 @@ static bool is_inside(const struct lull_timeline_mail *mail, uint32_t leaf, int6
         else
             low = middle + 1;
     }
-    return low < mail->windows->counts[process] && windows[low].begin <= time;
+    *ret_begin = low < mail->windows->counts[process] ? windows[low].begin : INT64_MAX;
+    return *ret_begin <= time;
+}
+
+static bool has_threads(const struct lull_timeline_mail *mail, uint32_t leaf)
+{
+    const struct lull_trace *trace = mail->timeline->trace;
+    const uint32_t process = trace->locations[mail->timeline->leaves[leaf].location].process;
+    return trace->processes[process].n_threads > 1;
 }
 
 static struct lull_timeline_link *link_of(struct lull_timeline_post *post, int side,
@@ -324,6 +366,21 @@ static bool note_message(struct lull_timeline_mail *mail, struct lull_timeline_p
     return true;
 }
 
+/* A message before the window that begins at `begin`, of a process with several threads. */
+static bool note_gap(struct lull_timeline_mail *mail, struct lull_timeline_post *post, int side,
+                     struct lull_timeline_link *link, int64_t begin, uint32_t channel)
+{
+    struct lull_timeline_notes *notes = &post->notes[side];
+    if (link->gap > 0 && link->gap <= notes->count && notes->items[link->gap - 1].time == begin) {
+        notes->items[link->gap - 1].bytes++;
+        return true;
+    }
+    const struct lull_timeline_note gap = {begin, 1, LULL_TIMELINE_GAP, channel};
+    const bool good = note_message(mail, post, side, &gap);
+    link->gap = notes->count;
+    return good;
+}
+
 static bool note_arrival(struct lull_timeline_post *post, const struct lull_step *step)
 {
     if (!lull_array_reserve(&post->arrivals, &post->arrivals_capacity, post->n_arrivals + 1,
@@ -339,7 +396,8 @@ bool lull_timeline_mail_message(struct lull_timeline_mail *mail, unsigned worker
     const int side = step->kind == LULL_STEP_SEND ? SENT : RECEIVED;
     if (step->message.peer == LULL_PROC_NULL)
         return true;
-    const bool inside = is_inside(mail, leaf, step->time);
+    int64_t begin;
+    const bool inside = is_inside(mail, leaf, step->time, &begin);
     if (inside) {
         struct lull_timeline_totals *totals = mail->totals[worker];
         const unsigned size = size_class(step->message.bytes);
@@ -357,7 +415,8 @@ bool lull_timeline_mail_message(struct lull_timeline_mail *mail, unsigned worker
     const struct lull_timeline_note note = {step->time, step->message.bytes, link->before++,
                                             step->channel};
     if (!inside)
-        return true;
+        return begin == INT64_MAX || !has_threads(mail, leaf) ||
+               note_gap(mail, post, side, link, begin, step->channel);
     link->count++;
     link->bytes += step->message.bytes;
     return note_message(mail, post, side, &note) && (side == SENT || note_arrival(post, step));

@@ -240,6 +240,45 @@ static void test_messages_of_a_window(void **state)
     lull_trace_close(trace);
 }
 
+/* Both threads of rank 0 send on one channel: 1 byte at 10, 2 at 20, 3 at 30. Rank 1 receives them at 25,
+ * 35 and 45. Of a window from 22 on, the message that is sent in it is the last one. */
+static void test_threads_of_a_window(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(2, 2, 100, regions);
+    memory_trace_world(trace, 2);
+    for (uint32_t l = 0; l < 4; l++)
+        enter(trace, l, 0);
+    for (int i = 0; i < 3; i++) {
+        const uint32_t thread = i == 1 ? 0 : 1;
+        const uint64_t bytes = (uint64_t)i + 1;
+        call(trace, thread, SEND, 10 * i + 9, 10 * i + 11);
+        message(trace, thread, LULL_EVENT_SEND, 10 * i + 10, 1, 7, bytes);
+        call(trace, 2, RECV, 10 * i + 24, 10 * i + 26);
+        message(trace, 2, LULL_EVENT_RECV, 10 * i + 25, 0, 7, bytes);
+    }
+    for (uint32_t l = 0; l < 4; l++)
+        leave(trace, l, 100);
+    struct lull_interval intervals[2] = {{22, 80}, {22, 80}},
+                         *each[] = {&intervals[0], &intervals[1]};
+    uint32_t counts[] = {1, 1};
+    const struct lull_windows windows = {2, each, counts};
+    const struct lull_timeline_options options = {
+        .reading = &(const struct lull_reading){.windows = &windows},
+        .most_steps = 100,
+        .most_messages = 100};
+    struct timeline_case made;
+    timeline_case_make(trace, &options, 1, &made);
+    const struct lull_timeline *timeline = made.timeline;
+    assert_int_equal(timeline->n_kept_messages, 1);
+    assert_int_equal(timeline->messages[0].sent, 30);
+    assert_int_equal(timeline->messages[0].received, 45);
+    assert_int_equal(timeline->messages[0].bytes, 3);
+    assert_int_equal(timeline->unmatched, 2);
+    timeline_case_free(&made);
+    lull_trace_close(trace);
+}
+
 /* ---- waits and steps ----------------------------------------------------------------------- */
 
 /* Rank 0 is in 40 barriers of 1 ns, rank 1 in 39 of 1 and, in the middle, one of 30 ns. */
@@ -413,6 +452,7 @@ TEST_GROUP(test_timeline)
         cmocka_unit_test(test_messages),
         cmocka_unit_test(test_too_many_messages),
         cmocka_unit_test(test_messages_of_a_window),
+        cmocka_unit_test(test_threads_of_a_window),
         cmocka_unit_test(test_waits),
         cmocka_unit_test(test_steps_around_waits),
         cmocka_unit_test(test_counts),
