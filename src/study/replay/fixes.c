@@ -22,7 +22,7 @@ struct fixes {
     const struct lull_run *run;
     const struct lull_division *division;
     struct lull_team *team;
-    const struct lull_measured *measured;
+    struct lull_measured measured;
     const bool *callers;
     struct job *jobs; /* the last is the replay in which nothing is different */
     uint32_t n_jobs;
@@ -95,7 +95,7 @@ static void replay_job(const struct fixes *fixes, struct job *job)
     const struct lull_replay_wish wish = {.application = fixes->run->reading->application,
                                           .callers = fixes->callers,
                                           .network = job->network,
-                                          .survey = fixes->measured->survey,
+                                          .survey = fixes->measured.survey,
                                           .keep_calls = lull_replay_kept_on(job->network),
                                           .what_if = job->what_if,
                                           .windows = fixes->run->reading->windows,
@@ -229,14 +229,12 @@ static lull_status gather_runtimes(const struct fixes *fixes, lull_status status
 static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted,
                                 int64_t *runtimes, struct lull_arena *arena, struct lull_error *err)
 {
-    struct lull_measured measured;
     struct lull_network network;
-    lull_status status = lull_measured_read(fixes->run, fixes->division, arena, &measured, &network,
-                                            &fixes->callers, err);
-    fixes->measured = &measured;
+    lull_status status = lull_measured_read(fixes->run, fixes->division, arena, &fixes->measured,
+                                            &network, &fixes->callers, err);
     if (status == LULL_OK)
         status = gather_runtimes(fixes, replay_own(fixes, wanted, &network, err), runtimes, err);
-    lull_measured_release(&measured);
+    lull_measured_release(&fixes->measured);
     return status;
 }
 
