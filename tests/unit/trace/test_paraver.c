@@ -2,6 +2,7 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/test.h"
+#include "trace/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -498,6 +499,29 @@ static void test_lowest_type(void **state)
     assert_int_equal(found, 1);
 }
 
+static lull_status count_block(void *context, unsigned worker, const struct lull_block *block,
+                               struct lull_error *ret)
+{
+    (void)worker, (void)ret;
+    *(unsigned *)context += block->count;
+    return LULL_OK;
+}
+
+/* Who wants the events of no process does not read the file, and finds nothing wrong in it. */
+static void test_nothing_to_read(void **state)
+{
+    (void)state;
+    unsigned events = 0;
+    const struct lull_visitor visitor = {.context = &events, .block = count_block};
+    const struct lull_scan_options all = {.application = LULL_NONE, .workers = 1},
+                                   none = {.application = LULL_NONE, .workers = 1, .range = {1, 1}};
+    open_text(HEADER "1:1:1:1:1:0:10:1\nbad\n");
+    assert_int_equal(lull_scan(trace, &all, &visitor, &err), LULL_ERR_FORMAT);
+    events = 0;
+    assert_int_equal(lull_scan(trace, &none, &visitor, &err), LULL_OK);
+    assert_int_equal(events, 0);
+}
+
 TEST_GROUP(test_paraver)
 {
     const struct CMUnitTest tests[] = {
@@ -520,6 +544,7 @@ TEST_GROUP(test_paraver)
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_to_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lowest_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_states_between_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tasks_without_nodes, set_up, tear_down),
