@@ -267,8 +267,6 @@ static const struct lull_event *detail_run(struct lull_interpreter *it,
                                            const struct lull_event *event,
                                            const struct lull_event *last)
 {
-    if (event->time >= it->limit)
-        return event;
     last = run_last(it, event, last);
     for (const struct lull_event *taken; event < last; event = taken + 1) {
         taken = take_event(it, event, last);
@@ -465,8 +463,8 @@ static inline void take_call(struct lull_interpreter *it, struct run *run,
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The last event before the next deadline, found by bisection between `event`, which is before it,
- * and `last`. */
+/* The last event before the next deadline, found by bisection between `event` and `last`; `event`
+ * where there is none. */
 static const struct lull_event *run_last(const struct lull_interpreter *it,
                                          const struct lull_event *event,
                                          const struct lull_event *last)

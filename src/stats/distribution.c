@@ -178,20 +178,19 @@ static double sample_normal(const struct lull_distribution *d, struct lull_rando
 {
     if (d->b == 0)
         return d->a;
-    bool narrow = d->most - d->least < d->b;
-    for (;;) {
-        double x, z;
-        if (!narrow) {
+    const double width = d->most - d->least;
+    double x, z;
+    if (width >= d->b) {
+        do
             x = d->a + d->b * sample_standard_normal(random);
-            if (x >= d->least && x <= d->most)
-                return x;
-            continue;
-        }
-        x = d->least + (d->most - d->least) * lull_random_uniform(random);
-        z = (x - d->a) / d->b;
-        if (lull_log(above_zero(random)) <= -0.5 * z * z)
-            return x;
+        while (x < d->least || x > d->most);
+        return x;
     }
+    do {
+        x = d->least + width * lull_random_uniform(random);
+        z = (x - d->a) / d->b;
+    } while (lull_log(above_zero(random)) > -0.5 * z * z);
+    return x;
 }
 
 static double normal_density(double z)

@@ -401,7 +401,7 @@ static bool put_slice(const struct slice *slice, unsigned shift, struct lull_flo
 static bool get_slice(struct block *block, uint32_t member, struct lull_flow *flow)
 {
     struct slice slice = {0};
-    size_t n_epochs = 0, n, first = 0;
+    size_t n_epochs = 0, n = 0, first = 0;
     struct lull_units_epoch *epochs = NULL;
     if (lull_flow_get(flow, &slice.meant, sizeof slice.meant) &&
         (epochs = lull_flow_get_items(flow, sizeof *epochs, &n_epochs)) != NULL)
@@ -412,7 +412,7 @@ static bool get_slice(struct block *block, uint32_t member, struct lull_flow *fl
     }
     slice.epochs = epochs;
     slice.n_epochs = (uint32_t)n_epochs;
-    if (slice.values && add_slice(block, member, &slice))
+    if (slice.values && n == first && add_slice(block, member, &slice))
         return true;
     free(epochs);
     free(slice.values);
@@ -470,10 +470,15 @@ static bool get_left(void *context, uint32_t from, struct lull_flow *flow)
             return false;
         while (member == own && !block->slices[next].meant)
             next++;
-        if (member == own && n > 0) {
-            size_t same;
-            memcpy(values_of(&block->slices[next], block->peers->shift, &same), left,
-                   n * sizeof *left);
+        if (member == own) {
+            size_t expected;
+            double *values = values_of(&block->slices[next], block->peers->shift, &expected);
+            if (n != expected) {
+                free(left);
+                return false;
+            }
+            if (n > 0)
+                memcpy(values, left, n * sizeof *left);
         }
         next += member == own;
         free(left);

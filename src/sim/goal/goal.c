@@ -483,7 +483,7 @@ static lull_status make_room(struct goal_text *text, size_t kept, struct lull_er
  * or one statement is longer than 16 MiB. text->at is `keep` then. */
 static lull_status goal_text_more(struct goal_text *text, const char *keep, struct lull_error *err)
 {
-    size_t kept = (size_t)(text->end - keep), got = 0;
+    size_t kept = (size_t)(text->end - keep), got;
     text->passed += (uint64_t)(keep - text->window);
     memmove(text->window, keep, kept);
     text->at = text->window;

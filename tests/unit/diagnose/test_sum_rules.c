@@ -364,6 +364,30 @@ static void memory_bandwidth(void **state)
     assert_int_equal(of_memory(0.75, &curve, LULL_NONE, &finding), 0); /* nor nodes */
 }
 
+/* ---- speed --------------------------------------------------------------------------------- */
+
+/* One process of four computes 120 ms, those elsewhere 90, 100 and 130 ms. */
+static void useful_time_beside_others(void **state)
+{
+    enum { PROCESSES = 4 };
+    static const int64_t useful[PROCESSES] = {120000000, 90000000, 100000000, 130000000};
+    struct lull_process_breakdown processes[PROCESSES] = {{0}};
+    struct lull_thread_breakdown threads[PROCESSES] = {{0}};
+    const struct lull_breakdown breakdown = {.processes = processes,
+                                             .n_processes = PROCESSES,
+                                             .threads = threads,
+                                             .n_threads = PROCESSES};
+    const struct lull_evidence evidence = {.path = "run", .breakdown = &breakdown};
+    (void)state;
+    for (uint32_t p = 0; p < PROCESSES; p++) {
+        processes[p] = (struct lull_process_breakdown){.rank = p, .node = p, .first_thread = p};
+        threads[p].times.ns[LULL_USEFUL][0] = useful[p];
+    }
+    assert_true(fabs(lull_evidence_speed(&evidence, LULL_NONE, 0).useful - 1.2) < 1e-9);
+    processes[3].node = 0; /* (120 + 130) / 2 beside (90 + 100) / 2 */
+    assert_true(fabs(lull_evidence_speed(&evidence, LULL_NONE, 0).useful - 125 / 95.0) < 1e-9);
+}
+
 TEST_GROUP(test_sum_rules)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +402,7 @@ TEST_GROUP(test_sum_rules)
         ARENA_TEST(computation_scaling),
         ARENA_TEST(memory_of_a_core),
         ARENA_TEST(memory_bandwidth),
+        ARENA_TEST(useful_time_beside_others),
     };
     return run_cases(tests, NULL, NULL);
 }

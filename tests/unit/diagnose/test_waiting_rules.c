@@ -5,6 +5,7 @@
 #include "support/memory_trace.h"
 #include "support/test.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -485,6 +486,61 @@ static void below_the_clocks(void **state)
     lull_trace_close(trace);
 }
 
+/* Of the node of the first process both are long, by 30 % and 20 %. */
+static int64_t first_node_is_long(uint32_t rank, uint32_t iteration)
+{
+    (void)iteration;
+    return rank < 2 ? 1300 - 100 * (int64_t)rank : 1000;
+}
+
+static void slow_first_node(void **state)
+{
+    struct lull_trace *trace = make_run(6, first_node_is_long);
+    struct lull_finding *findings;
+    (void)state;
+    put_on_nodes(trace, 3);
+    assert_true(diagnose(trace, &findings) >= 1);
+    is(findings, "slow_node", LULL_NONE, (4 * 300 + 100) * ITERATIONS);
+    assert_string_equal(findings->facts[0].id, "ratio");
+    assert_true(fabs(findings->facts[0].value - 1.25) < 1e-9);
+    lull_trace_close(trace);
+}
+
+/* ---- sends --------------------------------------------------------------------------------- */
+
+/* The call goes on behind a part that does not count: its bytes are counted once, its time all. */
+static void a_send_in_two_parts(void **state)
+{
+    struct lull_trace *trace = memory_trace_simple(1, 1, LENGTH, regions);
+    const struct lull_step steps[] = {
+        {.kind = LULL_STEP_SEND, .time = 100, .region = SEND, .message = {.bytes = 1000}},
+        {.kind = LULL_STEP_SPAN,
+         .time = 100,
+         .region = SEND,
+         .activity = LULL_MPI_P2P,
+         .span = {.end = 150, .user = LULL_NONE}},
+        {.kind = LULL_STEP_SPAN,
+         .time = 160,
+         .region = SEND,
+         .activity = LULL_MPI_P2P,
+         .span = {.end = 180, .user = LULL_NONE}},
+        {.kind = LULL_STEP_END, .time = 200, .region = LULL_NONE}};
+    const struct lull_steps block = {.count = 4, .steps = steps};
+    struct lull_work_collector *collector;
+    struct lull_work work;
+    (void)state;
+    assert_int_equal(lull_work_create(trace, 1, &collector, NULL), LULL_OK);
+    const struct lull_consumer consumer = lull_work_consumer(collector);
+    assert_int_equal(consumer.steps(consumer.context, 0, &block, NULL), LULL_OK);
+    lull_work_conclude(collector, trace->arena, &work);
+    const struct lull_work_sends *sends = &work.sends[lull_messages_class(1000)];
+    assert_int_equal(sends->count, 1);
+    assert_int_equal(sends->bytes, 1000);
+    assert_int_equal(sends->ns, 50 + 20);
+    lull_work_destroy(collector);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_waiting_rules)
 {
     const struct CMUnitTest tests[] = {
@@ -504,6 +560,8 @@ TEST_GROUP(test_waiting_rules)
         cmocka_unit_test(two_nodes_say_nothing),
         cmocka_unit_test(nothing_to_tell),
         cmocka_unit_test(below_the_clocks),
+        cmocka_unit_test(slow_first_node),
+        cmocka_unit_test(a_send_in_two_parts),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * conflicts worked out by hand. */
 #include "machine/machine.h"
 #include "model/cache.h"
+#include "model/kernel/simulate.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -240,12 +241,27 @@ static void test_machine(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Any line can be anywhere: as many ways as lines, up to what can be simulated. */
+static void test_spread(void **state)
+{
+    (void)state;
+    struct lull_cache_spec spec = haswell(LULL_CACHE_LRU);
+    spec.levels[0].bytes = 8 * 64;
+    spec.levels[1].bytes = 64 * (LULL_CACHE_MAX_WAYS - 1);
+    spec.levels[2].bytes = UINT64_C(1) << 40;
+    const struct lull_cache_spec spread = lull_cache_spread(&spec);
+    assert_int_equal(spread.levels[0].ways, 8);
+    assert_int_equal(spread.levels[1].ways, LULL_CACHE_MAX_WAYS - 1);
+    assert_int_equal(spread.levels[2].ways, LULL_CACHE_MAX_WAYS);
+}
+
 TEST_GROUP(test_cache)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_layer_conditions), cmocka_unit_test(test_conflicts),
         cmocka_unit_test(test_victims),          cmocka_unit_test(test_shared),
         cmocka_unit_test(test_bad_specs),        cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_spread),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -387,6 +387,75 @@ static void test_least_in_mpi(void **state)
     assert_true(isnan(lull_time_in_mpi_least(marks, RANKS, ITERATIONS, *state)));
 }
 
+/* The text of a model of chains on 2, 4 and 8 processes, with a number of messages of 360 bytes to
+ * each neighbour. */
+static char *text_of_messages(uint64_t (*messages)(uint32_t processes), struct lull_arena *arena)
+{
+    static const char *const names[RUNS] = {"a", "b", "c"};
+    struct lull_link links[RUNS][2 * 7];
+    struct lull_links of_runs[RUNS];
+    double size[RUNS], seconds[RUNS], useful[RUNS];
+    const double cores[RUNS] = {8, 8, 8}, threads[RUNS] = {1, 1, 1};
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    for (uint32_t i = 0; i < RUNS; i++) {
+        const uint32_t p = UINT32_C(2) << i;
+        const uint64_t n = messages(p);
+        uint32_t count = 0;
+        for (uint32_t r = 0; r + 1 < p; r++) {
+            links[i][count++] = (struct lull_link){r, r + 1, n, n * 360};
+            links[i][count++] = (struct lull_link){r + 1, r, n, n * 360};
+        }
+        of_runs[i] = (struct lull_links){.processes = p, .items = links[i], .count = count};
+        size[i] = ROWS;
+        useful[i] = 1.0 / p;
+        seconds[i] = useful[i] + 0.01;
+    }
+    struct lull_measured_region all = {.name = "", .useful = useful};
+    const struct lull_measured_runs runs = {.title = "rows",
+                                            .size_name = "rows",
+                                            .n_runs = RUNS,
+                                            .names = names,
+                                            .links = of_runs,
+                                            .size = size,
+                                            .seconds = seconds,
+                                            .cores = cores,
+                                            .threads = threads,
+                                            .useful = useful,
+                                            .most_useful = useful,
+                                            .had_cores = true,
+                                            .regions = &all,
+                                            .n_regions = 1};
+    lull_derived_write(&runs, arena, out);
+    fclose(out);
+    return text;
+}
+
+static uint64_t always_ten(uint32_t processes)
+{
+    (void)processes;
+    return 10;
+}
+
+static uint64_t ten_per_process(uint32_t processes)
+{
+    return 10 * (uint64_t)processes;
+}
+
+/* One message in an iteration is not written; a number that grows with the processes is. */
+static void test_counts_of_messages(void **state)
+{
+    char *text = text_of_messages(always_ten, *state);
+    assert_non_null(strstr(text, "measured_iterations = 10\n"));
+    assert_null(strstr(text, "count = ("));
+    free(text);
+    text = text_of_messages(ten_per_process, *state);
+    assert_non_null(strstr(text, "count = (10 * p.P) / measured_iterations"));
+    free(text);
+}
+
 TEST_GROUP(test_derived_model)
 {
     const struct CMUnitTest tests[] = {
@@ -401,6 +470,7 @@ TEST_GROUP(test_derived_model)
         cmocka_unit_test_setup_teardown(test_uncertain_crowding, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_counts_of_messages, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -176,12 +176,58 @@ static void gathers_load_each_element(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Line 9 alone, which stores. */
+static void what_only_stores_moves_data(void **state)
+{
+    const struct lull_source_lines last = {"kernel.c", 9, 9};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_assembly_loop loop;
+    (void)state;
+    assert_true(lull_assembly_find_unrolled(lines, "lull_loop", last, arena, &loop));
+    assert_true(loop.loaded == 0 && loop.stored == 8);
+    lull_arena_destroy(arena);
+}
+
+/* Divisions and roots take long, and are not counted with what is pipelined. */
+static void divisions_are_no_arithmetic(void **state)
+{
+    static const char loop_of[] = "\t.text\n"
+                                  "lull_loop:\n"
+                                  ".L3:\n"
+                                  "\tvmovupd\t(%%rdi,%%rax), %%ymm0\n"
+                                  "\t%s\t%%xmm1, %%xmm2\n"
+                                  "\tjne\t.L3\n"
+                                  "\t.size\tlull_loop, .-lull_loop\n";
+    static const struct {
+        const char *name;
+        bool divides;
+    } cases[] = {{"vdivsd", true}, {"divsd", true},   {"vsqrtsd", true},
+                 {"sqrtsd", true}, {"vmulsd", false}, {"addsd", false},
+                 {"subsd", false}, {"vsubsd", false}, {"vdppd", false}};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lull_assembly_loop loop;
+        char text[400];
+        snprintf(text, sizeof text, loop_of, cases[i].name);
+        assert_true(
+            lull_assembly_find(text, "lull_loop", (struct lull_source_lines){0}, arena, &loop));
+        fail_if(loop.items[1].division != cases[i].divides, "%s", cases[i].name);
+        fail_if(loop.items[1].arithmetic == cases[i].divides, "%s", cases[i].name);
+    }
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_incore)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(loops_are_told_apart_by_their_lines),
-                                       cmocka_unit_test(loop_that_moves_most_is_found),
-                                       cmocka_unit_test(chain_is_the_longest_way_back),
-                                       cmocka_unit_test(estimate_has_the_chain),
-                                       cmocka_unit_test(gathers_load_each_element)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_are_told_apart_by_their_lines),
+        cmocka_unit_test(loop_that_moves_most_is_found),
+        cmocka_unit_test(chain_is_the_longest_way_back),
+        cmocka_unit_test(estimate_has_the_chain),
+        cmocka_unit_test(gathers_load_each_element),
+        cmocka_unit_test(what_only_stores_moves_data),
+        cmocka_unit_test(divisions_are_no_arithmetic),
+    };
     return run_cases(tests, NULL, NULL);
 }

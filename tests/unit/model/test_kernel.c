@@ -223,6 +223,46 @@ static void what_is_not_understood_is_told(void **state)
     }
 }
 
+/* A variable that is part of its own new value. */
+static void reductions(void **state)
+{
+    static const struct {
+        const char *statement;
+        bool reduces;
+    } cases[] = {{"s = s + a[i]", true},           {"s = a[i] + s", true},
+                 {"s = a[i] * (2.0 - s)", true},   {"s += a[i]", true},
+                 {"s = a[i] + t", false},          {"s = a[i]", false},
+                 {"t = a[i]; a[i] = t + s", false}};
+    struct fixture *fixture = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[200];
+        snprintf(text, sizeof text,
+                 "double a[N], s, t;\nfor (int i = 0; i < N; i++) {\n    %s;\n}\n",
+                 cases[i].statement);
+        fail_if(good(fixture, text, NULL, 1)->reduces != cases[i].reduces, "%s",
+                cases[i].statement);
+    }
+}
+
+/* Sizes are below 10^15. */
+static void sizes_that_are_too_large(void **state)
+{
+    static const char text[] = "double a[10];\nfor (int i = 0; i < N - M; i++)\n    a[i] = 1;\n";
+    struct fixture *fixture = *state;
+    for (int too_large = 0; too_large < 2; too_large++) {
+        const struct lull_kernel_size large[] = {{"N", too_large ? 1e15 : 1e15 - 1},
+                                                 {"M", 1e15 - 9}};
+        const struct lull_kernel_source source = {
+            .path = folder_path("k.c"), .sizes = large, .n_sizes = 2};
+        struct lull_kernel *kernel = NULL;
+        struct lull_error err = {""};
+        folder_write(source.path, text, strlen(text));
+        const lull_status status = lull_kernel_read(&source, fixture->arena, &kernel, &err);
+        fail_if(status != (too_large ? LULL_ERR_RANGE : LULL_OK), "%s", err.text);
+        assert_true(!too_large || strstr(err.text, "k.c: N=1e+15 is too large"));
+    }
+}
+
 static int set_up(void **state)
 {
     static struct fixture fixture;
@@ -258,6 +298,8 @@ TEST_GROUP(test_kernel)
         cmocka_unit_test_setup_teardown(types_strides_and_directions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(indirect_access, set_up, tear_down),
         cmocka_unit_test_setup_teardown(source_files, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_is_not_understood_is_told, set_up, tear_down)};
+        cmocka_unit_test_setup_teardown(what_is_not_understood_is_told, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(reductions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(sizes_that_are_too_large, set_up, tear_down)};
     return run_cases(tests, NULL, NULL);
 }

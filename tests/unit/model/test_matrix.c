@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "bench/sparse.h"
 #include "model/spmv/generate.h"
+#include "model/spmv/market.h"
 #include "model/spmv/spmv.h"
 #include "stats/random.h"
 #include "support/test.h"
@@ -225,12 +226,59 @@ static void test_padding(void **state)
     lull_matrix_free(&matrix);
 }
 
+/* More than the matrix has: all rows are sorted. */
+static void test_a_window_of_all_rows(void **state)
+{
+    (void)state;
+    struct lull_matrix_rows rows;
+    struct lull_matrix matrix;
+    struct lull_sell sell;
+    lull_matrix_begin(&rows, 6, 6);
+    for (uint32_t r = 0; r < 6; r++) {
+        for (uint32_t i = 0; i <= r; i++)
+            lull_matrix_add(&rows, i, 1);
+        lull_matrix_end_row(&rows);
+    }
+    assert_int_equal(lull_matrix_finish(&rows, &matrix, NULL), LULL_OK);
+    assert_int_equal(lull_sell_build(&matrix, 2, UINT32_MAX, &sell, NULL), LULL_OK);
+    for (uint32_t r = 0; r < 6; r++)
+        assert_int_equal(sell.row[r], 5 - r);
+    assert_int_equal(sell.stored, 2 * 6 + 2 * 4 + 2 * 2);
+    lull_sell_free(&sell);
+    lull_matrix_free(&matrix);
+}
+
+/* Between entries of a file: lines of blanks, and comments that begin behind blanks. */
+static void test_lines_without_an_entry(void **state)
+{
+    static const char text[] = "%%MatrixMarket matrix coordinate real general\n"
+                               "2 2 2\n"
+                               "1 1 3.5\n"
+                               "  \t\n"
+                               "  % 1 2 7\n"
+                               "\n"
+                               "  2 2 4.5\n";
+    struct lull_matrix matrix;
+    struct lull_error err = {""};
+    (void)state;
+    fail_if(lull_market_parse(text, strlen(text), "m.mtx", 1, &matrix, &err) != LULL_OK, "%s",
+            err.text);
+    assert_int_equal(matrix.rows, 2);
+    assert_true(matrix.values[0] == 3.5 && matrix.values[1] == 4.5);
+    lull_matrix_free(&matrix);
+}
+
 TEST_GROUP(test_matrix)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stencils),  cmocka_unit_test(test_random),
-        cmocka_unit_test(test_bad_specs), cmocka_unit_test(test_rcm),
-        cmocka_unit_test(test_products),  cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_stencils),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_bad_specs),
+        cmocka_unit_test(test_rcm),
+        cmocka_unit_test(test_products),
+        cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_a_window_of_all_rows),
+        cmocka_unit_test(test_lines_without_an_entry),
     };
     return run_cases(tests, NULL, NULL);
 }

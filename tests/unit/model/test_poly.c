@@ -85,10 +85,28 @@ static void too_much_is_told(void **state)
     assert_false(lull_poly_divide(&n, 0, &poly));
 }
 
+static void constants_have_no_symbols(void **state)
+{
+    struct lull_poly zero = {0}, five = lull_poly_constant(5), n = lull_poly_symbol(0), sum;
+    int64_t value = -1;
+    (void)state;
+    assert_true(lull_poly_is_constant(&five, &value));
+    assert_int_equal(value, 5);
+    assert_true(lull_poly_is_constant(&zero, &value));
+    assert_int_equal(value, 0);
+    assert_false(lull_poly_is_constant(&n, &value));
+    assert_true(lull_poly_add(&n, &five, 1, &sum));
+    assert_false(lull_poly_is_constant(&sum, &value));
+    assert_int_equal(value, 0);
+}
+
 TEST_GROUP(test_poly)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(arithmetic_agrees_with_numbers),
-                                       cmocka_unit_test(texts_read_as_written_by_hand),
-                                       cmocka_unit_test(too_much_is_told)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(arithmetic_agrees_with_numbers),
+        cmocka_unit_test(texts_read_as_written_by_hand),
+        cmocka_unit_test(too_much_is_told),
+        cmocka_unit_test(constants_have_no_symbols),
+    };
     return run_cases(tests, NULL, NULL);
 }

@@ -151,6 +151,35 @@ static void gathers_and_scatters_tell_trees(void **state)
     assert_float_equal(direct.delay, 0, 0);
 }
 
+/* Of a member up to 2^32 - 1 bytes are kept, which take 4,294,967,295 ns more than nothing would. */
+static void more_bytes_than_are_kept(void **state)
+{
+    enum { SECONDS_APART = 20 };
+    const int64_t period = SECONDS_APART * INT64_C(1000000000);
+    struct lull_trace *trace = four_processes();
+    (void)state;
+    trace->duration = TIMES * period;
+    for (int64_t i = 0; i < TIMES; i++)
+        for (uint32_t p = 0; p < RANKS; p++) {
+            const int32_t root = (int32_t)(i % RANKS);
+            const int64_t over =
+                i * period + ROUNDS * (LATENCY + EACH + INT64_C(4294967295)) + 10 * RANKS;
+            const int64_t begin = i * period + 10 * RANKS;
+            struct lull_event event = memory_event(begin, LULL_EVENT_ENTER, BCAST);
+            memory_trace_add(trace, p, &event);
+            event = memory_event(root == (int32_t)p ? begin : over, LULL_EVENT_COLLECTIVE_END, 0);
+            event.op = LULL_COLLECTIVE_BCAST;
+            event.collective.request = LULL_NO_REQUEST;
+            event.collective.root = root;
+            event.collective.sent = event.collective.received = UINT64_C(1) << 32;
+            memory_trace_add(trace, p, &event);
+            event = memory_event(event.time, LULL_EVENT_LEAVE, BCAST);
+            memory_trace_add(trace, p, &event);
+        }
+    assert_float_equal(facts_of(trace, 1).delay, EACH, 1);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_collective_costs)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +187,7 @@ TEST_GROUP(test_collective_costs)
         cmocka_unit_test(what_is_not_understood_does_not_count),
         cmocka_unit_test(who_waits_for_whom_tells_trees),
         cmocka_unit_test(gathers_and_scatters_tell_trees),
+        cmocka_unit_test(more_bytes_than_are_kept),
     };
     return run_cases(tests, NULL, NULL);
 }

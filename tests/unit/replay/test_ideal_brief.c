@@ -82,9 +82,60 @@ static void calls_in_short(void **state)
     check(true, false);
 }
 
+/* Nor is one named. */
+static void no_call_was_lost(void **state)
+{
+    struct lull_trace *trace = exchange(true);
+    const struct lull_ideal_options options = {0};
+    struct lull_ideal_result result;
+    struct lull_error err = {""};
+    (void)state;
+    fail_if(lull_ideal_runtime(trace, &options, trace->arena, &result, &err) != LULL_OK, "%s",
+            err.text);
+    assert_int_equal(result.lost_ns, 0);
+    assert_null(result.lost);
+    lull_trace_close(trace);
+}
+
+/* Both meet at 100 in a barrier, behind which process 1 sends, after 340 ns: no receive is recorded,
+ * but who has been through the barrier can wait for it, and computes for 250 ns then. */
+static void a_lost_receive_behind_a_barrier(void **state)
+{
+    static const char *const regions[] = {"MPI_Irecv",   "MPI_Isend",   "MPI_Wait",
+                                          "MPI_Waitall", "MPI_Barrier", NULL};
+    struct lull_trace *trace = memory_trace_simple(2, 1, 1000, regions);
+    const struct lull_ideal_options options = {0};
+    struct lull_ideal_result result;
+    struct lull_error err = {""};
+    (void)state;
+    memory_trace_world(trace, 2);
+    for (uint32_t p = 0; p < 2; p++) {
+        call(trace, p, WAITALL + 1, 100, 110);
+        struct lull_event event = memory_event(110, LULL_EVENT_COLLECTIVE_END, 0);
+        event.op = LULL_COLLECTIVE_BARRIER;
+        event.collective.request = LULL_NO_REQUEST;
+        event.collective.root = LULL_ANY;
+        memory_trace_add(trace, p, &event);
+    }
+    call(trace, 0, IRECV, 200, 201);
+    message(trace, 0, LULL_EVENT_RECV_POST, 200, 0);
+    call(trace, 0, WAITALL, 210, 750);
+    call(trace, 1, ISEND, 450, 1000);
+    message(trace, 1, LULL_EVENT_SEND, 450, 0);
+    fail_if(lull_ideal_runtime(trace, &options, trace->arena, &result, &err) != LULL_OK, "%s",
+            err.text);
+    assert_int_equal(result.messages, 1);
+    assert_int_equal(result.runtime, 100 + 340 + 250);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_ideal_brief)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(whole_steps),
-                                       cmocka_unit_test(calls_in_short)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_steps),
+        cmocka_unit_test(calls_in_short),
+        cmocka_unit_test(no_call_was_lost),
+        cmocka_unit_test(a_lost_receive_behind_a_barrier),
+    };
     return run_cases(tests, NULL, NULL);
 }

@@ -72,11 +72,29 @@ static void clocks_that_contradict_each_other_are_shifted(void **state)
     lull_trace_close(trace);
 }
 
+/* Of one barrier, which process 1 leaves 1000 ns and process 2 3000 ns before process 0. */
+static void one_operation_tells_the_shift(void **state)
+{
+    (void)state;
+    static const int64_t exits[] = {5000, 4000, 2000};
+    struct lull_trace *trace = memory_trace_simple(3, 1, 9000, names);
+    memory_trace_world(trace, 3);
+    for (uint32_t p = 0; p < 3; p++)
+        take_part(trace, p, BARRIER, exits[p] - 100, exits[p], LULL_ANY);
+    struct lull_survey *survey = survey_of(trace);
+    assert_int_equal(lull_survey_shift(survey, 0), 0);
+    assert_int_equal(lull_survey_shift(survey, 1), 1000);
+    assert_int_equal(lull_survey_shift(survey, 2), 3000);
+    lull_survey_destroy(survey);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_survey)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(roots_are_numbered_by_communicator),
         cmocka_unit_test(clocks_that_contradict_each_other_are_shifted),
+        cmocka_unit_test(one_operation_tells_the_shift),
     };
     return run_cases(tests, NULL, NULL);
 }

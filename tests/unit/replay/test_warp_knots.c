@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 /* Sanitizers take most of the addresses for themselves. */
 #if defined __has_feature
@@ -113,6 +114,26 @@ static void test_no_folder_for_the_file(void **state)
     free(kept);
 }
 
+/* Then the file gets the number of the standard input. */
+static void test_no_standard_input(void **state)
+{
+    (void)state;
+    const int kept = dup(STDIN_FILENO);
+    close(STDIN_FILENO);
+    struct lull_knots *knots = lull_knots_create(1);
+    struct lull_error err = {""};
+    lull_status status = LULL_OK;
+    for (int i = 0; i < 1000 && status == LULL_OK; i++)
+        status = lull_knots_add(knots, 0, i, 2 * (int64_t)i, &err);
+    fail_if(status != LULL_OK, "%s", err.text);
+    assert_int_equal(lull_knots_at(knots, 0, 999)->simulated, 2 * 999);
+    lull_knots_destroy(knots);
+    if (kept >= 0) {
+        assert_int_equal(dup2(kept, STDIN_FILENO), STDIN_FILENO);
+        close(kept);
+    }
+}
+
 TEST_GROUP(test_warp_knots)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +141,7 @@ TEST_GROUP(test_warp_knots)
         cmocka_unit_test(test_no_more_addresses_than_needed),
         cmocka_unit_test(test_the_same_again_is_left_out),
         cmocka_unit_test(test_no_folder_for_the_file),
+        cmocka_unit_test(test_no_standard_input),
     };
     return run_cases(tests, NULL, NULL);
 }

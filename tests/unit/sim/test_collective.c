@@ -551,6 +551,23 @@ static void test_bad_choice(void **state)
     assert_int_equal(lull_collective_check("bcast:linear+", &err), LULL_ERR_RANGE);
 }
 
+/* Of three ranks, 0 folds its 192 bytes into 1, and 1 and 2 exchange halves. One half more goes to
+ * root 1 or 2; root 0 gets one half from each of them. */
+static void test_a_folded_root_gets_its_part(void **state)
+{
+    static const uint64_t bytes[] = {192 + 2 * 96 + 2 * 96, 192 + 2 * 96 + 96, 192 + 2 * 96 + 96};
+    (void)state;
+    for (uint32_t root = 0; root < 3; root++) {
+        struct world world = {.operation = LULL_COLLECTIVE_REDUCE,
+                              .size = 3,
+                              .root = root,
+                              .algorithms = "reduce:rabenseifner",
+                              .late = 3};
+        run(&world);
+        assert_int_equal(world.bytes, bytes[root]);
+    }
+}
+
 TEST_GROUP(test_collective)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +579,7 @@ TEST_GROUP(test_collective)
         cmocka_unit_test(test_everybody_waits),
         cmocka_unit_test(test_choice),
         cmocka_unit_test(test_bad_choice),
+        cmocka_unit_test(test_a_folded_root_gets_its_part),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -328,12 +328,46 @@ static void counts_of_reference_files(void **state)
     assert_true(files > 0);
 }
 
+/* What has no label is refused as what has one, and is counted once wherever the window ends. */
+static void operations_without_labels(void **state)
+{
+    enum { OPS = 40000, LINE = 11, SHIFTS = LINE };
+    static const char *const wrong[][2] = {
+        {HEAD "calc -5 }", "line 3: expected a time in ns, found '-5'"},
+        {HEAD "calc 5 tag 1 }", "line 3: a tag is not expected here"},
+        {HEAD "send 5b from 1 }", "line 3: expected to, found 'from'"}};
+    struct lull_program *program = NULL;
+    struct lull_error err = {""};
+    char *text = malloc(OPS * LINE + SHIFTS + 100);
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(
+            lull_goal_parse("t.goal", wrong[i][0], strlen(wrong[i][0]), &program, &err),
+            LULL_ERR_FORMAT);
+        fail_if(!strstr(err.text, wrong[i][1]), "got %s\n want %s", err.text, wrong[i][1]);
+    }
+    for (int shift = 0; shift < SHIFTS; shift++) {
+        size_t size = (size_t)sprintf(text, "num_ranks 1 rank 0 {%*s\n", shift, "");
+        for (unsigned i = 0; i < OPS; i++)
+            size += (size_t)sprintf(text + size, "calc %05u\n", 10000 + i);
+        text[size++] = '}';
+        assert_int_equal(lull_goal_parse("t", text, size, &program, &err), LULL_OK);
+        const struct lull_graph_rank *rank = &program->graph->ranks[0];
+        assert_int_equal(rank->n_ops, OPS);
+        for (unsigned i = 0; i < OPS; i++)
+            assert_int_equal(rank->ops[i].size, 10000 + i);
+        lull_arena_destroy(program->arena);
+    }
+    free(text);
+}
+
 TEST_GROUP(test_goal)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_operations),       cmocka_unit_test(finds_labels),
-        cmocka_unit_test(tells_what_is_wrong),    cmocka_unit_test(reads_long_texts),
-        cmocka_unit_test(reads_compressed_files), cmocka_unit_test(counts_of_reference_files),
+        cmocka_unit_test(reads_operations),          cmocka_unit_test(finds_labels),
+        cmocka_unit_test(tells_what_is_wrong),       cmocka_unit_test(reads_long_texts),
+        cmocka_unit_test(reads_compressed_files),    cmocka_unit_test(counts_of_reference_files),
+        cmocka_unit_test(operations_without_labels),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -60,11 +60,21 @@ static void agrees_with_the_library(void **state)
     }
 }
 
+/* 709 is the largest power that is taken; the greatest double is just below e^709.8. */
+static void the_largest_power(void **state)
+{
+    (void)state;
+    const double greatest = exp(709);
+    assert_true(fabs(lull_exp(709) - greatest) <= 0x1p-52 * greatest * 1.6);
+    assert_true(isinf(lull_exp(nextafter(709, 710))));
+}
+
 TEST_GROUP(test_elementary)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(has_the_same_bits),
         cmocka_unit_test(agrees_with_the_library),
+        cmocka_unit_test(the_largest_power),
     };
     return run_cases(tests, NULL, NULL);
 }

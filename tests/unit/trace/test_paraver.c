@@ -2,6 +2,7 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/test.h"
+#include "trace/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,6 +457,71 @@ static void test_names(void **state)
     assert_string_equal(story(1), "state Mine@2+1");
 }
 
+/* No node is listed: on which one a task is, is not known. */
+static void test_tasks_without_nodes(void **state)
+{
+    (void)state;
+    open_text("#Paraver (1/2/26 at 9:5):7:0:2:1(1:3),2(2:1,1:2)\n");
+    for (uint32_t p = 0; p < 3; p++)
+        assert_int_equal(trace->processes[p].node, LULL_NONE);
+    assert_string_equal(trace->locations[0].name, "THREAD 1.1.1");
+    assert_string_equal(trace->locations[1].name, "THREAD 2.1.1");
+    assert_string_equal(trace->locations[2].name, "THREAD 2.1.2");
+    assert_string_equal(trace->locations[3].name, "THREAD 2.2.1");
+}
+
+/* Tables know states up to 31, a .pcf two more; what is between them has no name. */
+static void test_states_between_others(void **state)
+{
+    (void)state;
+    write_text("run.pcf", "STATES\n40 Mine\n41 Yours\n");
+    read_text(HEADER "1:1:1:1:1:0:1:40\n1:1:1:1:1:1:2:41\n1:1:1:1:1:2:3:33\n1:1:1:1:1:3:4:77\n");
+    const uint32_t other = trace->n_states - 1;
+    const struct same_sequence *first = &sequences[0];
+    assert_int_equal(first->count, 4);
+    assert_string_equal(trace->states[first->events[0].id].name, "Mine");
+    assert_string_equal(trace->states[first->events[1].id].name, "Yours");
+    assert_int_equal(first->events[2].id, other);
+    assert_int_equal(first->events[3].id, other);
+}
+
+/* Of two labels of a type the first counts, also when no type has a lower number. */
+static void test_lowest_type(void **state)
+{
+    (void)state;
+    unsigned found = 0;
+    write_text("run.pcf", "EVENT_TYPE\n0 5 Lowest\n0 6 Next\nEVENT_TYPE\n0 5 Again\n");
+    read_text(HEADER "2:1:1:1:1:5:5:100:6:200\n");
+    for (uint32_t m = 0; m < trace->n_markers; m++) {
+        found += strcmp(trace->markers[m].name, "Lowest") == 0;
+        assert_string_not_equal(trace->markers[m].name, "Again");
+    }
+    assert_int_equal(found, 1);
+}
+
+static lull_status count_block(void *context, unsigned worker, const struct lull_block *block,
+                               struct lull_error *ret)
+{
+    (void)worker, (void)ret;
+    *(unsigned *)context += block->count;
+    return LULL_OK;
+}
+
+/* Who wants the events of no process does not read the file, and finds nothing wrong in it. */
+static void test_nothing_to_read(void **state)
+{
+    (void)state;
+    unsigned events = 0;
+    const struct lull_visitor visitor = {.context = &events, .block = count_block};
+    const struct lull_scan_options all = {.application = LULL_NONE, .workers = 1},
+                                   none = {.application = LULL_NONE, .workers = 1, .range = {1, 1}};
+    open_text(HEADER "1:1:1:1:1:0:10:1\nbad\n");
+    assert_int_equal(lull_scan(trace, &all, &visitor, &err), LULL_ERR_FORMAT);
+    events = 0;
+    assert_int_equal(lull_scan(trace, &none, &visitor, &err), LULL_OK);
+    assert_int_equal(events, 0);
+}
+
 TEST_GROUP(test_paraver)
 {
     const struct CMUnitTest tests[] = {
@@ -478,6 +544,10 @@ TEST_GROUP(test_paraver)
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_nothing_to_read, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lowest_type, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_states_between_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tasks_without_nodes, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

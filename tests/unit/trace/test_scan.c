@@ -103,6 +103,30 @@ static void test_read_again(void **state)
     assert_int_equal(count_of_oddity(), 2);
 }
 
+/* What one process found is told to another one, once: how often, and where first. */
+static void test_quirks_are_told(void **state)
+{
+    (void)state;
+    struct lull_trace *other = uneven_trace();
+    struct lull_quirk *quirks;
+    size_t size;
+    for (int i = 0; i < 3; i++)
+        lull_trace_add_quirk(trace, "a kind", "place %d", i + 4);
+    lull_trace_add_quirk(trace, "another kind", "place 9");
+    lull_trace_add_quirk(other, "a kind", "place 8");
+    for (int again = 0; again < 2; again++) {
+        const void *bytes = lull_trace_quirks_pack(trace, trace->arena, &size);
+        assert_int_equal(lull_trace_quirks_add(other, bytes, size, &err), LULL_OK);
+        assert_int_equal(lull_trace_quirks(other, other->arena, &quirks), 2);
+        assert_string_equal(quirks[0].kind, "a kind");
+        assert_string_equal(quirks[0].first, "place 4");
+        assert_int_equal(quirks[0].count, 4);
+        assert_string_equal(quirks[1].kind, "another kind");
+        assert_int_equal(quirks[1].count, 1);
+    }
+    lull_trace_close(other);
+}
+
 /* At the first block, reads the masters once more. */
 static lull_status read_masters_once(void *context, unsigned worker, const struct lull_block *block,
                                      struct lull_error *error)
@@ -569,6 +593,7 @@ TEST_GROUP(test_scan)
 {
     const struct CMUnitTest tests[] = {
         PULL(test_read_again),
+        PULL(test_quirks_are_told),
         PULL(test_read_during_a_reading),
         PUSH(test_read_again),
         PUSH(test_read_during_a_reading),

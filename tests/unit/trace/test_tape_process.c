@@ -6,7 +6,9 @@
 #include "support/tape_run.h"
 #include "support/test.h"
 #include "support/together.h"
+#include "trace/format/tape/read/tape_source.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -243,6 +245,27 @@ static void test_one_of_two(void **state)
     process_free(&maker);
 }
 
+/* Pieces of 4, 3 and 5 bytes, the second before the first: from anywhere to anywhere. */
+static void test_reads_across_pieces(void **state)
+{
+    (void)state;
+    static const char text[] = "..efg.abcd...hijkl", whole[] = "abcdefghijkl";
+    struct lull_tape_piece list[] = {{6, 4}, {2, 3}, {13, 5}};
+    const struct lull_tape_pieces pieces = {.list = list, .n = 3, .size = 12};
+    struct lull_tape_source source = {0};
+    folder_write(folder_path("pieces"), text, strlen(text));
+    source.fd = open(folder_path("pieces"), O_RDONLY);
+    assert_true(source.fd >= 0);
+    for (size_t from = 0; from <= 12; from++)
+        for (size_t size = 1; size <= 13; size++) {
+            char bytes[16] = {0};
+            const size_t expected = size < 12 - from ? size : 12 - from;
+            assert_int_equal(lull_tape_read_pieces(&source, &pieces, bytes, size, from), expected);
+            assert_memory_equal(bytes, whole + from, expected);
+        }
+    close(source.fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, run_set_up, run_tear_down)
 
 TEST_GROUP(test_tape_process)
@@ -250,7 +273,7 @@ TEST_GROUP(test_tape_process)
     const struct CMUnitTest tests[] = {
         TEST(test_extents),   TEST(test_many_extents),    TEST(test_parts_without_head),
         TEST(test_told_ends), TEST(test_damaged_headers), TEST(test_damaged_extents),
-        TEST(test_cut),       TEST(test_one_of_two),
+        TEST(test_cut),       TEST(test_one_of_two),      TEST(test_reads_across_pieces),
     };
     return run_cases(tests, NULL, NULL);
 }

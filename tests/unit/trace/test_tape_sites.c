@@ -253,6 +253,79 @@ static void test_clock_with_one_point(void **state)
     lull_trace_close(trace);
 }
 
+static uint64_t count_quirk(const struct lull_trace *trace, const char *part)
+{
+    struct lull_quirk *quirks;
+    const uint32_t n = lull_trace_quirks(trace, trace->arena, &quirks);
+    for (uint32_t q = 0; q < n; q++)
+        if (strstr(quirks[q].kind, part))
+            return quirks[q].count;
+    return 0;
+}
+
+/* Places in two files, by turns: it is told once of each file that it cannot be read. */
+static void test_files_are_opened_once(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 0, "MPI_Send");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 1, "ss", "/nowhere/app", "12ab");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 2, "ss", "/nowhere/lib", "34cd");
+    for (uint32_t i = 0; i < 6; i++)
+        definitions_add(&maker, SITE, 1 + i, "uuuuU", 0u, 0u, 1u, 1 + i % 2, UINT64_C(0x10) + i);
+    definitions_write(&maker, run);
+    write_tape(0, 0, 1);
+    struct lull_trace *trace = open_run();
+    assert_int_equal(count_quirk(trace, "cannot be read; its call sites have no names"), 2);
+    lull_trace_close(trace);
+}
+
+/* Two nodes with a clock each, whose clocks have these numbers (0: none is told); how often each was
+ * compared. Whether that is told to be too little. */
+static bool clocks_were_not_compared(const uint64_t numbers[2], const unsigned compared[2])
+{
+    for (uint32_t p = 0; p < 2; p++) {
+        struct definitions_maker maker;
+        definitions_begin(&maker, p);
+        define_region(&maker, 0, "f");
+        definitions_add(&maker, LULL_TAPE_DEFINE_NODE, 0, "uss", UINT32_MAX, p ? "n1" : "n0",
+                        "node");
+        definitions_add(&maker, LULL_TAPE_DEFINE_PROCESS, p, "uuusU", 0u, p, 0u, "rank",
+                        numbers[p]);
+        add_point(&maker, 0, 5000);
+        add_point(&maker, 1000, 6000);
+        for (unsigned i = 0; i < compared[p]; i++)
+            add_offset(&maker, 5000 + 1000 * (int64_t)i, -5000, 3);
+        definitions_write(&maker, run);
+        write_tape(p, 100, 0);
+    }
+    struct lull_trace *trace = open_run();
+    const bool told = count_quirk(trace, "clocks of different nodes were not compared") == 1;
+    assert_int_equal(trace->clock_error < 0, told);
+    lull_trace_close(trace);
+    return told;
+}
+
+/* Where clocks have no numbers, the first process has the clock of the run. */
+static void test_clocks_that_were_not_compared(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t numbers[2];
+        unsigned compared[2];
+        bool told;
+    } cases[] = {{{0, 0}, {0, 0}, true},  {{0, 0}, {0, 1}, false}, {{0, 0}, {0, 2}, false},
+                 {{7, 8}, {1, 1}, false}, {{7, 8}, {0, 1}, true},  {{7, 8}, {1, 0}, true},
+                 {{7, 7}, {0, 0}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fail_if(clocks_were_not_compared(cases[i].numbers, cases[i].compared) != cases[i].told,
+                "case %zu", i);
+        folder_remove();
+        set_up(NULL);
+    }
+}
+
 TEST_GROUP(test_tape_sites)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +336,8 @@ TEST_GROUP(test_tape_sites)
         cmocka_unit_test_setup_teardown(test_clocks_of_two_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_compared_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_with_one_point, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_files_are_opened_once, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_clocks_that_were_not_compared, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -368,6 +368,32 @@ static void test_bad_sums(void **state)
     refuse(sizeof file, "more than the 1000 ticks");
 }
 
+/* A worker whose process died before its thread began: it has no life, and no time of the run. */
+static void test_a_thread_that_never_began(void **state)
+{
+    (void)state;
+    struct tape_maker tape = {0};
+    struct lull_sums sums;
+    char path[4500];
+    write_sums(sizeof file);
+    tape_begin(&tape, 0, 1);
+    tape.header.flags = LULL_TAPE_PROFILE;
+    tape.header.role = 2;
+    tape_write(&tape, run, 0);
+    snprintf(path, sizeof path, "%s/0/0.1.sums", run);
+    memset(file.sums, 0, sizeof file.sums);
+    file.header.number = 1;
+    file.header.begin = file.header.end = 0;
+    file.header.paused = file.header.flushing[0] = file.header.flushing[1] = 0;
+    folder_write(path, &file, sizeof file);
+    struct lull_breakdown *breakdown = NULL;
+    fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
+    fail_if(lull_trace_read_sums(trace, 1, arena, &sums, &err) != LULL_OK, "%s", err.text);
+    assert_int_equal(sums.begin, 0);
+    assert_int_equal(sums.end, 0);
+    assert_int_equal(sums.outside, 0);
+}
+
 TEST_GROUP(test_tape_sums)
 {
     const struct CMUnitTest tests[] = {
@@ -382,6 +408,7 @@ TEST_GROUP(test_tape_sums)
         cmocka_unit_test_setup_teardown(test_no_windows_in_a_profile, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_headers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_sums, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_thread_that_never_began, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

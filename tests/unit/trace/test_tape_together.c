@@ -94,6 +94,27 @@ static void test_nodes(void **state)
     together_check(run.path);
 }
 
+/* Three nodes of two ranks. */
+static void test_three_nodes(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"a.tapes", "b.tapes", "c.tapes"};
+    for (uint32_t n = 0; n < 3; n++) {
+        struct process_maker processes[2];
+        struct container_maker maker = {0};
+        for (uint32_t i = 0; i < 2; i++)
+            make_process(&processes[i], n + 3 * i);
+        container_make(&maker, processes, 2);
+        container_write(&maker, run.path, names[n]);
+        container_free(&maker);
+        for (uint32_t i = 0; i < 2; i++)
+            process_free(&processes[i]);
+    }
+    memcpy(owner_of, (const uint32_t[]){0, 1, 2, 0, 1, 2}, sizeof owner_of);
+    together_look(run.path, 3, check_own);
+    together_check(run.path);
+}
+
 static void test_more_than_at_a_time(void **state)
 {
     (void)state;
@@ -114,6 +135,7 @@ TEST_GROUP(test_tape_together)
         cmocka_unit_test_setup_teardown(test_neighbours, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_nodes, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_more_than_at_a_time, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_three_nodes, run_set_up, run_tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -463,13 +463,43 @@ static void random_phases(void **state)
     }
 }
 
+/* Who waits at an end leaves it when there is work again, before the next end: to that they come at
+ * 400, 430 and 450. */
+static void the_ends_of_two_regions(void **state)
+{
+    static const int64_t comes[2][THREADS] = {{100, 180, 300}, {400, 430, 450}};
+    static const int64_t waited[THREADS] = {200 + 50, 120 + 20, 0};
+    struct feed *feed = feed_create();
+    struct lull_random random;
+    struct lull_wait_result result;
+    (void)state;
+    seed_by_hand(&random);
+    for (uint32_t t = 0; t < THREADS; t++)
+        for (int k = 0; k < 2; k++) {
+            put(feed, t, LULL_STEP_FORK, feed->clocks[t]);
+            span(feed, t, ALPHA, comes[k][t]);
+            if (t == 0)
+                span(feed, t, FORK, comes[k][THREADS - 1]);
+            put(feed, t, LULL_STEP_JOIN, feed->clocks[t]);
+            span(feed, t, t ? IDLE : BETA, 330 + 170 * k);
+        }
+    hand_over(feed, &random, &result);
+    for (uint32_t t = 0; t < THREADS; t++) {
+        assert_int_equal(result.locations[t].waited_ns[LULL_WAIT_THREAD_BARRIER], waited[t]);
+        assert_int_equal(result.locations[t].threads_ends_ns, waited[t]);
+    }
+    assert_int_equal(charged(&result, 2, ALPHA, LULL_WAIT_THREAD_BARRIER), 320 + 70);
+    lull_trace_close(feed->trace);
+    free(feed);
+}
+
 TEST_GROUP(test_threads)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(barriers),           cmocka_unit_test(a_task_in_a_barrier),
         cmocka_unit_test(who_has_a_lock),     cmocka_unit_test(the_end_of_a_thread),
         cmocka_unit_test(random_phases),      cmocka_unit_test(the_end_of_a_region),
-        cmocka_unit_test(who_has_which_lock),
+        cmocka_unit_test(who_has_which_lock), cmocka_unit_test(the_ends_of_two_regions),
     };
     return run_cases(tests, NULL, NULL);
 }

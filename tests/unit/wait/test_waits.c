@@ -456,6 +456,42 @@ static void a_request_that_is_used_again(void **state)
     lull_trace_close(trace);
 }
 
+/* ---- who is not waited for ------------------------------------------------------------------ */
+
+/* Rank 2 has ended: rank 0 comes alone to a barrier, and sends at 200, behind it; rank 1 waits for
+ * that from 120 on. */
+static void behind_who_has_ended(void **state)
+{
+    struct lull_trace *trace = make_trace(3, 1);
+    struct lull_wait_result result;
+    (void)state;
+    call(trace, 0, BARRIER, LULL_EVENT_COLLECTIVE_END, 100, 150, 0);
+    call(trace, 0, SEND, LULL_EVENT_SEND, 200, 210, 1);
+    call(trace, 1, RECV, LULL_EVENT_RECV, 120, 230, 0);
+    find(trace, NULL, &result);
+    assert_int_equal(result.unmatched_operations, 1);
+    assert_int_equal(result.unmatched_sends, 0);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LATE_SENDER], 80);
+    assert_int_equal(result.locations[1].transfer_ns, 30);
+    lull_trace_close(trace);
+}
+
+/* Rank 1 is of another application, whose sends are not looked at. */
+static void another_application_sends(void **state)
+{
+    struct lull_trace *trace = make_trace(2, 1);
+    struct lull_wait_result result;
+    (void)state;
+    ((struct lull_process *)trace->processes)[1].application = 1;
+    call(trace, 0, RECV, LULL_EVENT_RECV, 100, 240, 1);
+    call(trace, 1, SEND, LULL_EVENT_SEND, 200, 210, 0);
+    find(trace, NULL, &result);
+    assert_int_equal(result.waited_ns, 0);
+    assert_int_equal(result.locations[0].unmatched_ns, 140);
+    assert_int_equal(result.locations[0].transfer_ns, 0);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_waits)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +508,8 @@ TEST_GROUP(test_waits)
         cmocka_unit_test(clocks_that_differ),
         cmocka_unit_test(the_order_of_messages),
         cmocka_unit_test(a_request_that_is_used_again),
+        cmocka_unit_test(behind_who_has_ended),
+        cmocka_unit_test(another_application_sends),
     };
     return run_cases(tests, NULL, NULL);
 }

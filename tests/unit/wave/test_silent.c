@@ -176,6 +176,38 @@ static void test_nothing_to_find(void **state)
     lull_wave_collector_destroy(collector);
 }
 
+/* A rank stays in its wait of iteration 25 for so long: a run in which it computes for longer in the
+ * next one, with the time moved (tests/property/test_wave_stalls.c). */
+static void stay(struct wave_run *run, uint32_t rank, int64_t ns)
+{
+    run->field->rows[rank].cells[25].end += ns;
+    run->field->rows[rank].cells[25].wait += ns;
+}
+
+/* 60 leaves before 40 does, so that its wave is followed first: rank 50, to which both come in
+ * iteration 35, waits for it. */
+static void test_the_first_stall_is_followed_first(void **state)
+{
+    const struct wave_wish wish = {.pattern = "chain:ranks=96,iterations=80",
+                                   .network = "ideal",
+                                   .delays = "40@i26:21ms 60@i26:20ms"};
+    const struct lull_wave_options wanted = {.least = 0};
+    struct wave_run run;
+    (void)state;
+    wave_run_make(&wish, &run);
+    stay(&run, 40, LENGTH + LENGTH / 20);
+    stay(&run, 60, LENGTH);
+    wave_run_find(&run, &wanted);
+    assert_int_equal(run.waves.count, 2);
+    const struct lull_wave *later = &run.waves.waves[0], *first = &run.waves.waves[1];
+    assert_int_equal(later->rank, 40);
+    assert_int_equal(first->rank, 60);
+    assert_int_equal(later->path.arrivals[49], 34);
+    assert_int_equal(later->path.arrivals[50], -1);
+    assert_int_equal(first->path.arrivals[50], 35);
+    wave_run_free(&run);
+}
+
 TEST_GROUP(test_silent)
 {
     const struct CMUnitTest tests[] = {
@@ -186,6 +218,7 @@ TEST_GROUP(test_silent)
         cmocka_unit_test(test_ring_ends_at_the_antipode),
         cmocka_unit_test(test_run_ends_first),
         cmocka_unit_test(test_nothing_to_find),
+        cmocka_unit_test(test_the_first_stall_is_followed_first),
     };
     return run_cases(tests, NULL, NULL);
 }
