@@ -1,16 +1,21 @@
 /* The engine from inside: the state of one simulation. Internal to the room. The files of the
  * engine:
  *
- * engine.c       set-up and result; a simulation whose ranks several processes have run.c
- * events, one after the other; ranks on several threads operation.c    transfers, and what back-
- * ends call; operations that wait in line (compat); messages
- *                that keep the order of their channel
+ * engine.c       set-up and result; a simulation whose ranks several processes have
+ * run.c          events, one after the other; ranks on several threads
+ * operation.c    transfers, and what back-ends call; operations that wait in line (compat);
+ *                messages that keep the order of their channel
  * stream.c       streams of operations, what they wait for, and the threads of a rank
  * graph.c        graphs: which operation waits for which
  * collectives.c  collective operations, as messages or in closed form
  * domain.c       computations that share the bandwidth of memory
  * diagnose.c     what is left over at the end
  * large.c, match.c, path.c, queue.c  arrays, matching of messages, longest path, queue of events
+ *
+ * Events are handled in one of three ways, with the same result to the last bit: in the order of
+ * time; in windows on several threads, where what a rank causes for another comes a while later
+ * (shards, below); or each rank until it is blocked, in any order, where all times follow from when
+ * sends and receives begin. In any order several processes can do it together (engine.h).
  *
  * An event is handled to its end before the next one. What it releases (streams that go on,
  * operations of a graph) is put into a list and started after it, so that nothing calls itself.
