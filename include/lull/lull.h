@@ -97,7 +97,7 @@ LULL_MARK void lull_iteration(long number)
         recorder->iteration(number);
 }
 
-/* Nothing is recorded of the calling thread, and of threads that begin later, until resumed. */
+/* Nothing that begins on any thread of the process is recorded, until one of them resumes. */
 LULL_MARK void lull_pause(void)
 {
     const struct lull_marker_functions *recorder = lull_recorder();

@@ -1,6 +1,6 @@
 /* The recorder: what all its parts share. Threads and the process with their states, pauses,
- * appending records to a thread's tape, stepping aside, and reading the settings. docs/record.md
- * describes the recorder as a whole.
+ * appending records to a thread's tape, stepping aside, and reading the settings.
+ * docs/record-reference.md describes the recorder as a whole.
  *
  * The recorder is loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as
  * a tool). Environment variables, which `lull record` sets, tell it what to do:

@@ -1,6 +1,6 @@
 """Every function of MPI that is not recorded is named in the manual, by itself or as one of a family.
 
-    documented.py functions.txt record.md
+    documented.py functions.txt record-reference.md
 """
 import re
 import sys

@@ -394,7 +394,7 @@ static void operate(int kind)
     }
 }
 
-/* The rounds that are told in docs/record.md, counted by hand for each rank of 2, 3 or 4. */
+/* The rounds that docs/record-reference.md tells, counted by hand for each rank of 2, 3 or 4. */
 static int rounds_of(int kind, int from)
 {
     const int rounds = size > 2 ? 2 : 1, behind = (rank - ROOT + size) % size;

@@ -24,7 +24,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_test(NAME mpi.documented
         COMMAND ${Python3_EXECUTABLE} -BS ${CMAKE_CURRENT_LIST_DIR}/documented.py
                 ${PROJECT_SOURCE_DIR}/src/record/mpi/functions.txt
-                ${PROJECT_SOURCE_DIR}/docs/record.md)
+                ${PROJECT_SOURCE_DIR}/docs/record-reference.md)
     set_tests_properties(mpi.documented PROPERTIES LABELS quick TIMEOUT 1800)
 
     # mpi_build(family program RESULT): the program, built once for all tests; an empty file where Fortran

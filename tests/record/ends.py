@@ -1,5 +1,5 @@
 """How programs end, alone and recorded: they must behave alike, and the run must hold all that
-happened before. Prints the table that docs/record.md shows.
+happened before. Prints the table that docs/record-reference.md shows.
 
     ends.py --lull LULL --check CHECK_RUN --digest DIGEST --program ENDS --barriers BARRIERS
             --mpirun MPIRUN [--others ENDS...] [--turn N]

@@ -1,5 +1,5 @@
 /* Messages that take at least a given time: what the wrappers do around the functions of MPI when
- * the program is disturbed on purpose (record/inject.h, docs/record.md).
+ * the program is disturbed on purpose (record/inject.h, docs/record-reference.md).
  *
  * A message may not be seen by its receiver before latency + bytes / bandwidth have passed since it
  * was sent. Before it is sent, its moment is left where the receiver finds it (record/inject.h).

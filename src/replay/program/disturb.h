@@ -1,6 +1,6 @@
 /* What a replay adds to computations if the program is supposed to be disturbed
  * (sim/disturbance.h): the same amounts at the same places as the recorder would add (src/record,
- * docs/record.md). Internal to the room.
+ * docs/record-reference.md). Internal to the room.
  *
  * A call communicates if it sends, receives, waits or takes part in a collective operation; tests
  * do not. A computation is what the master does between the end of such a call (or the begin of the
