@@ -319,11 +319,11 @@ static void look_at_series(struct lull_waits *waits, uint32_t index)
 {
     struct wait_series *series = &waits->series[index];
     for (uint32_t r = 0; r < series->size; r++) {
-        const uint32_t process = lull_wait_process_of_rank(waits, series, r);
+        const uint32_t process = lull_circle_process(waits->trace, series->comm, r);
         if (lull_wait_is_far(waits, process) || !waits->ended[process])
             continue;
         const uint32_t count = lull_wait_count_operations(waits, index, process);
-        uint32_t *fewest = &series->fewest[lull_wait_group_of(series, r)];
+        uint32_t *fewest = &series->fewest[lull_circle_side(waits->trace, series->comm, r)];
         *fewest = count < *fewest ? count : *fewest;
     }
 }
@@ -387,15 +387,15 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
     const struct wait_series *series = &waits->series[pending->what];
     const uint32_t rank = waits->members[pending->member].rank;
     const uint32_t *fewest = series->fewest;
-    switch ((enum wait_meeting)pending->meeting) {
-    case MEETS_ROOT: /* where nobody says that it is the root, all are waited for */
+    switch ((enum lull_collective_needs)pending->needs) {
+    case LULL_NEEDS_ROOT: /* where nobody says that it is the root, all are waited for */
         if (pending->root >= 0 && !waits->ended[pending->root])
             return false;
         break;
-    case MEETS_OTHERS:
-    case ROOT_MEETS_OTHERS:
-        return pending->number >= fewest[!lull_wait_group_of(series, rank)];
-    case MEETS_LOWER: /* perhaps it was one above that has ended */
+    case LULL_NEEDS_OTHERS:
+    case LULL_ROOT_NEEDS_OTHERS:
+        return pending->number >= fewest[!lull_circle_side(waits->trace, series->comm, rank)];
+    case LULL_NEEDS_LOWER: /* perhaps it was one above that has ended */
         return false;
     default:
         break;
@@ -547,7 +547,6 @@ void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
 static void begin_collective(struct lull_waits *waits, struct wait_stream *stream,
                              const struct wait_note *note)
 {
-    bool alone = false;
     lull_wait_tell_until(stream, note->time);
     if (!lull_array_reserve(&stream->open, &stream->open_capacity, stream->n_open + 1,
                             sizeof *stream->open)) {
@@ -557,8 +556,8 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
     struct wait_open *open = &stream->open[stream->n_open++];
     *open = (struct wait_open){.request = note->value,
                                .arrival = lull_wait_make_cause(waits, stream, note->time)};
-    if (open->arrival.late.snapshot && lull_wait_is_known(waits, note->comm, note->op, &alone) &&
-        !alone) {
+    if (open->arrival.late.snapshot && lull_circle_knows(waits->trace, note->comm, note->op) &&
+        !lull_circle_is_alone(waits->trace, note->comm)) {
         open->arrived = lull_wait_arrive(waits, note, &open->arrival, &open->pending);
         open->arrival.late.snapshot = NULL;
     }
@@ -611,7 +610,8 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *note)
 {
     struct wait_pending pending;
-    bool alone = false, known = lull_wait_is_known(waits, note->comm, note->op, &alone);
+    bool known = lull_circle_knows(waits->trace, note->comm, note->op);
+    const bool alone = known && lull_circle_is_alone(waits->trace, note->comm);
     if (known && !alone)
         known = note->value == LULL_NO_REQUEST ? arrive_now(waits, stream, note, &pending)
                                                : end_open(waits, stream, note, &pending);
@@ -980,7 +980,6 @@ static struct lane_thread *find_earliest_lane_thread(struct wait_lane *lane)
 static void number_note(struct lull_waits *waits, const struct wait_stream *stream,
                         struct wait_note *note)
 {
-    bool alone;
     const bool sends = note->kind == NOTE_SEND || note->kind == NOTE_SEND_CALL;
     if (sends || note->kind == NOTE_RECEIVE) {
         const uint32_t index =
@@ -990,7 +989,8 @@ static void number_note(struct lull_waits *waits, const struct wait_stream *stre
         struct wait_queue *queue = &waits->queues[index];
         note->number = sends ? queue->n_sent++ : queue->n_received++;
     } else if ((note->kind == NOTE_BEGIN || note->kind == NOTE_COLLECTIVE) &&
-               lull_wait_is_known(waits, note->comm, note->op, &alone) && !alone) {
+               lull_circle_knows(waits->trace, note->comm, note->op) &&
+               !lull_circle_is_alone(waits->trace, note->comm)) {
         note->number = lull_wait_number_operation(waits, note, stream->process);
     }
 }

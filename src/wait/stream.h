@@ -20,6 +20,7 @@
 #include "activity/pass.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "match/circle.h"
 #include "wait/ledger.h"
 
 #include <pthread.h>
@@ -193,18 +194,6 @@ struct wait_news {
     const struct wait_cause *cause;
 };
 
-/* Who waits for whom in an operation. OTHERS are the ranks of the other group of an
- * inter-communicator: the two groups go on at different times, so nobody meets there. */
-enum wait_meeting {
-    MEETS_ALL,
-    MEETS_ROOT,
-    ROOT_MEETS_ALL,
-    MEETS_LOWER,
-    MEETS_OTHERS,
-    ROOT_MEETS_OTHERS,
-    MEETS_NOBODY
-};
-
 /* An agent in a series. */
 struct wait_member {
     uint32_t count, n_begun; /* operations so far; n_begun: those that do not block, counted when
@@ -223,7 +212,7 @@ struct wait_pending {
     uint32_t member; /* index of the member; of a collective operation */
     uint32_t number; /* of the operation; or of the message whose receive is to be posted */
     uint8_t kind;    /* enum lull_wait_kind */
-    uint8_t meeting; /* enum wait_meeting */
+    uint8_t needs;   /* enum lull_collective_needs; NOBODY also where its process passes */
     int32_t root;    /* a process, or LULL_ANY: it is not known which */
     bool is_message, is_post, is_root; /* it is a message; a post; the own process is the root */
 };
@@ -510,8 +499,6 @@ void lull_wait_mail_free(struct lull_waits *waits);
 
 /* The index of a series. LULL_NONE: no memory. */
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind);
-/* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
-bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
 /* In how many operations of a series a process has taken part so far. */
 uint32_t lull_wait_count_operations(const struct lull_waits *waits, uint32_t series,
                                     uint32_t process);
@@ -542,9 +529,6 @@ struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t 
 /* Closes the gatherings that are over, from the oldest on. */
 void lull_wait_close_gatherings(struct wait_series *series);
 void lull_wait_gatherings_free(struct wait_series *series);
-unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank); /* of two */
-uint32_t lull_wait_process_of_rank(const struct lull_waits *waits, const struct wait_series *series,
-                                   uint32_t rank);
 /* Puts an arrival where those who need it will look. False: no memory. */
 bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
                             const struct wait_cause *arrival);

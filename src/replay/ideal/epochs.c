@@ -2,7 +2,7 @@
 
 #include "activity/pass.h"
 #include "base/array.h"
-#include "base/collective.h"
+#include "match/circle.h"
 #include "replay/ideal/stream.h"
 
 #include <stdlib.h>
@@ -190,7 +190,7 @@ static uint8_t look_at_note(struct share *share, struct stream *stream, const st
     case LULL_STEP_COLLECTIVE_END:
         stream->ends = arrival_of(note);
         return stream->look == LOOKS_AHEAD && stream->ends.in_call &&
-                       lull_read_is_known(share, note) &&
+                       lull_circle_knows(share->ideal->trace, note->what, note->op) &&
                        lull_gather_ends_epoch(share, stream, &stream->ends)
                    ? AT_CALL_END
                    : STAYS;
@@ -250,7 +250,7 @@ void lull_epochs_begin(struct lull_ideal *ideal)
 bool lull_epochs_have_all(const struct lull_ideal *ideal, uint32_t comm, uint32_t size)
 {
     const struct lull_trace *trace = ideal->trace;
-    if (ideal->most_epochs == 0 || size != ideal->n_ranks || trace->comms[comm].remote != LULL_NONE)
+    if (ideal->most_epochs == 0 || size != ideal->n_ranks || lull_circle_is_between(trace, comm))
         return false;
     bool *seen = calloc(trace->n_processes + (size_t)1, sizeof *seen);
     /* without memory it is ordinary here, and void if another share sees an epoch end there */

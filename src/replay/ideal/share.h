@@ -67,7 +67,7 @@ enum note_flags {
     NOTE_REQUEST = 4,     /* the message or collective operation does not block */
     NOTE_LOST = 8,        /* CALL_END: nothing of the call was recorded */
     NOTE_SENDS = 16,      /* CALL_END: the call waited for sends */
-    NOTE_ROOT = 64,       /* COLLECTIVE_*: its process is the root between two groups */
+    NOTE_DATA = 64,       /* COLLECTIVE_*: its process sends or receives something in it */
     NOTE_SYNCHRONOUS = 32 /* SEND: it is over when its receive has begun */
 };
 
@@ -309,7 +309,7 @@ struct arrival {
     uint32_t comm;
     uint8_t op; /* enum lull_collective */
     bool non_blocking;
-    bool is_root_between;   /* the operation is between two groups, and the process is its root */
+    bool moves;             /* the process sends or receives something in it */
     int32_t root;           /* process index; < 0: none, or not said */
     bool in_call;           /* false: the thread waits for the operation itself, outside of calls */
     uint32_t ticket;        /* number of the operation in its series; LULL_NONE: the next */

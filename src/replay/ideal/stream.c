@@ -358,34 +358,12 @@ bool lull_read_is_beyond(const struct share *share, const struct reading *readin
                             : step->time >= to;
 }
 
-bool lull_read_is_known(const struct share *share, const struct note *note)
-{
-    const struct lull_trace *trace = share->ideal->trace;
-    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
-           note->op != LULL_COLLECTIVE_UNKNOWN;
-}
-
-/* Whether the communicator has one member: its operations wait for nobody. They are left out
- * because tracers may give the communicators of single processes one definition together. */
-static bool read_is_alone(const struct share *share, uint32_t comm)
-{
-    const struct lull_comm *c = &share->ideal->trace->comms[comm];
-    return c->size == 1 && c->remote == LULL_NONE;
-}
-
-bool lull_read_is_root_between(const struct share *share, const struct lull_step *step)
-{
-    const struct lull_trace *trace = share->ideal->trace;
-    return step->collective.root < 0 && step->comm < trace->n_comms &&
-           trace->comms[step->comm].remote != LULL_NONE &&
-           (step->collective.sent > 0 || step->collective.received > 0);
-}
-
 bool lull_read_gathers(const struct share *share, const struct note *note)
 {
     bool begins = note->kind == LULL_STEP_COLLECTIVE_BEGIN;
-    return begins == ((note->flags & NOTE_REQUEST) != 0) && lull_read_is_known(share, note) &&
-           !read_is_alone(share, note->what);
+    return begins == ((note->flags & NOTE_REQUEST) != 0) &&
+           lull_circle_knows(share->ideal->trace, note->what, note->op) &&
+           !lull_circle_is_alone(share->ideal->trace, note->what);
 }
 
 /* ==== evaluation of one thread ================================================================ */
@@ -514,7 +492,7 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
     const struct arrival arrival = {.comm = note->what,
                                     .op = note->op,
                                     .non_blocking = (note->flags & NOTE_REQUEST),
-                                    .is_root_between = (note->flags & NOTE_ROOT),
+                                    .moves = (note->flags & NOTE_DATA),
                                     .root = (int32_t)note->number,
                                     .in_call = !(note->flags & NOTE_WAITS),
                                     .ticket = note->ticket,
@@ -532,7 +510,8 @@ static void begin_collective(struct share *share, struct stream *stream, const s
     }
     struct open_collective *open = &stream->open[stream->n_open++];
     *open = (struct open_collective){.request = note->value, .time = stream->time};
-    if (lull_read_is_known(share, note) && !read_is_alone(share, note->what))
+    if (lull_circle_knows(share->ideal->trace, note->what, note->op) &&
+        !lull_circle_is_alone(share->ideal->trace, note->what))
         open->arrived = arrive(share, stream, note, stream->time, &open->pending);
 }
 
@@ -551,13 +530,13 @@ static bool close_collective(struct stream *stream, uint64_t request,
 
 static void end_collective(struct share *share, struct stream *stream, const struct note *note)
 {
-    if (!lull_read_is_known(share, note))
+    if (!lull_circle_knows(share->ideal->trace, note->what, note->op))
         return; /* the call is left without a record, which is counted at its end */
     struct open_collective now = {.time = stream->time};
     int64_t time;
     if ((note->flags & NOTE_REQUEST) && !close_collective(stream, note->value, &now))
         return;
-    if (read_is_alone(share, note->what))
+    if (lull_circle_is_alone(share->ideal->trace, note->what))
         return;
     if (!now.arrived && !arrive(share, stream, note, now.time, &now.pending))
         return;

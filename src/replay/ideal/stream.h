@@ -8,6 +8,7 @@
 #define LULL_REPLAY_IDEAL_STREAM_H
 
 #include "activity/channel.h"
+#include "match/circle.h"
 #include "replay/ideal/share.h"
 
 /* The link or the queue of a channel that the location uses for the first time; LULL_NONE: no
@@ -27,11 +28,6 @@ bool lull_read_leaves_records(struct reading *reading, uint8_t call);
  * to its end, because processes inside the span may wait for what it begins. */
 bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
                          const struct lull_step *step);
-/* Whether the communicator and the operation of a COLLECTIVE_* are known. */
-bool lull_read_is_known(const struct share *share, const struct note *note);
-/* Whether the process of a step is the root of an operation between two groups. In the group of the
- * root nobody names a root; only the root itself sends or receives data. */
-bool lull_read_is_root_between(const struct share *share, const struct lull_step *step);
 /* Whether a COLLECTIVE_* note is the one with which its process arrives: the begin of a non-
  * blocking operation, the end of a blocking one, with others than itself and with all of it known.
  */
@@ -222,10 +218,11 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         ret_note->ticket = LULL_NONE;
         ret_note->value = step->collective.request;
         ret_note->flags |= step->collective.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
-        ret_note->flags |= lull_read_is_root_between(share, step) ? NOTE_ROOT : 0;
+        ret_note->flags |=
+            step->collective.sent > 0 || step->collective.received > 0 ? NOTE_DATA : 0;
         reading->waits |= step->kind == LULL_STEP_COLLECTIVE_END;
-        reading->completed |=
-            step->kind == LULL_STEP_COLLECTIVE_BEGIN || lull_read_is_known(share, ret_note);
+        reading->completed |= step->kind == LULL_STEP_COLLECTIVE_BEGIN ||
+                              lull_circle_knows(share->ideal->trace, ret_note->what, ret_note->op);
         break;
     case LULL_STEP_FORK:
     case LULL_STEP_JOIN:
