@@ -286,7 +286,7 @@ static void wait_end(struct lull_waits *waits, uint32_t process)
     if (!waits->knows_ends || !has_ended(waits, process))
         return;
     for (uint32_t q = waits->queues_of[process]; q != LULL_NONE;
-         q = waits->queues[q].next_of_source)
+         q = waits->channels[q].next_of_source)
         lull_wait_wake_queue(waits, q);
 }
 
@@ -380,7 +380,7 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
     if (pending->is_post)
         return false; /* who has ended has come as far as need be */
     if (pending->is_message) {
-        const uint32_t source = waits->queues[pending->what].source;
+        const uint32_t source = waits->channels[pending->what].source;
         return waits->ended[source] ||
                (waits->knows_ends && !lull_wait_is_far(waits, source) && has_ended(waits, source));
     }
@@ -412,7 +412,7 @@ static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
     if (pending->is_post)
         return;
     if (pending->is_message)
-        waits->queues[pending->what].waiting = NULL;
+        waits->queues.all[pending->what].waiting = NULL;
     else
         lull_wait_leave_line(waits, pending);
     lull_wait_ready(waits, stream);
@@ -723,9 +723,9 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
             if (wait_never_comes(waits, pending))
                 return wait_go_without(waits, stream);
-            stream->next_waiting = waits->queues[pending->what].waiting;
-            waits->queues[pending->what].waiting = stream;
-            lull_wait_blocked_by(waits, stream->process, waits->queues[pending->what].source);
+            stream->next_waiting = waits->queues.all[pending->what].waiting;
+            waits->queues.all[pending->what].waiting = stream;
+            lull_wait_blocked_by(waits, stream->process, waits->channels[pending->what].source);
             return false;
         }
         lull_wait_came_first(stream, cause.time);
@@ -912,7 +912,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
     free(stream->issued);
     for (uint32_t i = 0; i < LULL_WAIT_HELD; i++)
         free(stream->held[i].dues);
-    free(stream->routes);
+    free(stream->routes.queues);
     free(stream);
 }
 
@@ -982,12 +982,11 @@ static void number_note(struct lull_waits *waits, const struct wait_stream *stre
 {
     const bool sends = note->kind == NOTE_SEND || note->kind == NOTE_SEND_CALL;
     if (sends || note->kind == NOTE_RECEIVE) {
-        const uint32_t index =
-            note->channel == LULL_NONE ? LULL_NONE : stream->routes[note->channel].queue;
+        const uint32_t index = lull_wait_queue_of_note(stream, note);
         if (index == LULL_NONE)
             return;
-        struct wait_queue *queue = &waits->queues[index];
-        note->number = sends ? queue->n_sent++ : queue->n_received++;
+        struct lull_match_queue *queue = &waits->queues.all[index];
+        note->number = sends ? queue->sent++ : queue->received++;
     } else if ((note->kind == NOTE_BEGIN || note->kind == NOTE_COLLECTIVE) &&
                lull_circle_knows(waits->trace, note->comm, note->op) &&
                !lull_circle_is_alone(waits->trace, note->comm)) {

@@ -80,11 +80,14 @@ static void take_place(struct share *share, struct stream *stream, struct stream
 {
     if (!stream->first_tail) {
         const uint32_t queue = tail->pending[tail->pending_at].what;
-        struct stream **at = &share->queues[queue].waiting;
-        while (*at != stream)
-            at = &(*at)->next_waiting;
+        struct stream *before = NULL, *at = share->queues.all[queue].waiting;
+        for (; at != stream; at = at->next_waiting)
+            before = at;
         tail->next_waiting = stream->next_waiting;
-        *at = tail;
+        if (before)
+            before->next_waiting = tail;
+        else
+            share->queues.all[queue].waiting = tail;
         stream->first_tail = tail;
     } else {
         stream->last_tail->next_tail = tail;
@@ -147,9 +150,9 @@ static void number_messages(struct share *share, struct stream *stream)
             if (note->kind == LULL_STEP_RECV && note->flags & NOTE_REQUEST)
                 stream->open_receives -= stream->open_receives > 0;
             if (note->kind == LULL_STEP_SEND && note->what != LULL_NONE)
-                note->number = share->links[note->what].sent++;
+                note->number = share->queues.all[note->what].sent++;
             else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
-                note->number = share->queues[note->what].received++;
+                note->number = share->queues.all[note->what].received++;
         }
     }
 }

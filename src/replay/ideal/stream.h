@@ -11,10 +11,8 @@
 #include "match/circle.h"
 #include "replay/ideal/share.h"
 
-/* The link or the queue of a channel that the location uses for the first time; LULL_NONE: no
- * memory, which is noted. */
-uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
-                        const struct lull_channels *channels);
+/* The queue of a channel that the location uses for the first time; LULL_NONE: no memory, which is
+ * noted. */
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels);
 /* A receive is posted: gives its post a number. LULL_NONE: the receive has no request, so that its
@@ -141,8 +139,9 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
     note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
     if ((uint32_t)step->message.peer >= share->ideal->trace->n_processes)
         return; /* to or from nobody */
-    const struct route *route =
-        step->channel < stream->n_routes ? &stream->routes[step->channel] : NULL;
+    const uint32_t known = lull_match_route_of(&stream->routes, step->channel);
+    note->what =
+        known != LULL_NONE ? known : lull_read_queue(share, stream, step->channel, channels);
     if (step->kind == LULL_STEP_SEND) {
         stream->reading.sends |= step->message.request == LULL_NO_REQUEST;
         if (step->op == LULL_SEND_SYNCHRONOUS && share->ideal->synchronous &&
@@ -152,15 +151,9 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
             note->flags |= NOTE_SYNCHRONOUS;
             stream->reading.waits = true;
         }
-        note->what = route && route->link != LULL_NONE
-                         ? route->link
-                         : lull_read_link(share, stream, step->channel, channels);
         return;
     }
     stream->reading.waits = true;
-    note->what = route && route->queue != LULL_NONE
-                     ? route->queue
-                     : lull_read_queue(share, stream, step->channel, channels);
 }
 
 /* Sets flags and kept time of the note of an operation, which happens when its call begins. A
