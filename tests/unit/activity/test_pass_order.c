@@ -154,7 +154,8 @@ static lull_status refuse_steps(void *context, unsigned worker, const struct lul
 static void test_a_consumer_fails(void **state)
 {
     struct lull_trace *trace = memory_trace_simple(1, 1, 100, regions);
-    const struct lull_pass_options options = {.workers = 1};
+    const struct lull_pass_options options = {.reading =
+                                                  &(const struct lull_reading){.workers = 1}};
     unsigned called = 0;
     struct lull_error err = {""};
     (void)state;
