@@ -105,7 +105,7 @@ bool lull_survey_polls_wait(const struct lull_survey *survey, uint32_t location,
  *
  * A place is a region of the program. Its queries are waits if at least nine tenths of their time
  * in series, over the whole run of a thread, had their answer. Where the boundary lies matters
- * little, because places are far from it on either side (docs/replay.md has numbers).
+ * little, because places are far from it on either side (docs/replay-reference.md has numbers).
  *
  * Memory: some 600 bytes for each thread that queries, and 24 for each place. */
 

@@ -1,9 +1,6 @@
 /* Collective operations: who comes to which, and for whom they wait. Operation k of a communicator
  * is the k-th of each member, those that block and each kind of those that do not for themselves.
- * The two groups of an inter-communicator are one series, whose first ranks are those of the group
- * with the lower index.
  */
-#include "base/collective.h"
 #include "activity/channel.h"
 #include "base/array.h"
 #include "wait/letters.h"
@@ -73,20 +70,6 @@ void lull_wait_gatherings_free(struct wait_series *series)
         empty_gathering(gathering_at(series, i), series->size);
     lull_ring_free(&series->open);
     free(series->others);
-}
-
-unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank)
-{
-    return rank >= series->sizes[0];
-}
-
-uint32_t lull_wait_process_of_rank(const struct lull_waits *waits, const struct wait_series *series,
-                                   uint32_t rank)
-{
-    const struct lull_comm *comms = waits->trace->comms, *group = &comms[series->comm];
-    return lull_wait_group_of(series, rank) == 0
-               ? lull_comm_member(group, rank)
-               : lull_comm_member(&comms[group->remote], rank - series->sizes[0]);
 }
 
 /* ---- who has come -------------------------------------------------------------------------- */
@@ -185,7 +168,7 @@ static uint32_t member_of(const struct lull_waits *waits, const struct wait_seri
                           uint32_t rank)
 {
     return lull_division_owner(waits->reading->division,
-                               lull_wait_process_of_rank(waits, series, rank));
+                               lull_circle_process(waits->trace, series->comm, rank));
 }
 
 /* The other members that have ranks of it, each once: those of neighbouring ranks are mostly the
@@ -363,10 +346,11 @@ bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending 
     const uint32_t rank = waits->members[pending->member].rank;
     struct wait_news news[4];
     unsigned n = 0;
-    if (pending->meeting == MEETS_LOWER)
+    if (pending->needs == LULL_NEEDS_LOWER)
         news[n++] = (struct wait_news){NEWS_RANK, rank, 1, arrival};
-    if (pending->meeting == MEETS_OTHERS || pending->meeting == ROOT_MEETS_OTHERS)
-        news[n++] = (struct wait_news){NEWS_GROUP, lull_wait_group_of(series, rank), 1, arrival};
+    if (pending->needs == LULL_NEEDS_OTHERS || pending->needs == LULL_ROOT_NEEDS_OTHERS)
+        news[n++] = (struct wait_news){
+            NEWS_GROUP, lull_circle_side(waits->trace, series->comm, rank), 1, arrival};
     if (pending->is_root)
         news[n++] = (struct wait_news){NEWS_ROOT, 0, 1, arrival};
     news[n++] = (struct wait_news){NEWS_ALL, 0, 1, arrival}; /* the last of its letters */
@@ -409,45 +393,16 @@ struct member_key {
     uint32_t series, agent;
 };
 
-bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone)
+static uint8_t kind_of(uint8_t op, uint8_t needs)
 {
-    const struct lull_trace *trace = waits->trace;
-    if (comm >= trace->n_comms || op == LULL_COLLECTIVE_UNKNOWN)
-        return false;
-    *ret_alone = trace->comms[comm].size == 1 && trace->comms[comm].remote == LULL_NONE;
-    return trace->comms[comm].paradigm == LULL_PARADIGM_MPI;
-}
-
-static enum wait_meeting meeting_of(uint8_t op, bool between)
-{
-    switch (between ? lull_collective_needs_between(op) : lull_collective_needs(op)) {
-    case LULL_NEEDS_ALL:
-        return MEETS_ALL;
-    case LULL_NEEDS_ROOT:
-        return MEETS_ROOT;
-    case LULL_ROOT_NEEDS_ALL:
-        return ROOT_MEETS_ALL;
-    case LULL_NEEDS_LOWER:
-        return MEETS_LOWER;
-    case LULL_NEEDS_OTHERS:
-        return MEETS_OTHERS;
-    case LULL_ROOT_NEEDS_OTHERS:
-        return ROOT_MEETS_OTHERS;
-    default:
-        return MEETS_NOBODY;
-    }
-}
-
-static uint8_t kind_of(uint8_t op, enum wait_meeting meeting)
-{
-    static const uint8_t kinds[] = {[MEETS_ALL] = LULL_WAIT_N_TO_N,
-                                    [MEETS_ROOT] = LULL_WAIT_LATE_BROADCAST,
-                                    [ROOT_MEETS_ALL] = LULL_WAIT_EARLY_REDUCE,
-                                    [MEETS_LOWER] = LULL_WAIT_EARLY_SCAN,
-                                    [MEETS_OTHERS] = LULL_WAIT_N_TO_N,
-                                    [ROOT_MEETS_OTHERS] = LULL_WAIT_EARLY_REDUCE,
-                                    [MEETS_NOBODY] = LULL_WAIT_N_TO_N};
-    return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[meeting];
+    static const uint8_t kinds[] = {[LULL_NEEDS_ALL] = LULL_WAIT_N_TO_N,
+                                    [LULL_NEEDS_ROOT] = LULL_WAIT_LATE_BROADCAST,
+                                    [LULL_ROOT_NEEDS_ALL] = LULL_WAIT_EARLY_REDUCE,
+                                    [LULL_NEEDS_LOWER] = LULL_WAIT_EARLY_SCAN,
+                                    [LULL_NEEDS_OTHERS] = LULL_WAIT_N_TO_N,
+                                    [LULL_ROOT_NEEDS_OTHERS] = LULL_WAIT_EARLY_REDUCE,
+                                    [LULL_NEEDS_NOBODY] = LULL_WAIT_N_TO_N};
+    return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[needs];
 }
 
 /* ---- series and members ------------------------------------------------------------------- */
@@ -457,12 +412,12 @@ static void divide_series(const struct lull_waits *waits, struct wait_series *se
 {
     series->here_of[0] = series->here_of[1] = 0;
     for (uint32_t r = 0; r < series->size; r++)
-        series->here_of[lull_wait_group_of(series, r)] +=
-            !lull_wait_is_far(waits, lull_wait_process_of_rank(waits, series, r));
+        series->here_of[lull_circle_side(waits->trace, series->comm, r)] +=
+            !lull_wait_is_far(waits, lull_circle_process(waits->trace, series->comm, r));
     series->here = series->here_of[0] + series->here_of[1];
     if (series->size > 0)
         series->keeper = lull_division_owner(waits->reading->division,
-                                             lull_wait_process_of_rank(waits, series, 0));
+                                             lull_circle_process(waits->trace, series->comm, 0));
 }
 
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind)
@@ -478,8 +433,8 @@ uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind
     if (!index)
         return LULL_NONE;
     if (is_new) {
-        const uint32_t size = trace->comms[comm].size, remote = trace->comms[comm].remote;
-        const uint32_t others = remote == LULL_NONE ? 0 : trace->comms[remote].size;
+        const uint32_t size = lull_circle_side_size(trace, comm, 0);
+        const uint32_t others = lull_circle_side_size(trace, comm, 1);
         waits->series[count] = (struct wait_series){.comm = comm,
                                                     .sizes = {size, others},
                                                     .size = size + others,
@@ -496,18 +451,8 @@ uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind
 static uint32_t find_series(struct lull_waits *waits, const struct wait_note *note)
 {
     const uint32_t comm = lull_comm_canonical(waits->trace, note->comm);
-    return lull_wait_series(waits, comm, note->value == LULL_NO_REQUEST ? 0 : note->op + 1u);
-}
-
-/* LULL_NONE: it is no member. */
-static uint32_t rank_in(const struct lull_trace *trace, uint32_t comm, uint32_t process)
-{
-    const struct lull_comm *local = &trace->comms[comm];
-    const uint32_t rank = lull_comm_rank(local, process);
-    if (rank != LULL_NONE || local->remote == LULL_NONE)
-        return rank;
-    const uint32_t other = lull_comm_rank(&trace->comms[local->remote], process);
-    return other == LULL_NONE ? LULL_NONE : local->size + other;
+    const bool blocks = note->value == LULL_NO_REQUEST;
+    return lull_wait_series(waits, comm, lull_circle_series(note->op, blocks));
 }
 
 static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t agent)
@@ -523,15 +468,15 @@ static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t 
         return LULL_NONE;
     if (is_new)
         waits->members[count] =
-            (struct wait_member){.rank = rank_in(waits->trace, waits->series[series].comm,
-                                                 lull_wait_process_of(waits, agent))};
+            (struct wait_member){.rank = lull_circle_rank(waits->trace, waits->series[series].comm,
+                                                          lull_wait_process_of(waits, agent))};
     return (uint32_t)*index;
 }
 
 struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
                                         const struct wait_pending *pending)
 {
-    if (pending->is_message || pending->is_post || pending->meeting != MEETS_ALL ||
+    if (pending->is_message || pending->is_post || pending->needs != LULL_NEEDS_ALL ||
         waits->series[pending->what].kind != 0)
         return NULL;
     return &waits->members[pending->member];
@@ -563,13 +508,6 @@ uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_
     return note->kind == NOTE_BEGIN ? member->n_begun++ : member->count++;
 }
 
-/* Between groups the root and those of its group name none, and it alone of them moves data. */
-static bool is_root_between(const struct wait_note *note, enum wait_meeting meeting)
-{
-    const bool has_root = meeting == MEETS_ROOT || meeting == ROOT_MEETS_OTHERS;
-    return has_root && note->root < 0 && note->moves;
-}
-
 bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending)
 {
@@ -581,19 +519,16 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
     struct wait_member *member = index == LULL_NONE ? NULL : &waits->members[index];
     bool good = member && member->rank != LULL_NONE;
     if (good) {
-        const bool between = waits->series[series].sizes[1] > 0;
-        const enum wait_meeting meeting = meeting_of(note->op, between);
-        const bool is_root =
-            between ? is_root_between(note, meeting) : note->root == (int32_t)process;
-        const bool passes = between && note->root < 0 && !is_root; /* it is of the root's group */
-        *ret_pending = (struct wait_pending){
-            .what = series,
-            .member = index,
-            .number = waits->lanes ? note->number : member->count++,
-            .kind = kind_of(note->op, meeting),
-            .root = note->root,
-            .meeting = meeting == MEETS_ROOT && passes ? MEETS_NOBODY : meeting,
-            .is_root = is_root};
+        const struct lull_circle_part part = lull_circle_part_of(
+            waits->trace, waits->series[series].comm, note->op, process, note->root, note->moves);
+        *ret_pending =
+            (struct wait_pending){.what = series,
+                                  .member = index,
+                                  .number = waits->lanes ? note->number : member->count++,
+                                  .kind = kind_of(note->op, part.needs),
+                                  .root = note->root,
+                                  .needs = part.passes ? LULL_NEEDS_NOBODY : part.needs,
+                                  .is_root = part.is_root};
         if (lull_wait_meets_all(waits, ret_pending)) {
             here.late_since = lull_wait_moment_keep(&member->base);
             here.met = member->met;
@@ -615,33 +550,33 @@ static const struct wait_cause *cause_of(const struct lull_waits *waits,
     const struct wait_series *series = &waits->series[pending->what];
     const struct wait_member *member = &waits->members[pending->member];
     const struct wait_cause *cause;
-    switch ((enum wait_meeting)pending->meeting) {
-    case MEETS_NOBODY:
+    switch ((enum lull_collective_needs)pending->needs) {
+    case LULL_NEEDS_NOBODY:
         return &nobody;
-    case MEETS_ROOT:
+    case LULL_NEEDS_ROOT:
         if (pending->is_root)
             return &nobody;
         cause = lull_wait_of_root(waits, gathering, pending->root);
         if (cause)
             return cause;
         break; /* the trace does not tell which one it is: all */
-    case ROOT_MEETS_ALL:
+    case LULL_ROOT_NEEDS_ALL:
         if (!pending->is_root)
             return &nobody;
         break;
-    case ROOT_MEETS_OTHERS:
+    case LULL_ROOT_NEEDS_OTHERS:
         if (!pending->is_root)
             return &nobody;
         /* fall through */
-    case MEETS_OTHERS: {
-        const unsigned others = !lull_wait_group_of(series, member->rank);
+    case LULL_NEEDS_OTHERS: {
+        const unsigned others = !lull_circle_side(waits->trace, series->comm, member->rank);
         return gathering->groups[others].arrived == series->sizes[others]
                    ? &gathering->groups[others].last
                    : NULL;
     }
-    case MEETS_LOWER:
+    case LULL_NEEDS_LOWER:
         return lull_wait_of_lower(waits, series, gathering, member->rank);
-    case MEETS_ALL:
+    case LULL_NEEDS_ALL:
         break;
     }
     return gathering->arrived == series->size ? &gathering->last : NULL;
@@ -656,7 +591,7 @@ bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pendin
     if (!cause)
         return false;
     *ret_cause = lull_wait_cause_keep(cause);
-    *ret_anew |= pending->meeting == MEETS_ALL && series->kind == 0 &&
+    *ret_anew |= pending->needs == LULL_NEEDS_ALL && series->kind == 0 &&
                  series->size == waits->n_ranks && !waits->lanes;
     gathering->left++;
     lull_wait_close_gatherings(series);

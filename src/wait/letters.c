@@ -269,19 +269,19 @@ static void post(struct lull_waits *waits, uint32_t member, const struct letter 
 
 static uint32_t receiver_of(const struct lull_waits *waits, uint32_t queue)
 {
-    return lull_division_owner(waits->reading->division, waits->queues[queue].target);
+    return lull_division_owner(waits->reading->division, waits->channels[queue].target);
 }
 
 struct wait_office;
-static uint32_t wait_office_new_port(struct wait_office *office, uint32_t member);
+static struct lull_match_ports *wait_office_ports(struct wait_office *office, uint32_t member);
 
 void lull_wait_post_queue(struct lull_waits *waits, uint32_t queue,
                           const struct lull_channel *channel)
 {
     const uint32_t member = receiver_of(waits, queue);
-    waits->queues[queue].port = wait_office_new_port(waits->office, member);
+    waits->queues.all[queue].port = wait_office_ports(waits->office, member)->given++;
     const struct letter letter = {.kind = LETTER_QUEUE,
-                                  .a = waits->queues[queue].port,
+                                  .a = waits->queues.all[queue].port,
                                   .b = channel->source,
                                   .c = channel->target,
                                   .d = channel->comm,
@@ -294,7 +294,7 @@ void lull_wait_post_message(struct lull_waits *waits, uint32_t queue, uint32_t n
 {
     const struct letter letter = {.kind = LETTER_MESSAGE,
                                   .yes = waits_for_receive,
-                                  .a = waits->queues[queue].port,
+                                  .a = waits->queues.all[queue].port,
                                   .b = number};
     post(waits, receiver_of(waits, queue), &letter, sent);
 }
@@ -303,7 +303,7 @@ void lull_wait_post_watch(struct lull_waits *waits, uint32_t queue, uint32_t num
                           int64_t call_ends)
 {
     const struct letter letter = {.kind = LETTER_WATCH,
-                                  .a = waits->queues[queue].port,
+                                  .a = waits->queues.all[queue].port,
                                   .b = number,
                                   .c = queue,
                                   .time = call_ends};
@@ -313,7 +313,7 @@ void lull_wait_post_watch(struct lull_waits *waits, uint32_t queue, uint32_t num
 void lull_wait_post_give_up(struct lull_waits *waits, uint32_t queue, uint32_t number)
 {
     const struct letter letter = {
-        .kind = LETTER_GIVE_UP, .a = waits->queues[queue].port, .b = number};
+        .kind = LETTER_GIVE_UP, .a = waits->queues.all[queue].port, .b = number};
     post(waits, receiver_of(waits, queue), &letter, NULL);
 }
 
@@ -342,15 +342,13 @@ void lull_wait_post_news(struct lull_waits *waits, uint32_t member,
 
 /* ---- reading ------------------------------------------------------------------------------- */
 
-struct wait_office;
-static bool wait_office_add_port(struct wait_office *office, uint32_t member, uint32_t queue);
-
 static void read_queue(struct lull_waits *waits, uint32_t from, const struct letter *letter)
 {
     const struct lull_channel channel = {
         .source = letter->b, .target = letter->c, .comm = letter->d, .tag = (int32_t)letter->time};
     const uint32_t queue = lull_wait_queue(waits, &channel);
-    if (queue == LULL_NONE || !wait_office_add_port(waits->office, from, queue))
+    if (queue == LULL_NONE ||
+        !lull_match_port_set(wait_office_ports(waits->office, from), letter->a, queue))
         waits->no_memory = true;
 }
 
@@ -372,28 +370,24 @@ static bool has_cause(const struct letter *letter)
            (letter->kind == LETTER_ANSWER && letter->yes);
 }
 
-struct wait_office;
-static uint32_t wait_office_queue(const struct wait_office *office, uint32_t member, uint32_t port);
-
 /* The references of `cause` are taken, but for those of news. */
 static void take(struct lull_waits *waits, uint32_t from, const struct letter *letter,
                  struct wait_cause *cause)
 {
-    struct wait_office *office = waits->office;
+    const struct lull_match_ports *ports = wait_office_ports(waits->office, from);
     switch ((enum letter_kind)letter->kind) {
     case LETTER_QUEUE:
         read_queue(waits, from, letter);
         break;
     case LETTER_MESSAGE:
-        lull_wait_deliver(waits, wait_office_queue(office, from, letter->a), letter->b, letter->yes,
-                          cause);
+        lull_wait_deliver(waits, ports->queues[letter->a], letter->b, letter->yes, cause);
         break;
     case LETTER_WATCH:
-        lull_wait_watch_from(waits, from, letter->c, wait_office_queue(office, from, letter->a),
-                             letter->b, letter->time);
+        lull_wait_watch_from(waits, from, letter->c, ports->queues[letter->a], letter->b,
+                             letter->time);
         break;
     case LETTER_GIVE_UP:
-        lull_wait_post_is_done(waits, wait_office_queue(office, from, letter->a), letter->b);
+        lull_wait_post_is_done(waits, ports->queues[letter->a], letter->b);
         break;
     case LETTER_ANSWER:
         lull_wait_take_answer(waits, letter->a, letter->b, cause);
@@ -462,9 +456,7 @@ enum { HEAD_OF_LETTERS = sizeof(uint64_t) };
 struct other {
     unsigned char *bytes; /* a parcel of letters that wait for company; NULL: there are none */
     size_t size;
-    uint32_t n_ports; /* of queues whose receivers it has */
-    uint32_t *queues; /* by port, of those that it sends on */
-    size_t n_queues, queue_capacity;
+    struct lull_match_ports ports;
     int64_t read_to; /* as it told */
 };
 
@@ -616,26 +608,9 @@ static void wait_office_fill(struct wait_office *office, uint32_t member, size_t
 
 /* ---- ports --------------------------------------------------------------------------------- */
 
-/* A queue whose receiver a member has is known there by its port: they are counted. */
-static uint32_t wait_office_new_port(struct wait_office *office, uint32_t member)
+static struct lull_match_ports *wait_office_ports(struct wait_office *office, uint32_t member)
 {
-    return office->others[member].n_ports++;
-}
-
-/* The same of queues that the other one sends on. False: no memory. */
-static bool wait_office_add_port(struct wait_office *office, uint32_t member, uint32_t queue)
-{
-    struct other *other = &office->others[member];
-    if (!lull_array_reserve(&other->queues, &other->queue_capacity, other->n_queues + 1,
-                            sizeof *other->queues))
-        return false;
-    other->queues[other->n_queues++] = queue;
-    return true;
-}
-
-static uint32_t wait_office_queue(const struct wait_office *office, uint32_t member, uint32_t port)
-{
-    return office->others[member].queues[port];
+    return &office->others[member].ports;
 }
 
 /* to others */
@@ -816,7 +791,7 @@ void lull_wait_office_close(struct lull_waits *waits)
     end_thread(office);
     for (uint32_t m = 0; office->others && m < lull_team_size(office->team); m++) {
         free(office->others[m].bytes);
-        free(office->others[m].queues);
+        free(office->others[m].ports.queues);
     }
     wait_told_free(&office->told);
     wait_told_free(&office->heard);

@@ -28,10 +28,10 @@ struct wait_post {
 /* NULL: no memory, which is noted; or the message is done with. */
 static struct wait_post *find_post(struct lull_waits *waits, uint32_t queue, uint32_t number)
 {
-    struct lull_ring *ring = &waits->queues[queue].posts;
-    if ((int32_t)(number - waits->queues[queue].first_post) < 0)
+    struct lull_ring *ring = &waits->channels[queue].posts;
+    if ((int32_t)(number - waits->channels[queue].first_post) < 0)
         return NULL;
-    const uint32_t place = number - waits->queues[queue].first_post;
+    const uint32_t place = number - waits->channels[queue].first_post;
     while (ring->count <= place) {
         struct wait_post *added = lull_ring_push(ring, sizeof(struct wait_post));
         if (!added) {
@@ -45,20 +45,20 @@ static struct wait_post *find_post(struct lull_waits *waits, uint32_t queue, uin
 
 static void finish_post(struct lull_waits *waits, uint32_t queue, struct wait_post *post)
 {
-    struct lull_ring *ring = &waits->queues[queue].posts;
+    struct lull_ring *ring = &waits->channels[queue].posts;
     if (post->state == POST_THERE)
         lull_wait_cause_drop(&post->posted);
     post->state = POST_DONE;
     while (ring->count > 0 &&
            ((struct wait_post *)lull_ring_at(ring, sizeof *post, 0))->state == POST_DONE) {
         lull_ring_pop(ring);
-        waits->queues[queue].first_post++;
+        waits->channels[queue].first_post++;
     }
 }
 
 void lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_for_receive)
 {
-    struct wait_post *post = find_post(waits, queue, waits->queues[queue].n_sent++);
+    struct wait_post *post = find_post(waits, queue, waits->queues.all[queue].sent++);
     if (post && !waits_for_receive)
         finish_post(waits, queue, post);
     else if (post && post->state == POST_UNKNOWN)
@@ -86,7 +86,7 @@ static void answer(struct lull_waits *waits, struct wait_watcher *watcher,
 static bool is_known(struct lull_waits *waits, const struct wait_watcher *watcher,
                      struct wait_cause *ret_posted)
 {
-    const uint32_t receiver = waits->queues[watcher->queue].target;
+    const uint32_t receiver = waits->channels[watcher->queue].target;
     struct wait_post *post = find_post(waits, watcher->queue, watcher->number);
     *ret_posted = (struct wait_cause){.time = -1};
     if (!post)
@@ -103,7 +103,7 @@ static bool is_known(struct lull_waits *waits, const struct wait_watcher *watche
 /* The one that waits for this message, if there is one, may go on. */
 static void tell_watcher(struct lull_waits *waits, uint32_t queue, uint32_t number)
 {
-    struct wait_watcher **at = &waits->watchers[waits->queues[queue].target];
+    struct wait_watcher **at = &waits->watchers[waits->channels[queue].target];
     while (*at && ((*at)->queue != queue || (*at)->number != number))
         at = &(*at)->next;
     struct wait_watcher *watcher = *at;
@@ -134,7 +134,7 @@ static void recheck_watchers(struct lull_waits *waits, uint32_t receiver, uint32
 void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct wait_cause *posted,
                          int64_t told)
 {
-    const uint32_t number = waits->queues[queue].n_posted++;
+    const uint32_t number = waits->channels[queue].n_posted++;
     struct wait_post *post = find_post(waits, queue, number);
     struct wait_cause dropped = *posted;
     if (!post || post->state == POST_DONE) {
@@ -155,15 +155,15 @@ static bool is_blocked_by(const struct lull_waits *waits, const struct wait_stre
     if (!stream || !stream->blocked)
         return false;
     const struct wait_pending *pending = &stream->pending[stream->pending_at];
-    const struct wait_queue *queue = &waits->queues[pending->what];
-    return pending->is_message && queue->source == process && queue->first == LULL_NONE;
+    return pending->is_message && waits->channels[pending->what].source == process &&
+           waits->queues.all[pending->what].first == LULL_NONE;
 }
 
 /* Whether it is known now what the watcher waits for; else it watches until it is. */
 static bool watch(struct lull_waits *waits, struct wait_watcher *watcher,
                   struct wait_cause *ret_posted)
 {
-    const uint32_t receiver = waits->queues[watcher->queue].target;
+    const uint32_t receiver = waits->channels[watcher->queue].target;
     const uint32_t master = waits->trace->processes[receiver].first_location;
     watcher->alone = is_blocked_by(waits, waits->streams[master], watcher->process);
     if (is_known(waits, watcher, ret_posted))
@@ -176,7 +176,7 @@ static bool watch(struct lull_waits *waits, struct wait_watcher *watcher,
 bool lull_wait_is_posted(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_pending *pending, struct wait_cause *ret_posted)
 {
-    if (!stream->answered && lull_wait_is_far(waits, waits->queues[pending->what].target)) {
+    if (!stream->answered && lull_wait_is_far(waits, waits->channels[pending->what].target)) {
         lull_wait_post_watch(waits, pending->what, pending->number, stream->call_ends);
         return false;
     }
@@ -218,7 +218,7 @@ void lull_wait_watch_from(struct lull_waits *waits, uint32_t member, uint32_t fa
     }
     *watcher = (struct wait_watcher){.member = member,
                                      .far_queue = far_queue,
-                                     .process = waits->queues[queue].source,
+                                     .process = waits->channels[queue].source,
                                      .queue = queue,
                                      .number = number,
                                      .call_ends = call_ends};
@@ -229,7 +229,7 @@ void lull_wait_watch_from(struct lull_waits *waits, uint32_t member, uint32_t fa
 void lull_wait_take_answer(struct lull_waits *waits, uint32_t queue, uint32_t number,
                            const struct wait_cause *posted)
 {
-    const uint32_t source = waits->queues[queue].source;
+    const uint32_t source = waits->channels[queue].source;
     struct wait_stream *stream = waits->streams[waits->trace->processes[source].first_location];
     struct wait_cause dropped = *posted;
     const struct wait_pending *pending =
@@ -254,7 +254,7 @@ void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream)
 {
     const struct wait_pending *pending = &stream->pending[stream->pending_at];
     const struct wait_cause nothing = {.time = -1};
-    if (lull_wait_is_far(waits, waits->queues[pending->what].target))
+    if (lull_wait_is_far(waits, waits->channels[pending->what].target))
         lull_wait_post_give_up(waits, pending->what, pending->number);
     else
         lull_wait_post_is_done(waits, pending->what, pending->number);
@@ -273,14 +273,14 @@ void lull_wait_unwatch_all(struct lull_waits *waits)
         }
 }
 
-void lull_wait_posts_free(struct wait_queue *queue)
+void lull_wait_posts_free(struct wait_channel *channel)
 {
-    for (uint32_t i = 0; i < queue->posts.count; i++) {
-        struct wait_post *post = lull_ring_at(&queue->posts, sizeof *post, i);
+    for (uint32_t i = 0; i < channel->posts.count; i++) {
+        struct wait_post *post = lull_ring_at(&channel->posts, sizeof *post, i);
         if (post->state == POST_THERE)
             lull_wait_cause_drop(&post->posted);
     }
-    lull_ring_free(&queue->posts);
+    lull_ring_free(&channel->posts);
 }
 
 /* ==== mail ==================================================================================== */
@@ -288,56 +288,33 @@ void lull_wait_posts_free(struct wait_queue *queue)
 /* Messages that are sent and not received. Message k of a channel belongs to receive k: they are in
  * this order, or numbered (stream.c). */
 
-/* As a key without padding. */
-struct channel_key {
-    uint32_t source, target, comm, tag;
-};
+static_assert(sizeof(struct wait_cause) % 8 == 0, "messages carry it");
 
 uint32_t lull_wait_queue(struct lull_waits *waits, const struct lull_channel *channel)
 {
-    const struct channel_key key = {channel->source, channel->target, channel->comm,
-                                    (uint32_t)channel->tag};
-    const size_t count = waits->queues_by_channel.count;
-    uint64_t *index = NULL;
-    bool is_new;
-    if (lull_array_reserve(&waits->queues, &waits->queue_capacity, count + 1,
-                           sizeof *waits->queues))
-        index = lull_hash_add(&waits->queues_by_channel, &key, sizeof key, count, &is_new);
-    if (!index) {
+    const size_t count = waits->queues.by_channel.count;
+    uint32_t index = LULL_NONE;
+    bool is_new = false;
+    if (lull_array_reserve(&waits->channels, &waits->channel_capacity, count + 1,
+                           sizeof *waits->channels))
+        index = lull_match_queue_of(&waits->queues, channel, &is_new);
+    if (index == LULL_NONE)
         waits->no_memory = true;
-        return LULL_NONE;
-    }
     if (is_new) {
-        waits->queues[count] =
-            (struct wait_queue){.first = LULL_NONE,
-                                .last = LULL_NONE,
-                                .source = channel->source,
-                                .target = channel->target,
-                                .next_of_source = waits->queues_of[channel->source]};
-        waits->queues_of[channel->source] = (uint32_t)count;
+        waits->channels[index] =
+            (struct wait_channel){.source = channel->source,
+                                  .target = channel->target,
+                                  .next_of_source = waits->queues_of[channel->source]};
+        waits->queues_of[channel->source] = index;
         if (lull_wait_is_far(waits, channel->target))
-            lull_wait_post_queue(waits, (uint32_t)count, channel);
+            lull_wait_post_queue(waits, index, channel);
     }
-    return (uint32_t)*index;
-}
-
-static uint32_t find_place(struct lull_waits *waits)
-{
-    const uint32_t place = waits->free_message;
-    if (place != LULL_NONE) {
-        waits->free_message = waits->messages[place].next;
-        return place;
-    }
-    if (waits->n_messages == LULL_NONE ||
-        !lull_array_reserve(&waits->messages, &waits->message_capacity,
-                            waits->n_messages + (size_t)1, sizeof *waits->messages))
-        return LULL_NONE;
-    return waits->n_messages++;
+    return index;
 }
 
 void lull_wait_wake_queue(struct lull_waits *waits, uint32_t index)
 {
-    struct wait_queue *queue = &waits->queues[index];
+    struct lull_match_queue *queue = &waits->queues.all[index];
     while (queue->waiting) {
         struct wait_stream *waiting = queue->waiting;
         queue->waiting = waiting->next_waiting;
@@ -348,20 +325,14 @@ void lull_wait_wake_queue(struct lull_waits *waits, uint32_t index)
 static void put_message(struct lull_waits *waits, uint32_t index, uint32_t number,
                         const struct wait_cause *sent)
 {
-    const uint32_t place = find_place(waits);
+    struct wait_cause *room = lull_match_put(&waits->queues, sizeof *room, index, number);
     struct wait_cause dropped = *sent;
-    if (place == LULL_NONE) {
+    if (!room) {
         waits->no_memory = true;
         lull_wait_cause_drop(&dropped);
         return;
     }
-    struct wait_queue *queue = &waits->queues[index];
-    waits->messages[place] = (struct wait_message){*sent, LULL_NONE, number};
-    if (queue->first == LULL_NONE)
-        queue->first = place;
-    else
-        waits->messages[queue->last].next = place;
-    queue->last = place;
+    *room = *sent;
     lull_wait_wake_queue(waits, index);
 }
 
@@ -376,37 +347,22 @@ void lull_wait_deliver(struct lull_waits *waits, uint32_t queue, uint32_t number
 bool lull_wait_receive(struct lull_waits *waits, uint32_t index, uint32_t number,
                        struct wait_cause *ret_sent)
 {
-    struct wait_queue *queue = &waits->queues[index];
-    uint32_t place = queue->first, before = LULL_NONE;
-    while (place != LULL_NONE && waits->messages[place].number != number) {
-        before = place;
-        place = waits->messages[place].next;
-    }
-    if (place == LULL_NONE)
-        return false;
-    struct wait_message *message = &waits->messages[place];
-    *ret_sent = message->sent;
-    if (before == LULL_NONE)
-        queue->first = message->next;
-    else
-        waits->messages[before].next = message->next;
-    if (queue->last == place)
-        queue->last = before;
-    message->next = waits->free_message;
-    waits->free_message = place;
-    return true;
+    return lull_match_take(&waits->queues, sizeof *ret_sent, index, number, ret_sent);
 }
 
 void lull_wait_mail_free(struct lull_waits *waits)
 {
-    for (size_t q = 0; q < waits->queues_by_channel.count; q++) {
-        lull_wait_posts_free(&waits->queues[q]);
-        for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
-            lull_wait_cause_drop(&waits->messages[at].sent);
+    const size_t size = sizeof(struct wait_cause);
+    for (size_t q = 0; q < waits->queues.by_channel.count; q++) {
+        lull_wait_posts_free(&waits->channels[q]);
+        for (uint32_t at = waits->queues.all[q].first; at != LULL_NONE;) {
+            struct lull_match_item *item = lull_match_item_at(&waits->queues, size, at);
+            lull_wait_cause_drop(lull_match_carried(item));
+            at = item->next;
+        }
     }
-    lull_hash_free(&waits->queues_by_channel);
-    free(waits->queues);
-    free(waits->messages);
+    lull_match_queues_free(&waits->queues);
+    free(waits->channels);
 }
 
 /* ==== message ================================================================================= */
@@ -416,22 +372,18 @@ void lull_wait_mail_free(struct lull_waits *waits)
 static void find_route(struct lull_waits *waits, struct wait_stream *stream,
                        const struct lull_channels *channels, uint32_t index)
 {
-    if (!lull_array_reserve(&stream->routes, &stream->route_capacity, (size_t)index + 1,
-                            sizeof *stream->routes)) {
+    uint32_t *route = lull_match_route(&stream->routes, index);
+    if (!route) {
         waits->no_memory = true;
         return;
     }
-    for (; stream->n_routes <= index; stream->n_routes++)
-        stream->routes[stream->n_routes] = (struct wait_route){LULL_NONE, false};
-    struct wait_route *route = &stream->routes[index];
     const struct lull_channel *channel = lull_channels_at(channels, index);
     const struct lull_process *processes = waits->trace->processes;
     const uint32_t application = waits->reading->application;
-    route->known = true;
-    if (processes[channel->source].application != application ||
-        processes[channel->target].application != application)
-        return;
-    route->queue = lull_wait_queue(waits, channel);
+    *route = processes[channel->source].application == application &&
+                     processes[channel->target].application == application
+                 ? lull_wait_queue(waits, channel)
+                 : WAIT_NOBODY;
 }
 
 /* Of a receive that says which message it takes: the queue, else LULL_NONE. */
@@ -458,8 +410,7 @@ void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
         const uint8_t kind = notes[i].kind;
         if (kind == NOTE_SEND_CALL || kind == NOTE_SEND || kind == NOTE_RECEIVE) {
             const uint32_t channel = notes[i].channel;
-            if (channel != LULL_NONE &&
-                (channel >= stream->n_routes || !stream->routes[channel].known))
+            if (channel != LULL_NONE && lull_match_route_of(&stream->routes, channel) == LULL_NONE)
                 find_route(waits, stream, channels, channel);
         } else if (kind == NOTE_POST) {
             name_queue(waits, stream, &notes[i]);
@@ -491,7 +442,7 @@ static void post_message(struct lull_waits *waits, uint32_t queue, uint32_t numb
     struct wait_cause dropped = *sent;
     lull_wait_post_message(waits, queue, number, waits_for_receive, sent);
     if (waits->follows_posts)
-        waits->queues[queue].n_sent++;
+        waits->queues.all[queue].sent++;
     lull_wait_cause_drop(&dropped);
 }
 
@@ -499,8 +450,7 @@ static void send_message(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_note *note)
 {
     lull_wait_tell_until(stream, note->time);
-    const uint32_t queue =
-        note->channel == LULL_NONE ? LULL_NONE : stream->routes[note->channel].queue;
+    const uint32_t queue = lull_wait_queue_of_note(stream, note);
     if (queue == LULL_NONE)
         return;
     const struct wait_cause sent = lull_wait_make_cause(waits, stream, note->time);
@@ -509,8 +459,8 @@ static void send_message(struct lull_waits *waits, struct wait_stream *stream,
     const bool waits_for_it =
         waits->follows_posts &&
         lull_wait_may_wait(note, stream->in_call ? stream->call_kind : LULL_CALL_OTHER);
-    const uint32_t number = waits->queues[queue].n_sent;
-    if (lull_wait_is_far(waits, waits->queues[queue].target))
+    const uint32_t number = waits->queues.all[queue].sent;
+    if (lull_wait_is_far(waits, waits->channels[queue].target))
         post_message(waits, queue, note->number, waits_for_it, &sent);
     else
         lull_wait_deliver(waits, queue, note->number, waits_for_it, &sent);
@@ -578,18 +528,16 @@ static void receive_message(struct lull_waits *waits, struct wait_stream *stream
 {
     if (note->channel == LULL_NONE)
         return;
-    const struct wait_route *route = &stream->routes[note->channel];
-    const struct wait_pending pending = {.what = route->queue,
-                                         .number = note->number,
-                                         .kind = LULL_WAIT_LATE_SENDER,
-                                         .is_message = true};
-    if (route->queue == LULL_NONE) {
+    const uint32_t queue = lull_wait_queue_of_note(stream, note);
+    const struct wait_pending pending = {
+        .what = queue, .number = note->number, .kind = LULL_WAIT_LATE_SENDER, .is_message = true};
+    if (queue == LULL_NONE) {
         stream->unmatched = true;
         return;
     }
     lull_wait_need(waits, stream, &pending);
     if (waits->follows_posts)
-        tell_receive(waits, stream, note, route->queue);
+        tell_receive(waits, stream, note, queue);
 }
 
 void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream,

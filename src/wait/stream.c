@@ -286,7 +286,7 @@ static void wait_end(struct lull_waits *waits, uint32_t process)
     if (!waits->knows_ends || !has_ended(waits, process))
         return;
     for (uint32_t q = waits->queues_of[process]; q != LULL_NONE;
-         q = waits->queues[q].next_of_source)
+         q = waits->channels[q].next_of_source)
         lull_wait_wake_queue(waits, q);
 }
 
@@ -319,11 +319,11 @@ static void look_at_series(struct lull_waits *waits, uint32_t index)
 {
     struct wait_series *series = &waits->series[index];
     for (uint32_t r = 0; r < series->size; r++) {
-        const uint32_t process = lull_wait_process_of_rank(waits, series, r);
+        const uint32_t process = lull_circle_process(waits->trace, series->comm, r);
         if (lull_wait_is_far(waits, process) || !waits->ended[process])
             continue;
         const uint32_t count = lull_wait_count_operations(waits, index, process);
-        uint32_t *fewest = &series->fewest[lull_wait_group_of(series, r)];
+        uint32_t *fewest = &series->fewest[lull_circle_side(waits->trace, series->comm, r)];
         *fewest = count < *fewest ? count : *fewest;
     }
 }
@@ -380,22 +380,22 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
     if (pending->is_post)
         return false; /* who has ended has come as far as need be */
     if (pending->is_message) {
-        const uint32_t source = waits->queues[pending->what].source;
+        const uint32_t source = waits->channels[pending->what].source;
         return waits->ended[source] ||
                (waits->knows_ends && !lull_wait_is_far(waits, source) && has_ended(waits, source));
     }
     const struct wait_series *series = &waits->series[pending->what];
     const uint32_t rank = waits->members[pending->member].rank;
     const uint32_t *fewest = series->fewest;
-    switch ((enum wait_meeting)pending->meeting) {
-    case MEETS_ROOT: /* where nobody says that it is the root, all are waited for */
+    switch ((enum lull_collective_needs)pending->needs) {
+    case LULL_NEEDS_ROOT: /* where nobody says that it is the root, all are waited for */
         if (pending->root >= 0 && !waits->ended[pending->root])
             return false;
         break;
-    case MEETS_OTHERS:
-    case ROOT_MEETS_OTHERS:
-        return pending->number >= fewest[!lull_wait_group_of(series, rank)];
-    case MEETS_LOWER: /* perhaps it was one above that has ended */
+    case LULL_NEEDS_OTHERS:
+    case LULL_ROOT_NEEDS_OTHERS:
+        return pending->number >= fewest[!lull_circle_side(waits->trace, series->comm, rank)];
+    case LULL_NEEDS_LOWER: /* perhaps it was one above that has ended */
         return false;
     default:
         break;
@@ -412,7 +412,7 @@ static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
     if (pending->is_post)
         return;
     if (pending->is_message)
-        waits->queues[pending->what].waiting = NULL;
+        waits->queues.all[pending->what].waiting = NULL;
     else
         lull_wait_leave_line(waits, pending);
     lull_wait_ready(waits, stream);
@@ -547,7 +547,6 @@ void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
 static void begin_collective(struct lull_waits *waits, struct wait_stream *stream,
                              const struct wait_note *note)
 {
-    bool alone = false;
     lull_wait_tell_until(stream, note->time);
     if (!lull_array_reserve(&stream->open, &stream->open_capacity, stream->n_open + 1,
                             sizeof *stream->open)) {
@@ -557,8 +556,8 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
     struct wait_open *open = &stream->open[stream->n_open++];
     *open = (struct wait_open){.request = note->value,
                                .arrival = lull_wait_make_cause(waits, stream, note->time)};
-    if (open->arrival.late.snapshot && lull_wait_is_known(waits, note->comm, note->op, &alone) &&
-        !alone) {
+    if (open->arrival.late.snapshot && lull_circle_knows(waits->trace, note->comm, note->op) &&
+        !lull_circle_is_alone(waits->trace, note->comm)) {
         open->arrived = lull_wait_arrive(waits, note, &open->arrival, &open->pending);
         open->arrival.late.snapshot = NULL;
     }
@@ -611,7 +610,8 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *note)
 {
     struct wait_pending pending;
-    bool alone = false, known = lull_wait_is_known(waits, note->comm, note->op, &alone);
+    bool known = lull_circle_knows(waits->trace, note->comm, note->op);
+    const bool alone = known && lull_circle_is_alone(waits->trace, note->comm);
     if (known && !alone)
         known = note->value == LULL_NO_REQUEST ? arrive_now(waits, stream, note, &pending)
                                                : end_open(waits, stream, note, &pending);
@@ -723,9 +723,9 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
             if (wait_never_comes(waits, pending))
                 return wait_go_without(waits, stream);
-            stream->next_waiting = waits->queues[pending->what].waiting;
-            waits->queues[pending->what].waiting = stream;
-            lull_wait_blocked_by(waits, stream->process, waits->queues[pending->what].source);
+            stream->next_waiting = waits->queues.all[pending->what].waiting;
+            waits->queues.all[pending->what].waiting = stream;
+            lull_wait_blocked_by(waits, stream->process, waits->channels[pending->what].source);
             return false;
         }
         lull_wait_came_first(stream, cause.time);
@@ -912,7 +912,7 @@ void lull_wait_stream_free(struct wait_stream *stream)
     free(stream->issued);
     for (uint32_t i = 0; i < LULL_WAIT_HELD; i++)
         free(stream->held[i].dues);
-    free(stream->routes);
+    free(stream->routes.queues);
     free(stream);
 }
 
@@ -980,17 +980,16 @@ static struct lane_thread *find_earliest_lane_thread(struct wait_lane *lane)
 static void number_note(struct lull_waits *waits, const struct wait_stream *stream,
                         struct wait_note *note)
 {
-    bool alone;
     const bool sends = note->kind == NOTE_SEND || note->kind == NOTE_SEND_CALL;
     if (sends || note->kind == NOTE_RECEIVE) {
-        const uint32_t index =
-            note->channel == LULL_NONE ? LULL_NONE : stream->routes[note->channel].queue;
+        const uint32_t index = lull_wait_queue_of_note(stream, note);
         if (index == LULL_NONE)
             return;
-        struct wait_queue *queue = &waits->queues[index];
-        note->number = sends ? queue->n_sent++ : queue->n_received++;
+        struct lull_match_queue *queue = &waits->queues.all[index];
+        note->number = sends ? queue->sent++ : queue->received++;
     } else if ((note->kind == NOTE_BEGIN || note->kind == NOTE_COLLECTIVE) &&
-               lull_wait_is_known(waits, note->comm, note->op, &alone) && !alone) {
+               lull_circle_knows(waits->trace, note->comm, note->op) &&
+               !lull_circle_is_alone(waits->trace, note->comm)) {
         note->number = lull_wait_number_operation(waits, note, stream->process);
     }
 }

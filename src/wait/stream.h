@@ -20,6 +20,8 @@
 #include "activity/pass.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "match/circle.h"
+#include "match/queue.h"
 #include "wait/ledger.h"
 
 #include <pthread.h>
@@ -116,24 +118,13 @@ struct wait_cause {
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-struct wait_message {
-    struct wait_cause sent;
-    uint32_t next;   /* index of the next in the queue, or of the next free one */
-    uint32_t number; /* that of its note */
-};
-
-/* Messages of one channel that were sent and not received and, where senders may wait for their
- * receives, the receives that were posted. */
-struct wait_queue {
-    uint32_t first, last;                              /* indices of messages; LULL_NONE: empty */
-    uint32_t source, target;                           /* processes */
-    uint32_t n_sent, n_received, n_posted, first_post; /* so far; n_received is counted only where
-                                                          several threads communicate */
-    uint32_t port;           /* in a team: the number by which the member that has the receiver
-                                knows the queue */
-    struct lull_ring posts;  /* of struct wait_post in message.c, the first has number first_post */
-    uint32_t next_of_source; /* index of another queue of that source, or LULL_NONE */
-    struct wait_stream *waiting;
+/* What is kept of a channel beside its messages (match/queue.h), each of which carries a struct
+ * wait_cause. Where senders may wait for their receives, that is the receives that were posted. */
+struct wait_channel {
+    uint32_t source, target; /* processes */
+    uint32_t next_of_source; /* index of another channel of that source, or LULL_NONE */
+    uint32_t n_posted, first_post;
+    struct lull_ring posts; /* of struct wait_post in message.c, the first has number first_post */
 };
 
 /* What two agents had done when the one last waited for the other. They met then, so both are taken
@@ -193,18 +184,6 @@ struct wait_news {
     const struct wait_cause *cause;
 };
 
-/* Who waits for whom in an operation. OTHERS are the ranks of the other group of an
- * inter-communicator: the two groups go on at different times, so nobody meets there. */
-enum wait_meeting {
-    MEETS_ALL,
-    MEETS_ROOT,
-    ROOT_MEETS_ALL,
-    MEETS_LOWER,
-    MEETS_OTHERS,
-    ROOT_MEETS_OTHERS,
-    MEETS_NOBODY
-};
-
 /* An agent in a series. */
 struct wait_member {
     uint32_t count, n_begun; /* operations so far; n_begun: those that do not block, counted when
@@ -223,7 +202,7 @@ struct wait_pending {
     uint32_t member; /* index of the member; of a collective operation */
     uint32_t number; /* of the operation; or of the message whose receive is to be posted */
     uint8_t kind;    /* enum lull_wait_kind */
-    uint8_t meeting; /* enum wait_meeting */
+    uint8_t needs;   /* enum lull_collective_needs; NOBODY also where its process passes */
     int32_t root;    /* a process, or LULL_ANY: it is not known which */
     bool is_message, is_post, is_root; /* it is a message; a post; the own process is the root */
 };
@@ -287,11 +266,8 @@ struct wait_held {
     struct wait_due *dues; /* [count] */
 };
 
-/* The queue of a channel of a location. */
-struct wait_route {
-    uint32_t queue; /* LULL_NONE: the other process is of another program */
-    bool known;     /* false: not looked for yet */
-};
+/* The queue of a channel whose other process is of another program. */
+#define WAIT_NOBODY (LULL_NONE - 1)
 
 /* A process that was waited for lately, and its pair with the one that waited. */
 struct wait_known_pair {
@@ -330,8 +306,7 @@ struct wait_stream {
     struct wait_held held[LULL_WAIT_HELD]; /* the last waits for senders, as a ring */
     uint32_t n_held;                       /* how many such waits there were in all */
     struct wait_known_pair pairs[WAIT_KNOWN_PAIRS];
-    struct wait_route *routes; /* by channel of the location */
-    size_t n_routes, route_capacity;
+    struct lull_match_routes routes;
     struct wait_note_queue notes; /* what comes behind its wait */
     struct wait_stream *next_waiting, *next_ready;
     struct wait_reading reading;
@@ -368,14 +343,14 @@ struct lull_waits {
         *watchers;    /* [n_processes]: lists of those that wait until that process has
                                        come further */
     int64_t *reached; /* [n_processes]: how far it has come, measured */
-    struct lull_hash queues_by_channel, pairs_by_processes, series_by_comm, members_by_process;
-    struct wait_queue *queues;
+    struct lull_match_queues queues; /* of all channels on which its processes send or receive;
+                                        `received` is counted only in lanes */
+    struct wait_channel *channels;   /* by queue */
+    struct lull_hash pairs_by_processes, series_by_comm, members_by_process;
     struct wait_pair *pairs;
     struct wait_series *series;
     struct wait_member *members;
-    struct wait_message *messages;
-    size_t queue_capacity, pair_capacity, series_capacity, member_capacity, message_capacity;
-    uint32_t n_messages, free_message;
+    size_t channel_capacity, pair_capacity, series_capacity, member_capacity;
     struct lull_hash charges_by_place;
     struct lull_wait_charge *charges;
     size_t charge_capacity;
@@ -384,7 +359,7 @@ struct lull_waits {
     uint32_t *ends;      /* [n_processes]: how many of its streams have come to their end */
     bool *ended;         /* [n_processes]: of all members of a team, as was learned last (see what
                             never comes, in stream.c) */
-    uint32_t *queues_of; /* [n_processes]: index of the first queue of a source, or LULL_NONE */
+    uint32_t *queues_of; /* [n_processes]: index of the first channel of a source, or LULL_NONE */
     bool knows_ends;     /* `ended` was learned: from then on, a process that ends is known at once
                             to send no more */
 };
@@ -445,6 +420,14 @@ void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
                            size_t count);
 void lull_wait_note_message(struct lull_waits *waits, struct wait_stream *stream,
                             const struct wait_note *note);
+/* The queue of a note of a send or receive; LULL_NONE: nobody of this program is at its other end.
+ */
+static inline uint32_t lull_wait_queue_of_note(const struct wait_stream *stream,
+                                               const struct wait_note *note)
+{
+    const uint32_t queue = lull_match_route_of(&stream->routes, note->channel);
+    return queue == WAIT_NOBODY ? LULL_NONE : queue;
+}
 
 /* ---- message.c: posts of receives ---------------------------------------------------------- */
 
@@ -475,7 +458,7 @@ void lull_wait_post_is_done(struct lull_waits *waits, uint32_t queue, uint32_t n
 /* The stream goes on as if nothing had been posted, and nobody is watched any more. */
 void lull_wait_give_up(struct lull_waits *waits, struct wait_stream *stream);
 void lull_wait_unwatch_all(struct lull_waits *waits);
-void lull_wait_posts_free(struct wait_queue *queue);
+void lull_wait_posts_free(struct wait_channel *channel);
 
 /* ---- charge.c: waits that are kept back ---------------------------------------------------- */
 
@@ -510,8 +493,6 @@ void lull_wait_mail_free(struct lull_waits *waits);
 
 /* The index of a series. LULL_NONE: no memory. */
 uint32_t lull_wait_series(struct lull_waits *waits, uint32_t comm, uint32_t kind);
-/* Whether the operations of a communicator can be followed; *ret_alone: it has one member. */
-bool lull_wait_is_known(const struct lull_waits *waits, uint32_t comm, uint8_t op, bool *ret_alone);
 /* In how many operations of a series a process has taken part so far. */
 uint32_t lull_wait_count_operations(const struct lull_waits *waits, uint32_t series,
                                     uint32_t process);
@@ -542,9 +523,6 @@ struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t 
 /* Closes the gatherings that are over, from the oldest on. */
 void lull_wait_close_gatherings(struct wait_series *series);
 void lull_wait_gatherings_free(struct wait_series *series);
-unsigned lull_wait_group_of(const struct wait_series *series, uint32_t rank); /* of two */
-uint32_t lull_wait_process_of_rank(const struct lull_waits *waits, const struct wait_series *series,
-                                   uint32_t rank);
 /* Puts an arrival where those who need it will look. False: no memory. */
 bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending *pending,
                             const struct wait_cause *arrival);

@@ -181,7 +181,6 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->trace = trace;
     waits->options = *options;
     waits->reading = lull_reading_of(options->reading);
-    waits->free_message = LULL_NONE;
     pthread_mutex_init(&waits->lock, NULL);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         waits->n_ranks += trace->processes[p].application == waits->reading->application &&
@@ -400,16 +399,6 @@ static void list_charges(const struct lull_waits *waits, struct lull_arena *aren
     result->n_charges = (uint32_t)n;
 }
 
-/* How many messages nobody has received. */
-static uint64_t count_unmatched(const struct lull_waits *waits)
-{
-    uint64_t count = 0;
-    for (size_t q = 0; q < waits->queues_by_channel.count; q++)
-        for (uint32_t at = waits->queues[q].first; at != LULL_NONE; at = waits->messages[at].next)
-            count++;
-    return count;
-}
-
 static lull_status put_together(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *result, struct lull_error *err)
 {
@@ -418,7 +407,7 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
     result->messages = waits->received;
     result->collectives = waits->gathered;
     result->unmatched_operations = waits->unmatched_operations;
-    result->unmatched_sends = count_unmatched(waits);
+    result->unmatched_sends = lull_match_left(&waits->queues, sizeof(struct wait_cause));
     find_sums(waits, locations);
     lull_status status =
         waits->office ? wait_gather_result(waits, result, locations, err) : LULL_OK;

@@ -303,6 +303,13 @@ def test_families(test):
             expect_calls(test, run, 2)
         else:
             test.demand(not test.events(run).get("call"), repr(words), test.events(run))
+    # The library of the other family itself, whose handles and texts have other lengths.
+    if shutil.which("mpicc." + other):
+        program = test.compile(PROGRAM, "start")
+        recorded = test.mpirun((2, *test.record("other", program, options=("--mpi", other))),
+                               LULL_RECORD_QUIET=None)
+        test.same(test.mpirun((2, program)), recorded)
+        test.demand("MPI is not recorded" in recorded.stderr, "stderr:", recorded.stderr)
 
 
 PYTHON = """

@@ -355,14 +355,41 @@ def disturbed(name, row, declaration, passed, fill, status):
     if communicates:
         lines.append("    const bool counts = rec_disturb_come(REC_%s);" % name)
     lines += ["    rec_disturb_next = (void (*)(void))real;",
-              "    int result = record_%s(%s, from, frame, %s);" % (name, instead, passed)]
+              "    int result = record_%s(%s, from, frame, %s);" % (
+                  name, instead, ", ".join("(uintptr_t)" + word.strip() for word in passed.split(",")))]
     if communicates:
         lines += ["    if (counts)", "        rec_inject_go();"]
     return lines + ["    return result;", "}"]
 
 
-def entry(name, symbol, declaration, passed, has_disturbed):
-    lines = ["REC_EXPORT int %s(%s)" % (symbol, declaration or "void"),
+def words_of(count):
+    return ", ".join("uintptr_t word_%d" % i for i in range(count))
+
+
+def typed(place, text, name):
+    """Word `place` as the argument that is declared so."""
+    before, bracket, after = text.partition("[")
+    kind = re.sub(r"\b%s\s*$" % name, "", before).strip()
+    inner = after.partition("]")[2] # of an array of arrays
+    return "(%s %s)word_%d" % (kind, "(*)" + inner if inner else "*" if bracket else "", place)
+
+
+def pointer_to(text):
+    """The declaration of a variable for such an argument, which may be an array."""
+    before, bracket, after = text.partition("[")
+    inner = after.partition("]")[2]
+    kind, name = re.match(r"(.*?)(\w+)\s*$", before).groups()
+    return kind + ("(*%s)%s" % (name, inner) if inner else "*" + name if bracket else name)
+
+
+def entry(name, symbol, arguments, has_disturbed):
+    """What the program calls. It gets and passes on whole words: in a library of another family handles
+    may be longer than they are here."""
+    words = ", ".join("word_%d" % i for i in range(len(arguments)))
+    passed = ", ".join(typed(i, *argument) for i, argument in enumerate(arguments))
+    declaration = "int entry_%s(%s)" % (symbol, words_of(len(arguments)) or "void")
+    lines = ["%s __asm__(\"%s\");" % (declaration, symbol),
+             "REC_EXPORT " + declaration,
              "{",
              "    static __typeof__(&P%s) found; /* atomic */" % name,
              "    __typeof__(found) real = __atomic_load_n(&found, __ATOMIC_ACQUIRE);",
@@ -373,14 +400,14 @@ def entry(name, symbol, declaration, passed, has_disturbed):
                   "        if (!real)",
                   "            real = (__typeof__(real))rec_mpi_real(\"%s\");" % symbol,
                   "        __atomic_store_n(&next, real, __ATOMIC_RELEASE);",
-                  "        if (REC_UNLIKELY(rec_process.disturbs))",
+                  "        if (REC_UNLIKELY(rec_process.disturbs) && rec_mpi_fits())",
                   "            return disturbed_%s(real, REC_CALLER, REC_FRAME, %s);" % (name, passed)]
     else:
         lines.append("        real = (__typeof__(real))rec_mpi_real(\"%s\");" % symbol)
     return lines + ["        __atomic_store_n(&found, real, __ATOMIC_RELEASE);",
                     "    }",
                     "    return record_%s(real, REC_CALLER, REC_FRAME%s);" % (
-                        name, ", " + passed if passed else ""),
+                        name, ", " + words if words else ""),
                     "}"]
 
 
@@ -405,16 +432,21 @@ def wrapper(name, row, arguments):
         passed_inside = re.sub(r"\b%s\b" % status, "seen", passed)
     for role, other in REPLACED.get(row.kind, {}).items():
         passed_inside = re.sub(r"\b%s\b" % names[role], other, passed_inside)
-    declaration = ", ".join(a[0] for a in arguments)
+    declaration = ", ".join(a[0] for a in declared)
+    words = ", ".join("word_%d" % i for i in range(len(declared)))
     lines = ["REC_INLINE int record_%s(__typeof__(&P%s) real, const void *from, const void *frame%s)"
-             % (name, name, ", " + declaration if declaration else ""),
+             % (name, name, ", " + words_of(len(declared)) if words else ""),
              "{",
              "    struct rec_mpi_call call;",
              "    if (!rec_mpi_begin%s(&call, REC_%s, from, frame)) {" % (
                  "_followed" if row.kind in FOLLOWED else "", name)]
     if row.kind == "finalize": # other nodes wait for this one, recorded or not
         lines.append("        rec_mpi_end_world();")
-    lines += ["        return real(%s);" % passed, "    }"]
+    lines += ["        return ((int (*)(%s))(void (*)(void))real)(%s);" % (
+        ", ".join(["uintptr_t"] * len(declared)) or "void", words), "    }"]
+    for place, (text, argument) in enumerate(declared):
+        lines.append("    %s = %s;" % (pointer_to(text), typed(place, text, argument)))
+        lines.append("    (void)%s;" % argument)
     if before:
         lines.append("    " + before)
     lines.append("    call.begin = rec_open_call(call.self, call.region);")
@@ -441,7 +473,7 @@ def wrapper(name, row, arguments):
     more = disturbed(name, row, declaration, passed, fill, names.get("status"))
     lines += more
     for symbol in ("P" + name, name):
-        lines += entry(name, symbol, declaration, passed, bool(more))
+        lines += entry(name, symbol, declared, bool(more))
     return "\n".join(lines) + "\n"
 
 

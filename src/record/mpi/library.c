@@ -3,6 +3,7 @@
 #include "record/libraries.h"
 #include "record/report.h"
 
+#include <assert.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stddef.h>
@@ -112,9 +113,14 @@ static bool has_our_handles(void)
 #endif
 }
 
+/* What a library says of itself may be longer than what ours says: MPICH's text has up to 8,192 bytes,
+ * Open MPI's 256. */
+enum { LONGEST_VERSION = 65536 };
+static_assert(LONGEST_VERSION >= MPI_MAX_LIBRARY_VERSION_STRING, "room for our own");
+
 static bool look_whether_it_fits(void)
 {
-    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    static char text[LONGEST_VERSION]; /* under library_lock */
     int length = 0;
     if (rec_mpi.Get_library_version(text, &length) != MPI_SUCCESS)
         text[0] = '\0';

@@ -409,9 +409,9 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
     if (is_master && (note->kind == LULL_STEP_FORK || note->kind == LULL_STEP_JOIN))
         add_meeting(share, crew, note);
     else if (note->kind == LULL_STEP_SEND && note->what != LULL_NONE)
-        note->number = share->links[note->what].sent++;
+        note->number = share->queues.all[note->what].sent++;
     else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
-        note->number = share->queues[note->what].received++;
+        note->number = share->queues.all[note->what].received++;
     else if (lull_is_of_threads(note->kind))
         lull_lives_order(share, crew, note);
     else if ((note->kind == LULL_STEP_COLLECTIVE_BEGIN || note->kind == LULL_STEP_COLLECTIVE_END) &&

@@ -2,7 +2,7 @@
 
 #include "activity/pass.h"
 #include "base/array.h"
-#include "base/collective.h"
+#include "match/circle.h"
 #include "replay/ideal/stream.h"
 
 #include <stdlib.h>
@@ -80,11 +80,14 @@ static void take_place(struct share *share, struct stream *stream, struct stream
 {
     if (!stream->first_tail) {
         const uint32_t queue = tail->pending[tail->pending_at].what;
-        struct stream **at = &share->queues[queue].waiting;
-        while (*at != stream)
-            at = &(*at)->next_waiting;
+        struct stream *before = NULL, *at = share->queues.all[queue].waiting;
+        for (; at != stream; at = at->next_waiting)
+            before = at;
         tail->next_waiting = stream->next_waiting;
-        *at = tail;
+        if (before)
+            before->next_waiting = tail;
+        else
+            share->queues.all[queue].waiting = tail;
         stream->first_tail = tail;
     } else {
         stream->last_tail->next_tail = tail;
@@ -147,9 +150,9 @@ static void number_messages(struct share *share, struct stream *stream)
             if (note->kind == LULL_STEP_RECV && note->flags & NOTE_REQUEST)
                 stream->open_receives -= stream->open_receives > 0;
             if (note->kind == LULL_STEP_SEND && note->what != LULL_NONE)
-                note->number = share->links[note->what].sent++;
+                note->number = share->queues.all[note->what].sent++;
             else if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
-                note->number = share->queues[note->what].received++;
+                note->number = share->queues.all[note->what].received++;
         }
     }
 }
@@ -190,7 +193,7 @@ static uint8_t look_at_note(struct share *share, struct stream *stream, const st
     case LULL_STEP_COLLECTIVE_END:
         stream->ends = arrival_of(note);
         return stream->look == LOOKS_AHEAD && stream->ends.in_call &&
-                       lull_read_is_known(share, note) &&
+                       lull_circle_knows(share->ideal->trace, note->what, note->op) &&
                        lull_gather_ends_epoch(share, stream, &stream->ends)
                    ? AT_CALL_END
                    : STAYS;
@@ -250,7 +253,7 @@ void lull_epochs_begin(struct lull_ideal *ideal)
 bool lull_epochs_have_all(const struct lull_ideal *ideal, uint32_t comm, uint32_t size)
 {
     const struct lull_trace *trace = ideal->trace;
-    if (ideal->most_epochs == 0 || size != ideal->n_ranks || trace->comms[comm].remote != LULL_NONE)
+    if (ideal->most_epochs == 0 || size != ideal->n_ranks || lull_circle_is_between(trace, comm))
         return false;
     bool *seen = calloc(trace->n_processes + (size_t)1, sizeof *seen);
     /* without memory it is ordinary here, and void if another share sees an epoch end there */

@@ -2,21 +2,13 @@
 
 #include "activity/channel.h"
 #include "base/array.h"
-#include "base/collective.h"
+#include "match/circle.h"
 #include "replay/ideal/epochs.h"
 #include "replay/ideal/share.h"
 
 #include <string.h>
 
 /* ==== communicators as a share sees them ====================================================== */
-
-uint32_t lull_circle_process(const struct lull_trace *trace, uint32_t comm, uint32_t rank)
-{
-    const struct lull_comm *local = &trace->comms[comm];
-    if (rank < local->size || local->remote == LULL_NONE)
-        return lull_comm_member(local, rank);
-    return lull_comm_member(&trace->comms[local->remote], rank - local->size);
-}
 
 static uint32_t add_series(struct share *share, uint32_t comm, uint8_t kind)
 {
@@ -74,14 +66,12 @@ static bool enrol(struct share *share, uint32_t comm)
 static struct circle *circle_open(struct share *share, uint32_t comm)
 {
     const struct lull_trace *trace = share->ideal->trace;
-    const struct lull_comm *local = &trace->comms[comm];
     struct circle *circle = &share->circles[comm];
     if (circle->known)
         return circle;
     circle->known = true;
     circle->series = LULL_NONE;
-    circle->size =
-        local->size + (local->remote == LULL_NONE ? 0 : trace->comms[local->remote].size);
+    circle->size = lull_circle_size(trace, comm);
     circle->has_all = lull_epochs_have_all(share->ideal, comm, circle->size);
     circle->home = share->index;
     for (uint32_t rank = 0; rank < circle->size; rank++) { /* the first that is analysed */
@@ -323,29 +313,13 @@ static void note_scan(struct share *share, struct gathering *gathering,
     wake_gathering(share, gathering);
 }
 
-static bool is_between(const struct share *share, uint32_t comm)
-{
-    return share->ideal->trace->comms[comm].remote != LULL_NONE;
-}
-
-static enum lull_collective_needs needs_of(const struct share *share, uint32_t comm, uint8_t op)
-{
-    return is_between(share, comm) ? lull_collective_needs_between(op) : lull_collective_needs(op);
-}
-
-/* Which of two groups a rank belongs to. */
-static unsigned side_of_rank(const struct share *share, uint32_t comm, uint32_t rank)
-{
-    return rank >= share->ideal->trace->comms[comm].size;
-}
-
 /* A member arrives in an operation between two groups, each of which waits for the other one. */
 static void note_group(struct share *share, struct gathering *gathering,
                        const struct letter *arrival)
 {
-    const uint32_t first = share->ideal->trace->comms[arrival->a].size;
-    const unsigned group = side_of_rank(share, arrival->a, arrival->c);
-    const uint32_t size = group ? share->circles[arrival->a].size - first : first;
+    const struct lull_trace *trace = share->ideal->trace;
+    const unsigned group = lull_circle_side(trace, arrival->a, arrival->c);
+    const uint32_t size = lull_circle_side_size(trace, arrival->a, group);
     if (arrival->time > gathering->latest_of[group])
         gathering->latest_of[group] = arrival->time;
     if (++gathering->arrived_of[group] < size)
@@ -371,7 +345,8 @@ static void complete(struct share *share, struct gathering *gathering, const str
                                 .time = gathering->latest};
     gathering->all = true;
     share->n_collectives++;
-    enum lull_collective_needs needs = needs_of(share, arrival->a, gathering->low_op);
+    enum lull_collective_needs needs =
+        lull_circle_needs(share->ideal->trace, arrival->a, gathering->low_op);
     if (gathering->other_rank != LULL_NONE) {
         complain_of_operations(share, arrival->a, gathering);
         tell_others(share, &news);
@@ -389,7 +364,8 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
     struct gathering *gathering = find_gathering(share, index, arrival->b);
     if (!gathering)
         return;
-    enum lull_collective_needs needs = needs_of(share, arrival->a, arrival->op);
+    enum lull_collective_needs needs =
+        lull_circle_needs(share->ideal->trace, arrival->a, arrival->op);
     gathering->arrived++;
     if (arrival->time > gathering->latest)
         gathering->latest = arrival->time;
@@ -424,7 +400,7 @@ uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32
     comm = lull_comm_canonical(share->ideal->trace, comm);
     struct member *member =
         circle_open(share, comm)
-            ? circle_member(share, process, comm, non_blocking ? 1 + op : 0, &stranger)
+            ? circle_member(share, process, comm, lull_circle_series(op, !non_blocking), &stranger)
             : NULL;
     return member ? member->count++ : LULL_NONE;
 }
@@ -436,7 +412,7 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
     uint32_t comm = lull_comm_canonical(trace, arrival->comm);
     const struct circle *circle = circle_open(share, comm);
     bool stranger;
-    uint8_t kind = arrival->non_blocking ? (uint8_t)(1 + arrival->op) : 0;
+    uint8_t kind = lull_circle_series(arrival->op, !arrival->non_blocking);
     struct member *member =
         circle ? circle_member(share, stream->process, comm, kind, &stranger) : NULL;
     if (!member) {
@@ -454,25 +430,25 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
         lull_epoch_pass(share, stream, arrival, member->count);
         return false;
     }
-    const bool between = is_between(share, comm);
-    const struct letter letter = {
-        .kind = LETTER_ARRIVAL,
-        .op = arrival->op,
-        .series = kind,
-        .is_root =
-            between ? arrival->is_root_between : arrival->root == (int32_t)stream->process->index,
-        .a = comm,
-        .b = arrival->ticket == LULL_NONE ? member->count++ : arrival->ticket,
-        .c = member->rank,
-        .time = arrival->time,
-        .measured = arrival->measured};
+    const struct lull_circle_part part = lull_circle_part_of(
+        trace, comm, arrival->op, stream->process->index, arrival->root, arrival->moves);
+    const struct letter letter = {.kind = LETTER_ARRIVAL,
+                                  .op = arrival->op,
+                                  .series = kind,
+                                  .is_root = part.is_root,
+                                  .a = comm,
+                                  .b = arrival->ticket == LULL_NONE ? member->count++
+                                                                    : arrival->ticket,
+                                  .c = member->rank,
+                                  .time = arrival->time,
+                                  .measured = arrival->measured};
     *ret_pending = (struct pending){.what = member->series,
                                     .number = letter.b,
                                     .rank = letter.c,
                                     .comm = comm,
                                     .op = letter.op,
                                     .is_root = letter.is_root,
-                                    .passes = between && arrival->root < 0 && !letter.is_root,
+                                    .passes = part.passes,
                                     .time = letter.time};
     if (circle->home == share->index)
         arrive_at_home(share, share->index, member->series, &letter);
@@ -501,8 +477,9 @@ void lull_gather_skip(struct share *share, struct stream *stream, const struct a
 static bool is_ready(const struct share *share, const struct gathering *gathering,
                      const struct pending *pending, int64_t *ret_time)
 {
+    const struct lull_trace *trace = share->ideal->trace;
     *ret_time = pending->time;
-    switch (needs_of(share, pending->comm, pending->op)) {
+    switch (lull_circle_needs(trace, pending->comm, pending->op)) {
     case LULL_NEEDS_NOBODY:
         return true;
     case LULL_NEEDS_ROOT:
@@ -522,7 +499,7 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
             return true;
         /* fall through */
     case LULL_NEEDS_OTHERS: {
-        int64_t all = gathering->all_of[!side_of_rank(share, pending->comm, pending->rank)];
+        int64_t all = gathering->all_of[!lull_circle_side(trace, pending->comm, pending->rank)];
         *ret_time = all > pending->time ? all : pending->time;
         return all >= 0;
     }

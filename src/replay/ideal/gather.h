@@ -10,13 +10,11 @@
 #include "base/array.h"
 #include "replay/ideal/share.h"
 
-/* A series: the operations on a communicator one after the other, either the blocking ones or the
- * non-blocking ones of one kind. Each series is matched by itself, because tracers tell the
- * communicator of a non-blocking operation only when it ends. */
+/* A series of operations (match/circle.h). */
 struct series {
     uint32_t comm;
     uint32_t next;         /* index of another series of the communicator, or LULL_NONE */
-    uint8_t kind;          /* 0: blocking; else 1 + operation (enum lull_collective) */
+    uint8_t kind;          /* lull_circle_series */
     uint32_t first;        /* the number of the oldest open operation */
     struct lull_ring open; /* of struct gathering, from `first` on */
 };
@@ -39,9 +37,5 @@ struct member {
     uint32_t next;  /* index of another membership of the same process, or LULL_NONE */
     uint8_t kind;   /* of the series */
 };
-
-/* The process of a rank. The ranks of the two groups of an inter-communicator are one sequence:
- * those of the remote group follow those of the local one. */
-uint32_t lull_circle_process(const struct lull_trace *trace, uint32_t comm, uint32_t rank);
 
 #endif

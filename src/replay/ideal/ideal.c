@@ -619,7 +619,7 @@ static struct lull_blocked describe_blocked(const struct lull_ideal *ideal,
     if (stream->blocked == ON_GATHERING)
         return blocked;
     const struct share *share = ideal->shares[ideal->share_of[blocked.process]];
-    const struct lull_channel channel = lull_channel_of_queue(share, pending->what);
+    const struct lull_channel channel = lull_match_channel(&share->queues, pending->what);
     blocked.source = channel.source;
     blocked.tag = channel.tag;
     return blocked;
@@ -723,7 +723,8 @@ static void add_shares(const struct lull_ideal *ideal, struct facts *facts)
         const struct share *share = ideal->shares[s];
         facts->messages += share->n_received;
         facts->collectives += share->n_collectives;
-        facts->unmatched_sends += lull_channel_left(share) + share->n_nobody;
+        facts->unmatched_sends +=
+            lull_match_left(&share->queues, sizeof(struct message)) + share->n_nobody;
     }
     for (unsigned r = 0; r < ideal->n_readers; r++)
         facts->steps += ideal->readers[r]->n_steps;

@@ -24,8 +24,8 @@
 #include "activity/channel.h"
 #include "activity/step.h"
 #include "base/array.h"
-#include "base/hash.h"
 #include "base/parallel.h"
+#include "match/queue.h"
 #include "replay/ideal/ideal.h"
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ struct note {
     int64_t kept;    /* ns, kept_ns of the step */
     uint64_t value;  /* RECV: bytes; SEND, SEND_DONE, COLLECTIVE_*: the request; CALL_END: when the
                         call began; THREAD_*: the number of the thread or barrier */
-    uint32_t what;   /* SEND: link; RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
+    uint32_t what;   /* SEND, RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
                         FORK, JOIN of a master: the number of the meeting; THREAD_*: index in
                         crew->lives or crew->barriers, or LULL_NONE */
     uint32_t number; /* SEND, RECV of a crew: number of the message in its channel, also RECV where
@@ -67,7 +67,7 @@ enum note_flags {
     NOTE_REQUEST = 4,     /* the message or collective operation does not block */
     NOTE_LOST = 8,        /* CALL_END: nothing of the call was recorded */
     NOTE_SENDS = 16,      /* CALL_END: the call waited for sends */
-    NOTE_ROOT = 64,       /* COLLECTIVE_*: its process is the root between two groups */
+    NOTE_DATA = 64,       /* COLLECTIVE_*: its process sends or receives something in it */
     NOTE_SYNCHRONOUS = 32 /* SEND: it is over when its receive has begun */
 };
 
@@ -188,41 +188,21 @@ struct lull_steps;
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* A message that was sent and not yet taken. The lists of synchronous sends hold items of this
- * type, too, and say below what their fields mean. */
+/* What a message carries (match/queue.h). The lists of synchronous sends are of this type, too, and
+ * say below what its fields mean. */
 struct message {
     int64_t time, sent; /* when it was sent: ideal time; measured time, ns */
-    uint32_t number;    /* in its channel, from 0 */
-    uint32_t next;      /* index in share->messages: the next of its list, or of the free items */
 };
 
-/* A channel at its receiver. All lists are chains in share->messages, named by the index of their
- * first item; LULL_NONE is the empty list. `begun` and `asked` are used only where sends may be
- * synchronous. */
-struct queue {
-    uint32_t first, last;   /* the messages, by number */
-    uint32_t received;      /* receives so far; the next receive has this number */
-    uint32_t begun;         /* receives whose message has not been taken; `time`: ideal time when
-                               the receive began */
-    uint32_t asked;         /* synchronous messages whose receive has not begun; `sent`: the share
-                               of the sender in the upper half, its link in the lower half */
-    struct stream *waiting; /* the streams that wait for messages, linked by next_waiting */
-};
-
-/* A channel at its sender. */
-struct link {
-    uint32_t share;         /* of the receiver; LULL_NONE: it is of another application */
-    uint32_t queue;         /* the queue, if the receiver is of the same share; else the port: the
-                               number that the receiver's share knows the channel by */
-    uint32_t sent;          /* sends so far; the next send has this number */
-    uint32_t answers;       /* a list in share->messages: when receives of synchronous sends
-                               began */
-    struct stream *waiting; /* the streams that wait for such an answer */
-};
-
-/* The link and the queue of a channel of a location, or LULL_NONE. */
-struct route {
-    uint32_t link, queue;
+/* What is kept of a channel where sends may be synchronous: lists whose items come from the store
+ * of the share's queues. */
+struct handshake {
+    uint32_t begun;         /* at the receiver: receives whose message has not been taken; `time`:
+                               ideal time when the receive began */
+    uint32_t asked;         /* at the receiver: messages whose receive has not begun; `sent`: the
+                               share of the sender in the upper half, its queue in the lower half */
+    uint32_t answers;       /* at the sender: `time`: when receives of synchronous sends began */
+    struct stream *waiting; /* at the sender: the streams that wait for such an answer */
 };
 
 /* ---- streams ------------------------------------------------------------------------------- */
@@ -232,7 +212,7 @@ enum blocked { RUNNABLE, ON_MESSAGE, ON_RECEIVE, ON_GATHERING, ON_THREADS, ON_LI
 /* One thing that a call waits for at its end: a message, a collective operation, or the begin of
  * the receive of a synchronous send. */
 struct pending {
-    uint32_t what;   /* index: of the queue, the series, or (is_send) the link */
+    uint32_t what;   /* index of the queue, or of the series */
     uint32_t number; /* of the message in its channel, or of the operation in its series */
     uint32_t rank;   /* of the own process in the communicator */
     uint32_t comm;   /* of the collective operation; LULL_NONE: a message */
@@ -257,7 +237,7 @@ struct open_collective {
 /* A synchronous send that does not block and was not waited for yet. */
 struct open_send {
     uint64_t request;
-    uint32_t link, number; /* `number`: of its message in the channel */
+    uint32_t queue, number; /* `number`: of its message in the channel */
 };
 
 /* A receive that does not block, from the reading of its post to the reading of its completion. */
@@ -309,7 +289,7 @@ struct arrival {
     uint32_t comm;
     uint8_t op; /* enum lull_collective */
     bool non_blocking;
-    bool is_root_between;   /* the operation is between two groups, and the process is its root */
+    bool moves;             /* the process sends or receives something in it */
     int32_t root;           /* process index; < 0: none, or not said */
     bool in_call;           /* false: the thread waits for the operation itself, outside of calls */
     uint32_t ticket;        /* number of the operation in its series; LULL_NONE: the next */
@@ -347,8 +327,7 @@ struct stream {
     uint64_t signature;  /* a hash of the operations that ended these epochs */
 
     /* A tail uses nothing of what follows. */
-    struct route *routes; /* by channel of the location */
-    size_t n_routes, route_capacity;
+    struct lull_match_routes routes;
     struct open_collective *open; /* in any order */
     size_t n_open, open_capacity;
     struct open_send *sends; /* in any order */
@@ -390,8 +369,8 @@ enum letter_kind {
     LETTER_CHANNEL, /* a channel gets a port; a: the port; b, c: source and target; time: comm;
                        measured: tag */
     LETTER_MESSAGE, /* a message was sent; a: port; b: number; time, measured */
-    LETTER_ASK,     /* a synchronous message comes next; a: port; b: number; c: the sender's link */
-    LETTER_ANSWER,  /* the receive of a synchronous message began at `time`; a: link; b: number */
+    LETTER_ASK,    /* a synchronous message comes next; a: port; b: number; c: the sender's queue */
+    LETTER_ANSWER, /* the receive of a synchronous message began at `time`; a: queue; b: number */
     LETTER_ARRIVAL, /* to the home: rank c has arrived; op, is_root, time, measured */
     LETTER_ROOT,    /* the root arrived at `time` */
     LETTER_ALL,     /* all have arrived, the last of them at `time` */
@@ -416,12 +395,6 @@ struct batch {
 
 struct outbox {
     struct batch *batch; /* being filled, or NULL */
-    uint32_t ports;      /* how many ports the other share has been given */
-};
-
-struct ports {
-    uint32_t *queues; /* by port */
-    size_t count, capacity;
 };
 
 /* What a reader does: it is awake; it rests, because nothing that it could read is welcome; or it
@@ -445,12 +418,11 @@ struct share {
     struct stream *ready; /* list of the streams that can perhaps go on */
     struct note_pool pool;
 
-    struct lull_hash links_by_channel, queues_by_channel;
-    struct link *links;
-    struct queue *queues;
-    struct message *messages;
-    size_t link_capacity, queue_capacity, n_messages, message_capacity;
-    uint32_t free_message;
+    /* of all channels on which its processes send or receive; the holder of a queue is the share
+       of the receiver, or LULL_NONE: it is of another application */
+    struct lull_match_queues queues;
+    struct handshake *handshakes; /* by queue, where sends may be synchronous */
+    size_t handshake_capacity;
 
     struct circle *circles; /* [n_comms] */
     struct series *series;
@@ -462,9 +434,9 @@ struct share {
     size_t n_epochs, epoch_capacity;
     struct stream *spare_tails;
 
-    struct outbox *outboxes; /* [n_shares] */
-    struct ports *ports;     /* [n_shares]: the ports that the other shares use here */
-    struct batch *spare;     /* list of batches to be filled again, n_spare of them */
+    struct outbox *outboxes;        /* [n_shares] */
+    struct lull_match_ports *ports; /* [n_shares] */
+    struct batch *spare;            /* list of batches to be filled again, n_spare of them */
     uint32_t n_spare;
     uint32_t blocks; /* blocks of steps since the last letters were handed over */
 
@@ -637,10 +609,10 @@ void lull_synchronous_drop(struct stream *stream, uint32_t post);
 /* Message `number` of a queue has been taken. */
 void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number);
 /* A synchronous message is sent next: asks its receiver when the receive begins. */
-void lull_synchronous_ask(struct share *share, uint32_t link, uint32_t number);
+void lull_synchronous_ask(struct share *share, uint32_t queue, uint32_t number);
 void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter);
 /* Whether the answer has come: when the receive began. The answer is forgotten then. */
-bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number,
+bool lull_synchronous_answer(struct share *share, uint32_t queue, uint32_t number,
                              int64_t *ret_time);
 /* While all readers sleep: whether synchronous sends wait of whose message no receive has been
  * read; with `all` also those whose receive has been read, but has not begun. */
@@ -704,80 +676,29 @@ struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal);
 
 /* ==== channels ================================================================================ */
 
-/* On a channel, message k belongs to receive k. Each location looks its channels up once: then the
- * share of the sender has a link for the channel, the share of the receiver a queue. */
+/* Each location looks its channels up once: then the shares of the sender and of the receiver each
+ * have a queue for the channel. Messages wait in that of the receiver. */
 
-/* The index of a queue or link, made if needed. LULL_NONE: no memory, which is noted. */
+/* The index of a queue, made if needed. LULL_NONE: no memory, which is noted. */
 uint32_t lull_channel_queue(struct share *share, const struct lull_channel *channel);
-uint32_t lull_channel_link(struct share *share, const struct lull_channel *channel);
-/* The channel of a queue. */
-struct lull_channel lull_channel_of_queue(const struct share *share, uint32_t queue);
-/* Posts a message to another share; `time`: ideal, `sent`: measured. */
-void lull_channel_post(struct share *share, const struct link *link, uint32_t number, int64_t time,
-                       int64_t sent);
+/* Posts a message to the holder of a queue; `time`: ideal, `sent`: measured. */
+void lull_channel_post(struct share *share, const struct lull_match_queue *queue, uint32_t number,
+                       int64_t time, int64_t sent);
 void lull_channel_letter(struct share *share, uint32_t from, const struct letter *letter);
-void lull_channel_insert(struct share *share, struct queue *queue, uint32_t message);
-void lull_channel_wake(struct share *share, struct queue *queue, uint32_t number);
-uint64_t lull_channel_left(const struct share *share); /* messages that nobody has received */
-
-/* The index of an unused item of share->messages; LULL_NONE: no memory. */
-static inline uint32_t lull_channel_place(struct share *share)
-{
-    uint32_t place = share->free_message;
-    if (place != LULL_NONE) {
-        share->free_message = share->messages[place].next;
-        return place;
-    }
-    if (share->n_messages >= LULL_NONE ||
-        !lull_array_reserve(&share->messages, &share->message_capacity, share->n_messages + 1,
-                            sizeof *share->messages))
-        return LULL_NONE;
-    return (uint32_t)share->n_messages++;
-}
+void lull_channel_wake(struct share *share, uint32_t index, uint32_t number);
 
 /* A message of the queue `index` has been sent; `time`: ideal, `sent`: measured. */
 static inline void lull_channel_put(struct share *share, uint32_t index, uint32_t number,
                                     int64_t time, int64_t sent)
 {
-    uint32_t place = lull_channel_place(share);
-    if (place == LULL_NONE) {
+    struct message *message = lull_match_put(&share->queues, sizeof *message, index, number);
+    if (!message) {
         lull_share_no_memory(share);
         return;
     }
-    struct queue *queue = &share->queues[index];
-    struct message *message = &share->messages[place];
-    *message = (struct message){time, sent, number, LULL_NONE};
-    if (queue->first == LULL_NONE)
-        queue->first = queue->last = place;
-    else
-        lull_channel_insert(share, queue, place);
-    if (queue->waiting)
-        lull_channel_wake(share, queue, number);
-}
-
-/* Whether the message of that number is in the queue `index`; if so, it is taken out. */
-static inline bool lull_channel_take(struct share *share, uint32_t index, uint32_t number,
-                                     struct message *ret_message)
-{
-    struct queue *queue = &share->queues[index];
-    uint32_t before = LULL_NONE, at = queue->first;
-    while (at != LULL_NONE && share->messages[at].number != number) {
-        before = at;
-        at = share->messages[at].next;
-    }
-    if (at == LULL_NONE)
-        return false;
-    struct message *message = &share->messages[at];
-    *ret_message = *message;
-    if (before == LULL_NONE)
-        queue->first = message->next;
-    else
-        share->messages[before].next = message->next;
-    if (queue->last == at)
-        queue->last = before;
-    message->next = share->free_message;
-    share->free_message = at;
-    return true;
+    *message = (struct message){time, sent};
+    if (share->queues.all[index].waiting)
+        lull_channel_wake(share, index, number);
 }
 
 #endif

@@ -19,47 +19,33 @@
  * was. The receiver answers as soon as it is known which receive takes the message, and the thread
  * has come to the begin of that receive. Which message a non-blocking receive takes is known when
  * its completion is read, which may be far ahead of the thread. So a receiver that waits for
- * something else in between does not hold up a sender that MPI would let go on. The lists are in
- * share->messages and hold what is in flight. */
+ * something else in between does not hold up a sender that MPI would let go on. The lists hold what
+ * is in flight. */
 
 /* ---- lists --------------------------------------------------------------------------------- */
 
-static void add_to_list(struct share *share, uint32_t *list, const struct message *item)
+static void add_to_list(struct share *share, uint32_t *list, uint32_t number, struct message item)
 {
-    const uint32_t place = lull_channel_place(share);
-    if (place == LULL_NONE) {
+    struct message *room = lull_match_list_add(&share->queues, sizeof *room, list, number);
+    if (room)
+        *room = item;
+    else
         lull_share_no_memory(share);
-        return;
-    }
-    share->messages[place] = *item;
-    share->messages[place].next = *list;
-    *list = place;
 }
 
 static bool remove_item(struct share *share, uint32_t *list, uint32_t number,
                         struct message *ret_item)
 {
-    for (uint32_t *at = list; *at != LULL_NONE; at = &share->messages[*at].next) {
-        const uint32_t place = *at;
-        struct message *item = &share->messages[place];
-        if (item->number != number)
-            continue;
-        *ret_item = *item;
-        *at = item->next;
-        item->next = share->free_message;
-        share->free_message = place;
-        return true;
-    }
-    return false;
+    return lull_match_list_remove(&share->queues, sizeof *ret_item, list, number, ret_item);
 }
 
 /* ---- the sender ---------------------------------------------------------------------------- */
 
-static void take_answer(struct share *share, uint32_t index, uint32_t number, int64_t time)
+static void take_answer(struct share *share, uint32_t queue, uint32_t number, int64_t time)
 {
-    const struct message answer = {.time = time, .number = number};
-    add_to_list(share, &share->links[index].answers, &answer);
-    for (struct stream **at = &share->links[index].waiting; *at; at = &(*at)->next_waiting)
+    struct handshake *handshake = &share->handshakes[queue];
+    add_to_list(share, &handshake->answers, number, (struct message){.time = time});
+    for (struct stream **at = &handshake->waiting; *at; at = &(*at)->next_waiting)
         if ((*at)->pending[(*at)->pending_at].number == number) {
             struct stream *stream = *at;
             *at = stream->next_waiting;
@@ -68,10 +54,11 @@ static void take_answer(struct share *share, uint32_t index, uint32_t number, in
         }
 }
 
-bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number, int64_t *ret_time)
+bool lull_synchronous_answer(struct share *share, uint32_t queue, uint32_t number,
+                             int64_t *ret_time)
 {
     struct message answer;
-    if (!remove_item(share, &share->links[link].answers, number, &answer))
+    if (!remove_item(share, &share->handshakes[queue].answers, number, &answer))
         return false;
     *ret_time = answer.time;
     return true;
@@ -81,37 +68,37 @@ bool lull_synchronous_answer(struct share *share, uint32_t link, uint32_t number
 
 static void tell_sender(struct share *share, uint64_t asker, uint32_t number, int64_t time)
 {
-    const uint32_t to = (uint32_t)(asker >> 32), link = (uint32_t)asker;
+    const uint32_t to = (uint32_t)(asker >> 32), queue = (uint32_t)asker;
     if (to == share->index) {
-        take_answer(share, link, number, time);
+        take_answer(share, queue, number, time);
         return;
     }
     struct letter *letter = lull_post(share, to, LETTER_ANSWER);
     if (!letter)
         return;
-    letter->a = link;
+    letter->a = queue;
     letter->b = number;
     letter->time = time;
 }
 
 static void begin_receive(struct share *share, uint32_t queue, uint32_t number, int64_t time)
 {
-    const struct message begun = {.time = time, .number = number};
+    struct handshake *handshake = &share->handshakes[queue];
     struct message asked;
-    if (remove_item(share, &share->queues[queue].asked, number, &asked))
+    if (remove_item(share, &handshake->asked, number, &asked))
         tell_sender(share, (uint64_t)asked.sent, number, time);
     else
-        add_to_list(share, &share->queues[queue].begun, &begun);
+        add_to_list(share, &handshake->begun, number, (struct message){.time = time});
 }
 
 static void take_question(struct share *share, uint32_t queue, uint32_t number, uint64_t asker)
 {
-    const struct message asked = {.sent = (int64_t)asker, .number = number};
+    struct handshake *handshake = &share->handshakes[queue];
     struct message begun;
-    if (remove_item(share, &share->queues[queue].begun, number, &begun))
+    if (remove_item(share, &handshake->begun, number, &begun))
         tell_sender(share, asker, number, begun.time);
     else
-        add_to_list(share, &share->queues[queue].asked, &asked);
+        add_to_list(share, &handshake->asked, number, (struct message){.sent = (int64_t)asker});
 }
 
 void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number)
@@ -119,20 +106,20 @@ void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number
     if (!share->ideal->synchronous)
         return;
     struct message begun; /* is in the list unless its sender has asked */
-    remove_item(share, &share->queues[queue].begun, number, &begun);
+    remove_item(share, &share->handshakes[queue].begun, number, &begun);
 }
 
 void lull_synchronous_ask(struct share *share, uint32_t index, uint32_t number)
 {
-    const struct link *link = &share->links[index];
-    if (link->share == share->index) {
-        take_question(share, link->queue, number, (uint64_t)share->index << 32 | index);
+    const struct lull_match_queue *queue = &share->queues.all[index];
+    if (queue->holder == share->index) {
+        take_question(share, index, number, (uint64_t)share->index << 32 | index);
         return;
     }
-    struct letter *letter = lull_post(share, link->share, LETTER_ASK);
+    struct letter *letter = lull_post(share, queue->holder, LETTER_ASK);
     if (!letter)
         return;
-    letter->a = link->queue;
+    letter->a = queue->port;
     letter->b = number;
     letter->c = index;
 }
@@ -146,36 +133,42 @@ void lull_synchronous_letter(struct share *share, uint32_t from, const struct le
                       (uint64_t)from << 32 | letter->c);
 }
 
-static void release_asked(struct share *share, struct queue *queue, bool all)
+/* Whether no receive of the message has been read. */
+static bool is_unread(const struct share *share, uint32_t queue, uint32_t number)
 {
-    for (uint32_t *at = &queue->asked; *at != LULL_NONE;) {
-        const uint32_t place = *at;
-        const struct message asked = share->messages[place];
-        if (!all && (int32_t)(asked.number - queue->received) < 0) {
-            at = &share->messages[place].next;
-            continue;
-        }
-        *at = asked.next;
-        share->messages[place].next = share->free_message;
-        share->free_message = place;
-        tell_sender(share, (uint64_t)asked.sent, asked.number, 0);
-    }
+    return (int32_t)(number - share->queues.all[queue].received) >= 0;
 }
 
-static bool asks(const struct share *share, const struct queue *queue, bool all)
+/* The first message that is asked for, with `all` false the first of them that is unread. */
+static const struct lull_match_item *find_asked(const struct share *share, uint32_t queue, bool all)
 {
-    for (uint32_t at = queue->asked; at != LULL_NONE; at = share->messages[at].next)
-        if (all || (int32_t)(share->messages[at].number - queue->received) >= 0)
-            return true;
-    return false;
+    for (uint32_t at = share->handshakes[queue].asked; at != LULL_NONE;) {
+        const struct lull_match_item *item =
+            lull_match_item_at(&share->queues, sizeof(struct message), at);
+        if (all || is_unread(share, queue, item->number))
+            return item;
+        at = item->next;
+    }
+    return NULL;
+}
+
+static void release_asked(struct share *share, uint32_t queue, bool all)
+{
+    const struct lull_match_item *item;
+    while ((item = find_asked(share, queue, all))) {
+        const uint32_t number = item->number;
+        struct message asked;
+        remove_item(share, &share->handshakes[queue].asked, number, &asked);
+        tell_sender(share, (uint64_t)asked.sent, number, 0);
+    }
 }
 
 bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all)
 {
     for (unsigned s = ideal->first_share; ideal->synchronous && s < ideal->end_share; s++) {
         const struct share *share = ideal->shares[s];
-        for (size_t q = 0; q < share->queues_by_channel.count; q++)
-            if (asks(share, &share->queues[q], all))
+        for (uint32_t q = 0; q < share->queues.by_channel.count; q++)
+            if (find_asked(share, q, all))
                 return true;
     }
     return false;
@@ -190,8 +183,8 @@ void lull_synchronous_release(struct lull_ideal *ideal, bool all)
         pthread_mutex_lock(&ideal->shares[s]->evaluation);
     for (unsigned s = ideal->first_share; s < ideal->end_share; s++) {
         struct share *share = ideal->shares[s];
-        for (size_t q = 0; q < share->queues_by_channel.count; q++)
-            release_asked(share, &share->queues[q], all);
+        for (uint32_t q = 0; q < share->queues.by_channel.count; q++)
+            release_asked(share, q, all);
         lull_post_flush(share);
     }
     for (unsigned s = ideal->first_share; s < ideal->end_share; s++)
@@ -280,39 +273,16 @@ static void let_go_share(struct share *share, const struct stream *stream)
         pthread_mutex_unlock(&share->evaluation);
 }
 
-/* NULL: no memory, which is noted. */
-static struct route *find_route(struct share *share, struct stream *stream, uint32_t channel)
-{
-    if (!lull_array_reserve(&stream->routes, &stream->route_capacity, (size_t)channel + 1,
-                            sizeof *stream->routes)) {
-        lull_share_no_memory(share);
-        return NULL;
-    }
-    while (stream->n_routes <= channel)
-        stream->routes[stream->n_routes++] = (struct route){LULL_NONE, LULL_NONE};
-    return &stream->routes[channel];
-}
-
-uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
-                        const struct lull_channels *channels)
-{
-    hold_share(share, stream);
-    struct route *route = find_route(share, stream, channel);
-    uint32_t link = LULL_NONE;
-    if (route)
-        link = route->link = lull_channel_link(share, lull_channels_at(channels, channel));
-    let_go_share(share, stream);
-    return link;
-}
-
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels)
 {
     hold_share(share, stream);
-    struct route *route = find_route(share, stream, channel);
+    uint32_t *route = lull_match_route(&stream->routes, channel);
     uint32_t queue = LULL_NONE;
     if (route)
-        queue = route->queue = lull_channel_queue(share, lull_channels_at(channels, channel));
+        queue = *route = lull_channel_queue(share, lull_channels_at(channels, channel));
+    else
+        lull_share_no_memory(share);
     let_go_share(share, stream);
     return queue;
 }
@@ -358,34 +328,12 @@ bool lull_read_is_beyond(const struct share *share, const struct reading *readin
                             : step->time >= to;
 }
 
-bool lull_read_is_known(const struct share *share, const struct note *note)
-{
-    const struct lull_trace *trace = share->ideal->trace;
-    return note->what < trace->n_comms && trace->comms[note->what].paradigm == LULL_PARADIGM_MPI &&
-           note->op != LULL_COLLECTIVE_UNKNOWN;
-}
-
-/* Whether the communicator has one member: its operations wait for nobody. They are left out
- * because tracers may give the communicators of single processes one definition together. */
-static bool read_is_alone(const struct share *share, uint32_t comm)
-{
-    const struct lull_comm *c = &share->ideal->trace->comms[comm];
-    return c->size == 1 && c->remote == LULL_NONE;
-}
-
-bool lull_read_is_root_between(const struct share *share, const struct lull_step *step)
-{
-    const struct lull_trace *trace = share->ideal->trace;
-    return step->collective.root < 0 && step->comm < trace->n_comms &&
-           trace->comms[step->comm].remote != LULL_NONE &&
-           (step->collective.sent > 0 || step->collective.received > 0);
-}
-
 bool lull_read_gathers(const struct share *share, const struct note *note)
 {
     bool begins = note->kind == LULL_STEP_COLLECTIVE_BEGIN;
-    return begins == ((note->flags & NOTE_REQUEST) != 0) && lull_read_is_known(share, note) &&
-           !read_is_alone(share, note->what);
+    return begins == ((note->flags & NOTE_REQUEST) != 0) &&
+           lull_circle_knows(share->ideal->trace, note->what, note->op) &&
+           !lull_circle_is_alone(share->ideal->trace, note->what);
 }
 
 /* ==== evaluation of one thread ================================================================ */
@@ -425,7 +373,7 @@ static void end_synchronous(struct share *share, struct stream *stream, const st
         i++;
     if (i == stream->n_sends)
         return;
-    const struct pending pending = {.what = stream->sends[i].link,
+    const struct pending pending = {.what = stream->sends[i].queue,
                                     .number = stream->sends[i].number,
                                     .comm = LULL_NONE,
                                     .is_send = true};
@@ -438,14 +386,14 @@ static void send_message(struct share *share, struct stream *stream, const struc
 {
     if (note->what == LULL_NONE)
         return;
-    struct link *link = &share->links[note->what];
-    uint32_t number = stream->process->crew || stream->owner ? note->number : link->sent++;
-    if (note->flags & NOTE_SYNCHRONOUS && link->share != LULL_NONE)
+    struct lull_match_queue *queue = &share->queues.all[note->what];
+    uint32_t number = stream->process->crew || stream->owner ? note->number : queue->sent++;
+    if (note->flags & NOTE_SYNCHRONOUS && queue->holder != LULL_NONE)
         begin_synchronous(share, stream, note, number);
-    if (link->share == share->index)
-        lull_channel_put(share, link->queue, number, stream->time, note->time);
-    else if (link->share != LULL_NONE)
-        lull_channel_post(share, link, number, stream->time, note->time);
+    if (queue->holder == share->index)
+        lull_channel_put(share, note->what, number, stream->time, note->time);
+    else if (queue->holder != LULL_NONE)
+        lull_channel_post(share, queue, number, stream->time, note->time);
     else
         share->n_nobody++;
 }
@@ -455,13 +403,13 @@ static bool take_awaited_message(struct share *share, const struct stream *strea
 {
     const struct lull_ideal_options *options = share->ideal->options;
     struct message message;
-    if (!lull_channel_take(share, wanted->what, wanted->number, &message))
+    if (!lull_match_take(&share->queues, sizeof message, wanted->what, wanted->number, &message))
         return false;
     lull_synchronous_taken(share, wanted->what, wanted->number);
     *ret_time = message.time;
     if (!options->message)
         return true;
-    const struct lull_channel channel = lull_channel_of_queue(share, wanted->what);
+    const struct lull_channel channel = lull_match_channel(&share->queues, wanted->what);
     const struct lull_ideal_message told = {.source = channel.source,
                                             .target = channel.target,
                                             .location = stream->location,
@@ -496,7 +444,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
     if (note->what == LULL_NONE)
         return;
     bool numbered = stream->process->crew || stream->owner || share->ideal->synchronous;
-    uint32_t number = numbered ? note->number : share->queues[note->what].received++;
+    uint32_t number = numbered ? note->number : share->queues.all[note->what].received++;
     lull_synchronous_receive(share, stream, note);
     const struct pending wanted = {.what = note->what,
                                    .number = number,
@@ -514,7 +462,7 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
     const struct arrival arrival = {.comm = note->what,
                                     .op = note->op,
                                     .non_blocking = (note->flags & NOTE_REQUEST),
-                                    .is_root_between = (note->flags & NOTE_ROOT),
+                                    .moves = (note->flags & NOTE_DATA),
                                     .root = (int32_t)note->number,
                                     .in_call = !(note->flags & NOTE_WAITS),
                                     .ticket = note->ticket,
@@ -532,7 +480,8 @@ static void begin_collective(struct share *share, struct stream *stream, const s
     }
     struct open_collective *open = &stream->open[stream->n_open++];
     *open = (struct open_collective){.request = note->value, .time = stream->time};
-    if (lull_read_is_known(share, note) && !read_is_alone(share, note->what))
+    if (lull_circle_knows(share->ideal->trace, note->what, note->op) &&
+        !lull_circle_is_alone(share->ideal->trace, note->what))
         open->arrived = arrive(share, stream, note, stream->time, &open->pending);
 }
 
@@ -551,13 +500,13 @@ static bool close_collective(struct stream *stream, uint64_t request,
 
 static void end_collective(struct share *share, struct stream *stream, const struct note *note)
 {
-    if (!lull_read_is_known(share, note))
+    if (!lull_circle_knows(share->ideal->trace, note->what, note->op))
         return; /* the call is left without a record, which is counted at its end */
     struct open_collective now = {.time = stream->time};
     int64_t time;
     if ((note->flags & NOTE_REQUEST) && !close_collective(stream, note->value, &now))
         return;
-    if (read_is_alone(share, note->what))
+    if (lull_circle_is_alone(share->ideal->trace, note->what))
         return;
     if (!now.arrived && !arrive(share, stream, note, now.time, &now.pending))
         return;
@@ -583,10 +532,10 @@ static bool has_begun(struct share *share, struct stream *stream, const struct p
 {
     if (lull_synchronous_answer(share, pending->what, pending->number, ret_time))
         return true;
-    struct link *link = &share->links[pending->what];
+    struct handshake *handshake = &share->handshakes[pending->what];
     lull_stream_set(stream, ON_RECEIVE);
-    stream->next_waiting = link->waiting;
-    link->waiting = stream;
+    stream->next_waiting = handshake->waiting;
+    handshake->waiting = stream;
     return false;
 }
 
@@ -602,7 +551,7 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
         }
         if (take_awaited_message(share, stream, pending, ret_time))
             return true;
-        struct queue *queue = &share->queues[pending->what];
+        struct lull_match_queue *queue = &share->queues.all[pending->what];
         lull_stream_set(stream, ON_MESSAGE);
         stream->next_waiting = queue->waiting;
         queue->waiting = stream;
@@ -658,7 +607,7 @@ void lull_ideal_stream_free(struct stream *stream)
     if (!stream)
         return;
     end_stream(stream);
-    free(stream->routes);
+    free(stream->routes.queues);
     free(stream->losses);
     free(stream->reading.open);
     free(stream);
@@ -766,7 +715,7 @@ void lull_ideal_stream_notes(struct share *share, struct stream *stream, const s
             numbered = *note;
             note = &numbered;
             if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
-                numbered.number = share->queues[note->what].received++;
+                numbered.number = share->queues.all[note->what].received++;
             lull_synchronous_foresee(share, stream, note);
         }
         if (stream->blocked == RUNNABLE) {
@@ -886,7 +835,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
     if (queue == LULL_NONE)
         return;
     const struct pending wanted = {.what = queue,
-                                   .number = share->queues[queue].received++,
+                                   .number = share->queues.all[queue].received++,
                                    .comm = LULL_NONE,
                                    .time = call->time,
                                    .bytes = send->bytes};

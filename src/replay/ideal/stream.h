@@ -8,12 +8,11 @@
 #define LULL_REPLAY_IDEAL_STREAM_H
 
 #include "activity/channel.h"
+#include "match/circle.h"
 #include "replay/ideal/share.h"
 
-/* The link or the queue of a channel that the location uses for the first time; LULL_NONE: no
- * memory, which is noted. */
-uint32_t lull_read_link(struct share *share, struct stream *stream, uint32_t channel,
-                        const struct lull_channels *channels);
+/* The queue of a channel that the location uses for the first time; LULL_NONE: no memory, which is
+ * noted. */
 uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t channel,
                          const struct lull_channels *channels);
 /* A receive is posted: gives its post a number. LULL_NONE: the receive has no request, so that its
@@ -27,11 +26,6 @@ bool lull_read_leaves_records(struct reading *reading, uint8_t call);
  * to its end, because processes inside the span may wait for what it begins. */
 bool lull_read_is_beyond(const struct share *share, const struct reading *reading,
                          const struct lull_step *step);
-/* Whether the communicator and the operation of a COLLECTIVE_* are known. */
-bool lull_read_is_known(const struct share *share, const struct note *note);
-/* Whether the process of a step is the root of an operation between two groups. In the group of the
- * root nobody names a root; only the root itself sends or receives data. */
-bool lull_read_is_root_between(const struct share *share, const struct lull_step *step);
 /* Whether a COLLECTIVE_* note is the one with which its process arrives: the begin of a non-
  * blocking operation, the end of a blocking one, with others than itself and with all of it known.
  */
@@ -145,8 +139,9 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
     note->flags |= step->message.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
     if ((uint32_t)step->message.peer >= share->ideal->trace->n_processes)
         return; /* to or from nobody */
-    const struct route *route =
-        step->channel < stream->n_routes ? &stream->routes[step->channel] : NULL;
+    const uint32_t known = lull_match_route_of(&stream->routes, step->channel);
+    note->what =
+        known != LULL_NONE ? known : lull_read_queue(share, stream, step->channel, channels);
     if (step->kind == LULL_STEP_SEND) {
         stream->reading.sends |= step->message.request == LULL_NO_REQUEST;
         if (step->op == LULL_SEND_SYNCHRONOUS && share->ideal->synchronous &&
@@ -156,15 +151,9 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
             note->flags |= NOTE_SYNCHRONOUS;
             stream->reading.waits = true;
         }
-        note->what = route && route->link != LULL_NONE
-                         ? route->link
-                         : lull_read_link(share, stream, step->channel, channels);
         return;
     }
     stream->reading.waits = true;
-    note->what = route && route->queue != LULL_NONE
-                     ? route->queue
-                     : lull_read_queue(share, stream, step->channel, channels);
 }
 
 /* Sets flags and kept time of the note of an operation, which happens when its call begins. A
@@ -222,10 +211,11 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         ret_note->ticket = LULL_NONE;
         ret_note->value = step->collective.request;
         ret_note->flags |= step->collective.request != LULL_NO_REQUEST ? NOTE_REQUEST : 0;
-        ret_note->flags |= lull_read_is_root_between(share, step) ? NOTE_ROOT : 0;
+        ret_note->flags |=
+            step->collective.sent > 0 || step->collective.received > 0 ? NOTE_DATA : 0;
         reading->waits |= step->kind == LULL_STEP_COLLECTIVE_END;
-        reading->completed |=
-            step->kind == LULL_STEP_COLLECTIVE_BEGIN || lull_read_is_known(share, ret_note);
+        reading->completed |= step->kind == LULL_STEP_COLLECTIVE_BEGIN ||
+                              lull_circle_knows(share->ideal->trace, ret_note->what, ret_note->op);
         break;
     case LULL_STEP_FORK:
     case LULL_STEP_JOIN:

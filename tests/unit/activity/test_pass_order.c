@@ -139,12 +139,42 @@ static void test_nothing_to_destroy(void **state)
     assert_true(true); /* none of them looked at what is not there */
 }
 
+/* ---- a consumer that fails ------------------------------------------------------------------- */
+
+static lull_status refuse_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                                struct lull_error *err)
+{
+    unsigned *called = context;
+    (void)worker;
+    ++*called;
+    return lull_fail(err, LULL_ERR_RANGE, "location %u is refused", steps->location);
+}
+
+/* The pass ends with its status, before the location that it is in has ended. */
+static void test_a_consumer_fails(void **state)
+{
+    struct lull_trace *trace = memory_trace_simple(1, 1, 100, regions);
+    const struct lull_pass_options options = {.workers = 1};
+    unsigned called = 0;
+    struct lull_error err = {""};
+    (void)state;
+    add(trace, 0, 10, LULL_EVENT_ENTER, SOLVE);
+    add(trace, 0, 20, LULL_EVENT_LEAVE, SOLVE);
+    const struct lull_consumer consumer = {
+        .context = &called, .wants = LULL_STEP_MASK(LULL_STEP_SPAN), .steps = refuse_steps};
+    assert_int_equal(lull_pass_run(trace, &options, &consumer, 1, &err), LULL_ERR_RANGE);
+    assert_string_equal(err.text, "location 0 is refused");
+    assert_int_equal(called, 1);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_pass_order)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_consumer_is_asked),
         cmocka_unit_test(test_open_at_the_end),
         cmocka_unit_test(test_nothing_to_destroy),
+        cmocka_unit_test(test_a_consumer_fails),
     };
     return run_cases(tests, NULL, NULL);
 }
