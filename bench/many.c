@@ -173,7 +173,7 @@ static void add_processes(struct node *node, const struct places *places)
 
 static void end_node(struct node *node)
 {
-    struct lull_tape_node_header header = {.version = LULL_TAPE_NODE_VERSION,
+    struct lull_tape_node_header header = {.version = LULL_TAPE_VERSION,
                                            .byte_order = LULL_TAPE_BYTE_ORDER,
                                            .header_size = sizeof header,
                                            .flags = LULL_TAPE_NODE_PACKED,

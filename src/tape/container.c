@@ -77,7 +77,7 @@ static bool name_file(const char *run, unsigned number, char *path, size_t size)
 static bool write_first_page(int fd, uint64_t node)
 {
     const struct lull_tape_container_header header = {
-        .version = LULL_TAPE_NODE_VERSION,
+        .version = LULL_TAPE_VERSION,
         .byte_order = LULL_TAPE_BYTE_ORDER,
         .header_size = offsetof(struct lull_tape_container_header, tables),
         .flags = LULL_TAPE_NODE_RECORDED,
@@ -115,8 +115,7 @@ static bool read_header(int fd, struct lull_tape_container_header *header)
 
 static bool is_container(const struct lull_tape_container_header *header)
 {
-    return header->version == LULL_TAPE_NODE_VERSION &&
-           header->byte_order == LULL_TAPE_BYTE_ORDER &&
+    return header->version == LULL_TAPE_VERSION && header->byte_order == LULL_TAPE_BYTE_ORDER &&
            header->header_size == offsetof(struct lull_tape_container_header, tables) &&
            header->flags == LULL_TAPE_NODE_RECORDED;
 }

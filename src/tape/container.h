@@ -29,7 +29,7 @@ struct lull_tape_container_entry {
 /* The table with index k has 256 << k entries more than those in the first page. */
 struct lull_tape_container_header {
     char magic[8];    /* LULL_TAPE_NODE_MAGIC; stored last: without it the file is not ready yet */
-    uint32_t version; /* LULL_TAPE_NODE_VERSION */
+    uint32_t version; /* LULL_TAPE_VERSION */
     uint32_t byte_order;
     uint32_t header_size; /* up to `tables` */
     uint32_t flags;       /* LULL_TAPE_NODE_RECORDED */

@@ -10,11 +10,10 @@
  *                                         write it (tape/container.h), or as `lull pack` does (the
  *                                         last section of this file)
  *
- * or, as lull itself writes it, and recorders did before version 3,
+ * or, as lull itself writes it,
  *
  *     RUN/<p / 1000>/<p>.definitions      definitions with ids of process p (optional)
  *     RUN/<p / 1000>/<p>.<n>.tape         records of the n-th location of process p
- *     RUN/<p / 1000>/<p>.<n>.tail         its newest records, while it is being recorded
  *     RUN/<p / 1000>/<p>.<n>.sums         its visits and times per region (optional)
  *
  * See docs/formats/tape.md for the same in prose. */
@@ -26,8 +25,7 @@
 
 #define LULL_TAPE_ANCHOR_NAME "lull-tape"
 #define LULL_TAPE_ANCHOR      "lull-tape 3\n"
-#define LULL_TAPE_VERSION     3
-#define LULL_TAPE_FIRST       1 /* each version has all that the one before has, and more */
+#define LULL_TAPE_VERSION     3 /* of all files of a tape; no other one is read */
 #define LULL_TAPE_BYTE_ORDER  UINT32_C(0x01020304)
 #define LULL_TAPE_GROUP       1000 /* processes per sub-folder */
 
@@ -46,7 +44,7 @@ enum lull_tape_flags {
                                      definitions, peers are ranks in the communicator */
     LULL_TAPE_CLOSED = 2,         /* the location ended in an orderly way */
     LULL_TAPE_BUDGET_REACHED = 4, /* recording stopped at the size budget */
-    LULL_TAPE_TAILED = 8,         /* records from `flushed` on are in the .tail file */
+    LULL_TAPE_TAILED = 8,         /* records from `flushed` on are in LULL_TAPE_PART_TAIL */
     LULL_TAPE_WRITE_FAILED = 16,  /* recording stopped because the file could not be written */
     LULL_TAPE_PROFILE = 32,       /* only sums were asked for */
     LULL_TAPE_RING = 64           /* only the newest chunks are kept: see LULL_TAPE_PART_RING */
@@ -95,17 +93,17 @@ struct lull_tape_header {
     uint64_t committed;
     char name[128]; /* of the location, terminated */
     /* With LULL_TAPE_TAILED: the first `flushed` bytes of the records, a multiple of
-     * LULL_TAPE_CHUNK, are in this file; what follows stands at the start of the .tail file, which
-     * is one chunk that the recorder writes through a mapping, copies here when it is full, and
-     * fills again after having stored `flushed`. So no record is ever in neither file, and the
-     * program pays for one copy instead of a page fault for every page that it fills. */
+     * LULL_TAPE_CHUNK, are in LULL_TAPE_PART_RECORDS; what follows stands at the start of
+     * LULL_TAPE_PART_TAIL, which is one chunk that the recorder writes through a mapping, copies
+     * behind the others when it is full, and fills again after having stored `flushed`. So no
+     * record is ever in neither place, and the program pays for one copy instead of a page fault
+     * for every page that it fills. */
     uint64_t flushed;
     struct lull_tape_cores cores;
-    /* When the thread left MPI_Init and entered MPI_Finalize, in ticks; 0: it did not. Since
-     * version 2. */
+    /* When the thread left MPI_Init and entered MPI_Finalize, in ticks; 0: it did not. */
     uint64_t main_begin, main_end;
     /* The cores that the thread may use: bit i % 64 of the word i / 64 is core i, as the system
-     * numbers them. All 0: not known, as in runs of older recorders. */
+     * numbers them. All 0: not known. */
     uint64_t core_set[LULL_TAPE_CORE_WORDS];
     struct lull_tape_ends ends; /* written when a recorder closes the location; before that
                                    `known` is 0 */
@@ -174,7 +172,7 @@ enum lull_tape_kind {
                              + two u64 in each slot: what each has counted since its previous
                              reading */
     LULL_TAPE_CALL_LIKE, /* id: a shape, see lull_tape_shape_of; value: duration. A call like the
-                             location's last one of that shape. Since version 3 */
+                             location's last one of that shape */
     /* Each chunk of a ring, except a location's first, begins with an OPENED for each region that
      * is open, from the outermost to the innermost, and a RESUME. They are for a reader who begins
      * at this chunk; others skip them. */
@@ -660,10 +658,8 @@ static inline int lull_tape_table_of(uint32_t extent, uint32_t *ret_place)
  *
  * docs/formats/tape.md says the same in prose, and how blocks are coded. */
 
-#define LULL_TAPE_NODE_ENDING  ".tapes"
-#define LULL_TAPE_NODE_MAGIC   "LULLNODE"
-#define LULL_TAPE_NODE_VERSION 1
-#define LULL_TAPE_NODE_NEWEST  2 /* the version of packed files with a LULL_TAPE_NODE_CONTAINER */
+#define LULL_TAPE_NODE_ENDING ".tapes"
+#define LULL_TAPE_NODE_MAGIC  "LULLNODE"
 
 /* Flags: a file has exactly one of these; a file with others is of a newer lull. */
 #define LULL_TAPE_NODE_PACKED   1
@@ -684,11 +680,10 @@ enum lull_tape_node_kind {
     LULL_TAPE_NODE_PROCESS,     /* <p>.tape: all of a process */
     LULL_TAPE_NODE_DEFINITIONS, /* <p>.definitions */
     LULL_TAPE_NODE_TAPE,        /* <p>.<n>.tape */
-    LULL_TAPE_NODE_TAIL,        /* <p>.<n>.tail */
     LULL_TAPE_NODE_SUMS,        /* <p>.<n>.sums */
     LULL_TAPE_NODE_CONTAINER,   /* <node>.tapes, what all processes of the node have recorded; the
                                    packed file has the same name. Its `process` is 0, and `number`
-                                   counts such files in the run. Only in files of version 2 */
+                                   counts such files in the run */
     LULL_TAPE_NODE_KINDS
 };
 

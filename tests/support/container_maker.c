@@ -96,7 +96,7 @@ void container_make(struct container_maker *maker, const struct process_maker *p
         abort();
     more(maker, LULL_TAPE_PAGE);
     *container_header(maker) = (struct lull_tape_container_header){
-        .version = LULL_TAPE_NODE_VERSION,
+        .version = LULL_TAPE_VERSION,
         .byte_order = LULL_TAPE_BYTE_ORDER,
         .header_size = offsetof(struct lull_tape_container_header, tables),
         .flags = LULL_TAPE_NODE_RECORDED,

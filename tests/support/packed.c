@@ -56,7 +56,7 @@ static void check_folder(const char *a, const char *b)
 static unsigned char *read_original(const char *run, const char *node,
                                     const struct lull_tape_node_file *file, size_t *ret_size)
 {
-    static const char *const endings[] = {"tape", "definitions", "tape", "tail", "sums"};
+    static const char *const endings[] = {"tape", "definitions", "tape", "sums"};
     char path[PATH];
     if (file->kind == LULL_TAPE_NODE_CONTAINER)
         snprintf(path, sizeof path, "%s/%s", run, strrchr(node, '/') + 1);

@@ -17,10 +17,7 @@ static struct lull_notices notices;
 static struct lull_runs runs;
 static struct lull_error err;
 
-static uint32_t version = LULL_TAPE_VERSION;
-
-/* The first version has only the calls; later ones tell of the main part in the header. A process
- * that never came to MPI_Finalize has 0 for `end`, and one without MPI_Init for both. */
+/* A process that never came to MPI_Finalize has 0 for `end`, and one without MPI_Init for both. */
 static void begin_recorded(struct tape_maker *tape, uint32_t process, uint64_t begin, uint64_t end)
 {
     struct definitions_maker definitions;
@@ -34,9 +31,8 @@ static void begin_recorded(struct tape_maker *tape, uint32_t process, uint64_t b
     definitions_write(&definitions, run.path);
     tape_begin(tape, process, 0);
     tape->header.role = 1;
-    tape->header.version = version;
-    tape->header.main_begin = version == 1 ? 0 : begin;
-    tape->header.main_end = version == 1 ? 0 : end;
+    tape->header.main_begin = begin;
+    tape->header.main_end = end;
 }
 
 /* MPI_Init ends at 100 and 120 ns, MPI_Finalize begins at 300 and 350. Process 0 sends at 150 and
@@ -165,15 +161,6 @@ static void test_missing_calls(void **state)
     assert_int_equal(load(run.path, (struct lull_runs_options){0})->breakdown->runtime_ns, 400);
 }
 
-static void test_first_version(void **state)
-{
-    version = 1;
-    write_run();
-    test_default(state);
-    test_missing_calls(state);
-    version = LULL_TAPE_VERSION;
-}
-
 /* The replay begins and ends where the metrics do: on the ideal network it takes T_id. */
 static void test_replay(void **state)
 {
@@ -202,8 +189,8 @@ TEST_GROUP(test_main_part)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_default),       TEST(test_whole),         TEST(test_window), TEST(test_copies),
-        TEST(test_missing_calls), TEST(test_first_version), TEST(test_replay),
+        TEST(test_default), TEST(test_whole),         TEST(test_window),
+        TEST(test_copies),  TEST(test_missing_calls), TEST(test_replay),
     };
     return run_cases(tests, NULL, NULL);
 }

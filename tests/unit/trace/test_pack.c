@@ -313,8 +313,9 @@ static void test_bad_headers(void **state)
         size_t offset;
         unsigned char byte;
         const char *cause;
-    } cases[] = {{0, 'X', "no header"},   {8, 9, "newer lull"}, {20, 5, "newer lull"},
-                 {27, 0xff, "truncated"}, {35, 1, "truncated"}, {48, 1, "tables"}};
+    } cases[] = {{0, 'X', "no header"}, {8, 9, "newer lull"},    {8, 2, "older lull"},
+                 {20, 5, "newer lull"}, {27, 0xff, "truncated"}, {35, 1, "truncated"},
+                 {48, 1, "tables"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         node_read();
         node.bytes[cases[i].offset] ^= cases[i].byte;

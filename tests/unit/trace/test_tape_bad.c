@@ -49,8 +49,8 @@ static void test_other_anchors(void **state)
     static const char *const anchors[] = {"",
                                           "lull-tape",
                                           "lull-tape 3",
-                                          "lull-tape 4\n",
                                           "lull-tape 0\n",
+                                          "lull-tape 30\n",
                                           "lull-tape 3\nx",
                                           "something else\n"};
     spoilt_write();
@@ -60,9 +60,22 @@ static void test_other_anchors(void **state)
         assert_null(strstr(spoilt.err.text, "run/lull-tape/"));
     }
     /* the anchor named by itself */
-    folder_write(folder_path("run/lull-tape"), "lull-tape 4\n", 12);
+    folder_write(folder_path("run/lull-tape"), "lull-tape 0\n", 12);
     spoilt.run = folder_path("run/lull-tape");
     spoilt_check("/run/lull-tape", "expected 'lull-tape 3'");
+}
+
+static void test_other_versions(void **state)
+{
+    (void)state;
+    spoilt.definitions.header.version = 2;
+    spoilt_write();
+    spoilt_check("/run/0/0.definitions",
+                 "older lull: version 2, this one reads 3; record it again");
+    folder_write(folder_path("run/lull-tape"), "lull-tape 1\n", 12);
+    spoilt_check("/run/lull-tape", "older lull: version 1, this one reads 3; record it again");
+    folder_write(folder_path("run/lull-tape"), "lull-tape 4\n", 12);
+    spoilt_check("/run/lull-tape", "newer lull: version 4, this one reads 3");
 }
 
 static void test_no_tape_files(void **state)
@@ -124,11 +137,17 @@ static void test_directory_in_the_place_of_a_file(void **state)
 static void test_headers(void **state)
 {
     (void)state;
-    struct lull_tape_header good = spoilt.tape.header, bad[8];
-    static const char *const causes[8] = {"no header",      "no header", "version 4",
-                                          "lull",           "lull",      "belongs to process 7",
-                                          "not terminated", "truncated"};
-    for (int i = 0; i < 8; i++)
+    struct lull_tape_header good = spoilt.tape.header, bad[9];
+    static const char *const causes[9] = {"no header",
+                                          "no header",
+                                          "newer lull: version 4",
+                                          "records of 32 bytes behind a header of 4096",
+                                          "records of 16 bytes behind a header of 64",
+                                          "belongs to process 7",
+                                          "not terminated",
+                                          "older lull: version 2",
+                                          "has a tail"};
+    for (int i = 0; i < 9; i++)
         bad[i] = good;
     bad[0].magic[3] = 'x';
     bad[1].byte_order = 0x04030201;
@@ -137,9 +156,11 @@ static void test_headers(void **state)
     bad[4].header_size = 64;
     bad[5].process = 7;
     memset(bad[6].name, 'n', sizeof bad[6].name);
+    bad[7].version = 2;
+    bad[8].flags = LULL_TAPE_TAILED;
     definitions_write(&spoilt.definitions, spoilt.run);
     spoilt_drop();
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 9; i++) {
         tape_begin(&spoilt.tape, 0, 0);
         spoilt.tape.header = bad[i];
         /* written under the right name, whatever the header says */
@@ -317,6 +338,7 @@ TEST_GROUP(test_tape_bad)
         SPOILT_TEST(test_missing),
         SPOILT_TEST(test_missing_anchor),
         SPOILT_TEST(test_other_anchors),
+        SPOILT_TEST(test_other_versions),
         SPOILT_TEST(test_no_tape_files),
         SPOILT_TEST(test_missing_definitions),
         SPOILT_TEST(test_missing_location),

@@ -213,8 +213,11 @@ static void test_header(void **state)
     container_header(&node)->version = 9;
     check_refused("n.tapes", "newer lull: version 9");
     make_damaged();
+    container_header(&node)->version = 1;
+    check_refused("n.tapes", "older lull: version 1");
+    make_damaged();
     container_header(&node)->flags = 4;
-    check_refused("n.tapes", "newer lull: version 1 with flags 4");
+    check_refused("n.tapes", "newer lull: flags 4, this one reads 1 and 2");
     make_damaged();
     container_header(&node)->header_size = 64;
     check_refused("n.tapes", "offset 0: no header");

@@ -173,6 +173,9 @@ static void test_damaged_headers(void **state)
     process_header(&maker)->version = 9;
     check_refused("newer lull: version 9");
     write_process(10, 1, true, 0);
+    process_header(&maker)->version = 2;
+    check_refused("older lull: version 2");
+    write_process(10, 1, true, 0);
     process_header(&maker)->process = 3;
     check_refused("belongs to process 3");
     write_process(10, 1, true, 0);

@@ -338,6 +338,8 @@ static void test_bad_headers(void **state)
     refuse(sizeof file, "offset 0: no header of sums");
     file.header.version++;
     refuse(sizeof file, "newer lull");
+    file.header.version--;
+    refuse(sizeof file, "older lull");
     file.header.number = 9;
     refuse(sizeof file, "belongs to thread 9 of process 0");
     file.header.sum_size = 0;

@@ -1,4 +1,4 @@
-/* What tapes tell since version 2: how threads wait for each other, the main part of a process, the
+/* What tapes tell beside regions and calls: how threads wait for each other, the main part of a process, the
  * mode of a send, receives that were given up. */
 #include "activity/pass.h"
 #include "support/folder.h"
@@ -150,16 +150,14 @@ static void test_steps_of_threads(void **state)
 
 enum { ENDS = 1000 };
 
-static void write_main(uint32_t version, uint64_t begin, uint64_t end)
+static void write_main(uint64_t begin, uint64_t end)
 {
     struct tape_maker tape;
     begin_process(&tape, 0, 1);
-    tape.header.version = version;
     tape_record(&tape, 1, LULL_TAPE_ENTER, 0, 0, 0);
     tape_record(&tape, ENDS + 1, LULL_TAPE_LEAVE, 0, 0, 0);
     tape_write(&tape, run.path, 0);
     tape_begin(&tape, 0, 1); /* any thread may call MPI_Init */
-    tape.header.version = version;
     tape.header.main_begin = begin;
     tape.header.main_end = end;
     tape_write(&tape, run.path, 0);
@@ -175,7 +173,7 @@ static void check_main(bool has, int64_t begin, int64_t end)
 static void test_main_part(void **state)
 {
     (void)state;
-    write_main(2, 101, 901);
+    write_main(101, 901);
     run_open(run.path);
     check_main(true, 100, 900);
     open_copy();
@@ -185,7 +183,7 @@ static void test_main_part(void **state)
 static void test_killed_before_finalize(void **state)
 {
     (void)state;
-    write_main(2, 101, 0);
+    write_main(101, 0);
     run_open(run.path);
     check_main(true, 100, ENDS);
 }
@@ -193,24 +191,13 @@ static void test_killed_before_finalize(void **state)
 static void test_damaged_main_part(void **state)
 {
     (void)state;
-    write_main(2, 901, 101);
+    write_main(901, 101);
     run_open(run.path);
     check_main(true, 900, ENDS);
     run_close();
-    write_main(2, UINT64_MAX, UINT64_MAX);
+    write_main(UINT64_MAX, UINT64_MAX);
     run_open(run.path);
     check_main(false, 0, ENDS);
-}
-
-/* A tape of version 1 is read, and what is not in its headers is not taken from there. */
-static void test_version_1(void **state)
-{
-    (void)state;
-    write_main(1, 101, 901);
-    folder_write(folder_path("run/lull-tape"), "lull-tape 1\n", 12);
-    run_open(run.path);
-    check_main(false, 0, ENDS);
-    assert_int_equal(run_events(0).count, 2);
 }
 
 /* ---- messages ---------------------------------------------------------------------------------
@@ -289,7 +276,6 @@ TEST_GROUP(test_tape_threads)
         TEST(test_main_part),
         TEST(test_killed_before_finalize),
         TEST(test_damaged_main_part),
-        TEST(test_version_1),
         TEST(test_messages),
         TEST(test_steps_of_messages),
     };

@@ -331,12 +331,27 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
-/* Of this version or an older one. */
-static bool is_tape_anchor(const char *text, size_t size)
+lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err)
+{
+    if (version > LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         version, LULL_TAPE_VERSION);
+    if (version < LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by an older lull: version %u, this one reads %d; record it "
+                         "again, or have that lull convert it to otf2 or paraver",
+                         path, version, LULL_TAPE_VERSION);
+    return LULL_OK;
+}
+
+/* The version that an anchor tells; 0: it is none, or has more than one digit. */
+static uint32_t version_of_anchor(const char *text, size_t size)
 {
     const size_t digit = strlen(LULL_TAPE_ANCHOR) - 2;
-    return size == digit + 2 && memcmp(text, LULL_TAPE_ANCHOR, digit) == 0 &&
-           lull_tape_reads((uint32_t)(text[digit] - '0')) && text[digit + 1] == '\n';
+    const bool good = size == digit + 2 && memcmp(text, LULL_TAPE_ANCHOR, digit) == 0 &&
+                      text[digit] > '0' && text[digit] <= '9' && text[digit + 1] == '\n';
+    return good ? (uint32_t)(text[digit] - '0') : 0;
 }
 
 static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *err);
@@ -356,11 +371,14 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     lull_status status = lull_read_head(path, anchor, sizeof anchor, &got, err);
     if (status != LULL_OK)
         return status;
-    if (!is_tape_anchor(anchor, got))
+    const uint32_t version = version_of_anchor(anchor, got);
+    if (version == 0)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: expected '%.11s': no tape, or of a newer lull", path,
                          LULL_TAPE_ANCHOR);
-    status = lull_check_read(path, err);
+    status = lull_tape_check_version(path, version, err);
+    if (status == LULL_OK)
+        status = lull_check_read(path, err);
     if (status != LULL_OK)
         return status;
     struct lull_tape_data *data = lull_arena_zero(trace->arena, 1, sizeof *data);
@@ -393,7 +411,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
     if (status == LULL_OK)
-        status = lull_tape_find_main(trace, err);
+        lull_tape_find_main(trace);
     lull_tape_nodes_opened(trace);
     return status;
 }
@@ -481,8 +499,7 @@ static bool parse_process_name(const char *name, const char *ending, uint32_t *r
 static const struct {
     const char *ending;
     enum lull_tape_node_kind kind;
-} file_endings[] = {
-    {"tape", LULL_TAPE_NODE_TAPE}, {"tail", LULL_TAPE_NODE_TAIL}, {"sums", LULL_TAPE_NODE_SUMS}};
+} file_endings[] = {{"tape", LULL_TAPE_NODE_TAPE}, {"sums", LULL_TAPE_NODE_SUMS}};
 
 bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
                           enum lull_tape_node_kind *ret_kind)

@@ -130,7 +130,6 @@ struct lull_tape_pieces {
 /* The part of a location's header that is needed after opening. The rest is dropped, because the
  * whole headers of a million locations would take too much memory. */
 struct lull_tape_told {
-    uint32_t version;
     uint16_t flags;
     uint64_t committed, flushed, main_begin, main_end;
     struct lull_tape_ends ends;
@@ -233,10 +232,8 @@ struct lull_tape_data {
     struct lull_tape_throttled *throttled;
 };
 
-static inline bool lull_tape_reads(uint32_t version)
-{
-    return version >= LULL_TAPE_FIRST && version <= LULL_TAPE_VERSION;
-}
+/* Fails, with what the user can do, unless a file has the version that this lull writes. */
+lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err);
 
 /* No path of a tape is longer. */
 enum { LULL_TAPE_PATH = 4096 };
@@ -353,7 +350,7 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
                                        struct lull_error *err);
 
 /* Sets main_begin and main_end of processes, and trace->has_main (tape_times.c). */
-lull_status lull_tape_find_main(struct lull_trace *trace, struct lull_error *err);
+void lull_tape_find_main(struct lull_trace *trace);
 
 /* A merge collects the definitions of all scopes (tape_definitions.c). */
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);

@@ -135,16 +135,12 @@ static lull_status add_whole(struct pack_plan *plan, struct lull_tape_source *so
 static lull_status add_of_location(struct pack_plan *plan, struct lull_tape_source *source,
                                    enum lull_tape_node_kind kind, const struct lull_tape_file *file)
 {
-    const struct lull_tape_told *header = &file->header;
     if (file->left_out || file->damage)
         return LULL_OK;
     if (kind == LULL_TAPE_NODE_PROCESS && file->packed)
         return add_packed(plan, source, file);
     if (kind == LULL_TAPE_NODE_TAPE && !file->packed)
-        return add_whole(plan, source, LULL_TAPE_HEADER_SIZE,
-                         file->tail ? header->flushed : header->committed);
-    if (kind == LULL_TAPE_NODE_TAIL && file->tail)
-        return add_whole(plan, source, 0, file->tail_size);
+        return add_whole(plan, source, LULL_TAPE_HEADER_SIZE, file->header.committed);
     return LULL_OK;
 }
 
@@ -501,20 +497,11 @@ static void work_on_units(void *context, unsigned number)
 /* ---- the file ---------------------------------------------------------------------------------
  */
 
-/* What an older lull can read says so. */
-static uint32_t version_of(const struct node_writer *writer, uint32_t n_files)
-{
-    uint32_t f = 0;
-    while (f < n_files && writer->files[f].kind != LULL_TAPE_NODE_CONTAINER)
-        f++;
-    return f < n_files ? LULL_TAPE_NODE_NEWEST : LULL_TAPE_NODE_VERSION;
-}
-
 static lull_status write_tables(const struct node_writer *writer, uint32_t n_files,
                                 const struct lull_tape_node_location *locations,
                                 uint32_t n_locations, struct lull_error *err)
 {
-    struct lull_tape_node_header header = {.version = version_of(writer, n_files),
+    struct lull_tape_node_header header = {.version = LULL_TAPE_VERSION,
                                            .byte_order = LULL_TAPE_BYTE_ORDER,
                                            .header_size = sizeof header,
                                            .flags = LULL_TAPE_NODE_PACKED,

@@ -61,12 +61,11 @@ static lull_status check_container_header(struct lull_tape_source *source, const
         return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: %llu bytes, expected a header of %d",
                          path, (unsigned long long)source->size, LULL_TAPE_PAGE);
     if (memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) != 0 ||
-        header->byte_order != LULL_TAPE_BYTE_ORDER || header->version != LULL_TAPE_NODE_VERSION ||
-        header->flags != LULL_TAPE_NODE_RECORDED ||
+        header->byte_order != LULL_TAPE_BYTE_ORDER || header->flags != LULL_TAPE_NODE_RECORDED ||
         header->header_size != offsetof(struct lull_tape_container_header, tables))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of the file of a node",
                          path);
-    return LULL_OK;
+    return lull_tape_check_version(path, header->version, err);
 }
 
 static void take_process(struct lull_trace *trace, const struct lull_tape_container *container,
@@ -471,10 +470,9 @@ static lull_status check_process_header(const char *path, const struct lull_tape
         header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: no header of a process", path,
                          (unsigned long long)source->base);
-    if (!lull_tape_reads(header->version))
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         header->version, LULL_TAPE_VERSION);
+    const lull_status status = lull_tape_check_version(path, header->version, err);
+    if (status != LULL_OK)
+        return status;
     if (header->process != process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
     if (header->n_extents > source->size / sizeof(struct lull_tape_extent))

@@ -15,8 +15,7 @@ enum { ATTEMPTS = 1000 };
 
 static struct lull_tape_told told_by(const struct lull_tape_header *header)
 {
-    return (struct lull_tape_told){.version = header->version,
-                                   .flags = header->flags,
+    return (struct lull_tape_told){.flags = header->flags,
                                    .committed = header->committed,
                                    .flushed = header->flushed,
                                    .main_begin = header->main_begin,
@@ -32,11 +31,16 @@ static lull_status check_records_header(const char *path, const struct lull_tape
     if (memcmp(header->magic, LULL_TAPE_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a tape", path);
-    if (!lull_tape_reads(header->version) || header->record_size != 16 ||
+    const lull_status status = lull_tape_check_version(path, header->version, err);
+    if (status != LULL_OK)
+        return status;
+    if (header->record_size != sizeof(union lull_tape_slot) ||
         header->header_size != LULL_TAPE_HEADER_SIZE)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         header->version, LULL_TAPE_VERSION);
+                         "%s: offset %zu: records of %u bytes behind a header of %u, expected %zu "
+                         "and %d",
+                         path, offsetof(struct lull_tape_header, header_size), header->record_size,
+                         header->header_size, sizeof(union lull_tape_slot), LULL_TAPE_HEADER_SIZE);
     if (header->process != file->process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
     bool tailed = told->flags & LULL_TAPE_TAILED;
@@ -53,6 +57,10 @@ static lull_status check_records_header(const char *path, const struct lull_tape
                          "than one chunk",
                          path, (unsigned long long)told->committed,
                          (unsigned long long)told->flushed);
+    if (tailed && !file->packed)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: offset %zu: has a tail, which only a file of a process can hold",
+                         path, offsetof(struct lull_tape_header, flags));
     if (memchr(header->name, '\0', sizeof header->name) == NULL)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
                          offsetof(struct lull_tape_header, name));
@@ -93,10 +101,8 @@ static lull_status read_records_header(const struct lull_trace *trace,
     return status == LULL_OK ? check_records_header(path, file, header, source->size, err) : status;
 }
 
-/* Reads the tail that belongs to file->header, and one slot more. *ret_got is 0 if there is no such
- * file. */
+/* Reads the tail that belongs to file->header, and one slot more. */
 static lull_status read_tail(struct lull_tape_source *source, const char *path,
-                             const struct lull_tape_pieces *pieces,
                              const struct lull_tape_file *file, unsigned char *bytes,
                              size_t *ret_got, struct lull_error *err)
 {
@@ -104,7 +110,7 @@ static lull_status read_tail(struct lull_tape_source *source, const char *path,
     size_t size = used + sizeof(union lull_tape_slot);
     if (size > LULL_TAPE_CHUNK)
         size = LULL_TAPE_CHUNK;
-    ssize_t got = lull_tape_read_pieces(source, pieces, bytes, size, 0);
+    ssize_t got = lull_tape_read_pieces(source, &file->rest, bytes, size, 0);
     if (got < 0)
         return lull_tape_source_fail(source, path, err);
     if ((size_t)got < used)
@@ -112,26 +118,6 @@ static lull_status read_tail(struct lull_tape_source *source, const char *path,
                          used);
     *ret_got = (size_t)got;
     return LULL_OK;
-}
-
-/* The same of a tail that is a file of its own. */
-static lull_status read_tail_file(const struct lull_trace *trace, const char *path,
-                                  const struct lull_tape_file *file, unsigned char *bytes,
-                                  size_t *ret_got, struct lull_error *err)
-{
-    struct lull_tape_piece whole = {0, LULL_TAPE_CHUNK};
-    const struct lull_tape_pieces pieces = {.list = &whole, .n = 1, .size = whole.size};
-    *ret_got = 0;
-    if (!lull_tape_source_there(trace, LULL_TAPE_NODE_TAIL, file->process, file->number))
-        return LULL_OK;
-    struct lull_tape_source source;
-    lull_status status = lull_tape_source_open(trace, LULL_TAPE_NODE_TAIL, file->process,
-                                               file->number, &source, err);
-    if (status != LULL_OK)
-        return status;
-    status = read_tail(&source, path, &pieces, file, bytes, ret_got, err);
-    lull_tape_source_close(&source);
-    return status;
 }
 
 /* Nobody writes any more: the tail is one more chunk. */
@@ -151,21 +137,16 @@ static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tap
                                  struct lull_tape_header *header, struct lull_error *err)
 {
     unsigned char bytes[LULL_TAPE_CHUNK];
-    char tail_path[LULL_TAPE_PATH];
-    size_t length = strlen(path);
-    memcpy(tail_path, path, length + 1);
-    memcpy(tail_path + length - 4, "tail", 4);
     for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
         lull_status status = read_records_header(trace, source, path, file, header, err);
         if (status != LULL_OK || !(file->header.flags & LULL_TAPE_TAILED))
             return status;
-        if (file->packed && file->header.flags & LULL_TAPE_CLOSED) {
+        if (file->header.flags & LULL_TAPE_CLOSED) {
             join_tail(trace, file);
             return LULL_OK;
         }
         size_t got;
-        status = file->packed ? read_tail(source, path, &file->rest, file, bytes, &got, err)
-                              : read_tail_file(trace, tail_path, file, bytes, &got, err);
+        status = read_tail(source, path, file, bytes, &got, err);
         struct lull_tape_file after = *file;
         struct lull_tape_header header_after;
         if (status == LULL_OK)
@@ -175,9 +156,6 @@ static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tap
         if (after.header.flushed != file->header.flushed || after.lost != file->lost ||
             !(after.header.flags & LULL_TAPE_TAILED))
             continue;
-        if (got == 0 && file->header.committed > file->header.flushed)
-            return lull_fail(err, LULL_ERR_FORMAT, "%s: missing, %s has its newest records there",
-                             tail_path, path);
         unsigned char *tail = lull_arena_zero(trace->arena, got + 1, 1);
         memcpy(tail, bytes, got);
         file->tail = tail;

@@ -137,7 +137,7 @@ static void tape_define_region(struct lull_tape_merge *merge, struct lull_tape_f
     region->line = lull_tape_field_u32(fields);
     region->name = lull_tape_take_text(merge, fields);
     region->file = lull_tape_take_text(merge, fields);
-    /* Since there are sites, and only where there is one. */
+    /* Only where there is a site. */
     bool has_site = (size_t)(fields->end - fields->at) >= 2 * sizeof(uint32_t);
     region->whole = has_site ? lull_tape_field_u32(fields) : LULL_NONE;
     region->site = has_site ? lull_tape_take_text(merge, fields) : "";
@@ -602,10 +602,9 @@ static lull_status check_definitions(const char *path, uint32_t process, const u
         header->header_size > size)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: no header of tape definitions",
                          path, begin);
-    if (!lull_tape_reads(header->version))
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         header->version, LULL_TAPE_VERSION);
+    const lull_status status = lull_tape_check_version(path, header->version, err);
+    if (status != LULL_OK)
+        return status;
     if (header->process != process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: belongs to process %u, expected %u",
                          path, begin + offsetof(struct lull_tape_definitions_header, process),

@@ -22,13 +22,13 @@ static lull_status check_node_header(const char *path, const struct lull_tape_no
     if (memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER || header->header_size != sizeof *header)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of a packed tape", path);
-    if (header->version < LULL_TAPE_NODE_VERSION || header->version > LULL_TAPE_NODE_NEWEST ||
-        header->flags != LULL_TAPE_NODE_PACKED)
+    const lull_status status = lull_tape_check_version(path, header->version, err);
+    if (status != LULL_OK)
+        return status;
+    if (header->flags != LULL_TAPE_NODE_PACKED)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u with flags %u, this one reads "
-                         "%d with %d",
-                         path, header->version, header->flags, LULL_TAPE_NODE_NEWEST,
-                         LULL_TAPE_NODE_PACKED);
+                         "%s: written by a newer lull: flags %u, this one reads %d and %d", path,
+                         header->flags, LULL_TAPE_NODE_PACKED, LULL_TAPE_NODE_RECORDED);
     const uint64_t blocks = sizeof *header +
                             header->n_files * (uint64_t)sizeof(struct lull_tape_node_file) +
                             header->n_locations * (uint64_t)sizeof(struct lull_tape_node_location);
@@ -153,7 +153,7 @@ lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, stru
         close(fd);
         return status;
     }
-    if (header.version != LULL_TAPE_NODE_VERSION || header.flags != LULL_TAPE_NODE_RECORDED)
+    if (header.flags != LULL_TAPE_NODE_RECORDED)
         return open_packed(trace, path, fd, (uint64_t)info.st_size, &header, err);
     lull_tape_container_note(trace, path, fd, NULL);
     return LULL_OK;
@@ -261,7 +261,6 @@ static const char *const kind_endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_P
                                                                [LULL_TAPE_NODE_DEFINITIONS] =
                                                                    "definitions",
                                                                [LULL_TAPE_NODE_TAPE] = "tape",
-                                                               [LULL_TAPE_NODE_TAIL] = "tail",
                                                                [LULL_TAPE_NODE_SUMS] = "sums"};
 
 static const struct lull_tape_container *find_container(const struct lull_trace *trace,
@@ -351,18 +350,6 @@ void lull_tape_source_sparse(const struct lull_tape_source *source)
 {
     if (source->fd >= 0 && !source->container)
         posix_fadvise(source->fd, 0, 0, POSIX_FADV_RANDOM);
-}
-
-bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_kind kind,
-                            uint32_t process, uint32_t number)
-{
-    char path[LULL_TAPE_PATH];
-    uint64_t base;
-    if (lull_tape_packed_find(trace, kind, process, number) ||
-        find_container(trace, kind, process, number, &base))
-        return true;
-    lull_tape_source_path(trace, kind, process, number, path, sizeof path);
-    return access(path, F_OK) == 0;
 }
 
 void lull_tape_source_close(struct lull_tape_source *source)

@@ -101,9 +101,6 @@ lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape
 /* Tells the system that only small parts will be read, here and there, so that it does not read
  * ahead. */
 void lull_tape_source_sparse(const struct lull_tape_source *source);
-/* Whether there is such a file. */
-bool lull_tape_source_there(const struct lull_trace *trace, enum lull_tape_node_kind kind,
-                            uint32_t process, uint32_t number);
 void lull_tape_source_close(struct lull_tape_source *source);
 /* As pread. After a failure, call lull_tape_source_fail, which says what is wrong. */
 ssize_t lull_tape_source_read(struct lull_tape_source *source, void *bytes, size_t size,

@@ -31,10 +31,9 @@ static lull_status check_sums_header(const char *path, const struct lull_tape_fi
     if (memcmp(header->magic, LULL_TAPE_SUMS_MAGIC, sizeof header->magic) != 0 ||
         header->byte_order != LULL_TAPE_BYTE_ORDER)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset 0: no header of sums", path);
-    if (!lull_tape_reads(header->version))
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         header->version, LULL_TAPE_VERSION);
+    const lull_status status = lull_tape_check_version(path, header->version, err);
+    if (status != LULL_OK)
+        return status;
     if (header->process != file->process || header->number != file->number)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to thread %u of process %u", path,
                          header->number, header->process);
