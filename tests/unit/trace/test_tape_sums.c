@@ -396,6 +396,37 @@ static void test_a_thread_that_never_began(void **state)
     assert_int_equal(sums.outside, 0);
 }
 
+/* The events of a thread end early, at its budget. Another one is killed between the end of a call in its
+ * sums, at 6110, and the record of it; what it has recorded before ends at 6100, and with it the run. */
+static void test_a_thread_that_was_killed(void **state)
+{
+    (void)state;
+    struct tape_maker tape = {0};
+    struct lull_sums sums;
+    char path[4500];
+    write_sums(sizeof file);
+    tape_begin(&tape, 0, 0);
+    tape.header.flags = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_CLOSED;
+    tape.header.role = 1;
+    tape_call(&tape, 5000, BARRIER, 5);
+    tape_write(&tape, run, 0);
+    tape = (struct tape_maker){0};
+    tape_begin(&tape, 0, 1);
+    tape.header.role = 2;
+    tape_call(&tape, 6000, BARRIER, 100);
+    tape_write(&tape, run, 0);
+    snprintf(path, sizeof path, "%s/0/0.1.sums", run);
+    file.header.number = 1;
+    file.header.end = 6110;
+    folder_write(path, &file, sizeof file);
+    struct lull_breakdown *breakdown = NULL;
+    fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
+    assert_int_equal(trace->events, LULL_EVENTS_FIRST);
+    assert_int_equal(trace->duration, 1100);
+    fail_if(lull_trace_read_sums(trace, 1, arena, &sums, &err) != LULL_OK, "%s", err.text);
+    assert_int_equal(sums.end, 1100);
+}
+
 TEST_GROUP(test_tape_sums)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +442,7 @@ TEST_GROUP(test_tape_sums)
         cmocka_unit_test_setup_teardown(test_bad_headers, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_thread_that_never_began, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_thread_that_was_killed, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

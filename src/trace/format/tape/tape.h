@@ -171,6 +171,14 @@ struct lull_tape_file {
                                                     nothing */
 };
 
+/* Sums go on where events do not, and to the end of a program that has left a call by exit(). */
+static inline bool lull_tape_sums_go_on(const struct lull_tape_file *file)
+{
+    const unsigned stops = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED | LULL_TAPE_PROFILE;
+    return file->has_sums &&
+           (file->header.flags & stops || file->open_region != LULL_NONE || file->lost > 0);
+}
+
 /* A chunk of a ring. */
 struct lull_tape_ring_chunk {
     uint32_t number; /* among the chunks of its location, from 0 */

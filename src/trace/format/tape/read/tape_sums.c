@@ -192,9 +192,11 @@ static lull_status take_life(const struct reader *reader, struct lull_sums *sums
     sums->end = (int64_t)(end - (uint64_t)data->origin);
     if (header->begin == 0 && header->end == 0) /* died before its thread began */
         sums->begin = sums->end = 0;
-    if (reader->trace->events == LULL_EVENTS_ALL && sums->end > reader->trace->duration)
-        sums->end =
-            reader->trace->duration; /* the events of a killed program end a little earlier */
+    /* The events of a killed program end a little earlier than its sums, by which the length of the
+     * run is measured only where they go on. */
+    if ((reader->trace->events == LULL_EVENTS_ALL || !lull_tape_sums_go_on(reader->file)) &&
+        sums->end > reader->trace->duration)
+        sums->end = reader->trace->duration;
     if (sums->begin < 0 || sums->end < sums->begin || sums->end > reader->trace->duration)
         return lull_fail(reader->err, LULL_ERR_FORMAT,
                          "%s: a life from %lld to %lld ns does not lie in the run of %lld ns",

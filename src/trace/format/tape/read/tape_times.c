@@ -334,13 +334,6 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
 
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
-/* Sums go on where events do not, and to the end of a program that has left a call by exit(). */
-static bool sums_go_on(const struct lull_tape_file *file)
-{
-    return file->has_sums && (file->header.flags & (STOPPED | LULL_TAPE_PROFILE) ||
-                              file->open_region != LULL_NONE || file->lost > 0);
-}
-
 /* Where the run tells its length, those that have ended cannot make it longer. */
 static bool is_looked_at(const struct lull_tape_data *data, const struct lull_tape_file *file)
 {
@@ -352,7 +345,7 @@ bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_t
 {
     const struct lull_tape_ends *told = told_ends(file);
     return !is_looked_at(data, file) ||
-           (told && !(told->known & LULL_TAPE_KNOWN_BEHIND) && !sums_go_on(file));
+           (told && !(told->known & LULL_TAPE_KNOWN_BEHIND) && !lull_tape_sums_go_on(file));
 }
 
 lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,
@@ -364,7 +357,7 @@ lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t locatio
     struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
     *ret_life = (struct lull_tape_life){.location = location};
     lull_status status = span_of_file(trace, file, slots, &span, err);
-    if (status == LULL_OK && sums_go_on(file))
+    if (status == LULL_OK && lull_tape_sums_go_on(file))
         status = lull_tape_sums_life(trace, file, &ret_life->sums_begin, &ret_life->sums_end, err);
     ret_life->first = span.first;
     ret_life->last = span.last;
