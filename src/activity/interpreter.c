@@ -94,8 +94,8 @@ static inline bool is_operation(const struct lull_event *event)
 
 /* ==== beyond the ledger's times =============================================================== */
 
-/* What is kept beside the ledger's ns[], where somebody wants it: SPANs and STRETCHes, sums by
- * region, and what was counted. */
+/* Beside the ledger's ns[], where a consumer wants them: SPANs and STRETCHes, sums by region, and
+ * values of counters. */
 
 /* ---- time ---------------------------------------------------------------------------------- */
 
@@ -286,7 +286,8 @@ static const struct lull_event *detail_run(struct lull_interpreter *it,
  * Where nobody wants more than the ledger's times and the steps of message passing, an event costs
  * a table look-up: time is added only where the slot changes. */
 
-/* What a run changes, kept in registers. The ledger does not have the time from `now` on yet. */
+/* The members of an interpreter that a run of events changes, kept in registers meanwhile. The
+ * ledger does not have the time from `now` on yet. */
 struct run {
     int64_t now;
     uint32_t depth;

@@ -27,7 +27,7 @@ struct region_code {
     uint16_t special; /* enum special */
 };
 
-/* What is special about a region; these are bits. */
+/* Bits: how a region differs from one that is only entered and left. */
 enum special {
     CALL_OF_MPI = 1, /* a call of MPI; set only where consumers want to know */
     VISITED = 2,     /* its visits are counted, for sums by region or for VISITs */

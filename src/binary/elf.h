@@ -1,5 +1,5 @@
-/* What an ELF file says about the libraries that it needs. It is read from its bytes, and nothing
- * of it is run. */
+/* The libraries that an ELF file says it needs. The file's bytes are read, and nothing of it is run.
+ */
 #ifndef LULL_BINARY_ELF_H
 #define LULL_BINARY_ELF_H
 

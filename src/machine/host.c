@@ -1,5 +1,5 @@
-/* What the system says of itself, from files of Linux and uname(2). What cannot be read stays NULL.
- */
+/* The host's description, as files of Linux and uname(2) tell it. A member that cannot be read stays
+ * NULL. */
 #include "machine/topology.h"
 
 #include "machine/processor.h"

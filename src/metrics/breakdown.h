@@ -111,7 +111,8 @@ enum lull_breakdown_source {
 };
 
 struct lull_breakdown_options {
-    /* In a team the first member gets the breakdown, the others none. May be NULL. */
+    /* Which part of the run is broken down. In a team the first member gets the breakdown, the others
+     * none. May be NULL: all of the first application, by this process alone. */
     const struct lull_reading *reading;
     bool regions;    /* fill regions[] */
     uint8_t source;  /* enum lull_breakdown_source */

@@ -11,7 +11,7 @@
 
 /* ==== analyses ================================================================================ */
 
-/* What is set up before a run is read. Analyses add their consumers, and may set of the pass and of
+/* The reading as it is set up. Analyses add their consumers, and may set of the pass and of
  * the ideal runtime what nobody else needs: marks, visits, who gets the messages. */
 struct lull_joint_pass {
     const struct lull_trace *trace;
@@ -29,8 +29,9 @@ struct lull_joint_pass {
 
 void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer consumer);
 
-/* What a reading can be asked for. There is one constant for each analysis. Its functions are called
- * by all members of a team, in this order; each may be NULL where it has nothing to do. */
+/* An analysis: one result that a reading can be asked for, as a constant. All members of a team call
+ * its functions, in this order; each but create may be NULL, where the analysis has nothing to do
+ * then. */
 struct lull_analysis {
     size_t size; /* of its state, which begins as zeros */
     /* The ideal runtime must be asked for, too: the analysis lives on its messages. */

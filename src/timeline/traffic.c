@@ -296,9 +296,9 @@ void lull_timeline_mail_release(struct lull_timeline_mail *mail)
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* The time lies in a window if *ret_begin, when the first window begins that does not end before it,
- * is not behind it. INT64_MAX: there is no such window. What begins at the very end of a run belongs
- * to a window that reaches so far. */
+/* Whether a time lies in a window of the leaf's process. *ret_begin: when the first window begins that
+ * does not end before that time; INT64_MAX: no window is left; INT64_MIN: the whole run is one
+ * window. A message at the very end of a run belongs to a window that reaches so far. */
 static bool is_inside(const struct lull_timeline_mail *mail, uint32_t leaf, int64_t time,
                       int64_t *ret_begin)
 {
