@@ -58,6 +58,8 @@ lull_status lull_benchmarks_choose(const char *const *names, struct lull_arena *
                                    const struct lull_benchmark *const **ret_wanted,
                                    size_t *ret_count, struct lull_error *err);
 
+enum { LULL_BENCH_LAUNCH_WORDS = 48 }; /* of `mpi_launch`, at most */
+
 struct lull_bench_settings {
     enum lull_effort effort;
     double precision; /* width of an interval relative to the value; 0: LULL_BENCH_PRECISION */
@@ -66,8 +68,9 @@ struct lull_bench_settings {
     const char *const *helper_folders; /* where helper programs are, NULL at the end; NULL:
                                           nowhere */
     const char *mpi;                   /* "openmpi", "mpich": the family to measure; NULL: any */
-    const char *mpi_launch; /* "srun -n 4": how to start MPI programs; NULL: by its own mpirun */
-    uint64_t memory;        /* bytes that may be used; 0: half of what is free */
+    const char *const *mpi_launch; /* {"srun", "-n", "4", NULL}: how to start MPI programs; NULL: by
+                                      its own mpirun */
+    uint64_t memory;               /* bytes that may be used; 0: half of what is free */
     void (*progress)(void *context, double share, const char *what); /* may be NULL */
     void *progress_context;
 };

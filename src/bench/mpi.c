@@ -298,7 +298,7 @@ static void mpi_finish(struct lull_bench *bench, const struct lull_benchmark *se
 
 /* ==== mpi ===================================================================================== */
 
-enum { MESSAGE_PASSES = 2, MOST_RANKS = 64, MOST_WORDS = 64 };
+enum { MESSAGE_PASSES = 2, MOST_RANKS = 64, MOST_WORDS = LULL_BENCH_LAUNCH_WORDS + 16 };
 
 static const unsigned message_launches[LULL_EFFORTS] = {4, 6, 9};
 
@@ -335,16 +335,6 @@ static void add_word(struct words *words, const char *word)
 {
     if (words->count + 1 < MOST_WORDS)
         words->items[words->count++] = word;
-}
-
-/* The words of "srun -n 4". */
-static void add_words(struct words *words, const char *text, struct lull_arena *arena)
-{
-    while (*(text += strspn(text, " \t"))) {
-        size_t length = strcspn(text, " \t");
-        add_word(words, lull_arena_strndup(arena, text, length));
-        text += length;
-    }
 }
 
 static unsigned rank_count(const struct lull_bench *bench)
@@ -384,9 +374,9 @@ static bool make_command(struct words *words, struct lull_bench *bench, const st
                          double seconds)
 {
     const char *helper = lull_bench_helper(bench, family->helper);
-    if (bench->settings.mpi_launch)
-        add_words(words, bench->settings.mpi_launch, bench->arena);
-    else if (!add_launcher(words, bench, family))
+    for (const char *const *word = bench->settings.mpi_launch; word && *word; word++)
+        add_word(words, *word);
+    if (!bench->settings.mpi_launch && !add_launcher(words, bench, family))
         return false;
     add_word(words, helper);
     add_word(words, "--seconds");

@@ -10,6 +10,7 @@
 #include "machine/noise_trace.h"
 #include "view/machine_document.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static struct lull_output_settings bench_output;
@@ -122,14 +123,42 @@ static int check_outputs(struct lull_arena *arena)
     return status;
 }
 
+/* The words of "srun -n 4", where quotes keep blanks in a word. */
+static int divide_launch(struct lull_cli_call *call, const char *const **ret_words)
+{
+    int n;
+    const char **words;
+    *ret_words = NULL;
+    if (!bench_settings.mpi_launch)
+        return LULL_EXIT_OK;
+    if (poptParseArgvString(bench_settings.mpi_launch, &n, &words) != 0)
+        return lull_cli_usage(
+            "--mpi-launch is '%s', expected a command: a quote has no end, or nothing is there",
+            bench_settings.mpi_launch);
+    const char **kept = lull_arena_alloc(call->arena, ((size_t)n + 1) * sizeof *kept);
+    for (int i = 0; i < n; i++)
+        kept[i] = lull_arena_strdup(call->arena, words[i]);
+    kept[n] = NULL;
+    free(words);
+    *ret_words = kept;
+    if (n > LULL_BENCH_LAUNCH_WORDS)
+        return lull_cli_usage("--mpi-launch is '%s', expected a command of at most %d words",
+                              bench_settings.mpi_launch, LULL_BENCH_LAUNCH_WORDS);
+    return LULL_EXIT_OK;
+}
+
 static int measure(struct lull_cli_call *call)
 {
+    const char *const *launch;
+    int divided = divide_launch(call, &launch);
+    if (divided != LULL_EXIT_OK)
+        return divided;
     struct lull_bench_settings bench = {.effort = bench_settings.quick  ? LULL_EFFORT_QUICK
                                                   : bench_settings.full ? LULL_EFFORT_FULL
                                                                         : LULL_EFFORT_STANDARD,
                                         .helper_folders = lull_own_folders(call->arena),
                                         .mpi = bench_settings.mpi,
-                                        .mpi_launch = bench_settings.mpi_launch,
+                                        .mpi_launch = launch,
                                         .progress = tell_bench_progress,
                                         .progress_context = &call->line};
     struct lull_machine *machine;

@@ -382,6 +382,12 @@ static const char *find_for_shmem(const struct lull_executable *executable,
                : NULL;
 }
 
+/* The dynamic linker divides LD_PRELOAD at blanks and colons, LD_LIBRARY_PATH at colons and semicolons. */
+static bool is_nameable(const char *library)
+{
+    return !strchr(library, ':') && !(strchr(library, ' ') && strchr(library, ';'));
+}
+
 /* Sets `library`, or the warning that there is none. */
 static void find_recorder(struct lull_recording *recording, const struct lull_recording_wish *wish,
                           struct lull_arena *arena)
@@ -403,6 +409,13 @@ static void find_recorder(struct lull_recording *recording, const struct lull_re
         recording->warning = lull_arena_printf(
             arena, "%s: not found beside lull%s; '%s' runs without recording", name,
             family == LULL_MPI_NONE ? "" : " (built without that MPI)", executable->name);
+    else if (!is_nameable(recording->library)) {
+        recording->warning = lull_arena_printf(arena,
+                                               "%s: the dynamic linker takes no such path (':' or "
+                                               "';' in it); '%s' runs without recording",
+                                               recording->library, executable->name);
+        recording->library = NULL;
+    }
 }
 
 /* A warning where less may be recorded than the user expects; NULL: none. */
@@ -461,6 +474,17 @@ static void put_first(const char *name, const char *text, struct lull_arena *are
             lull_arena_printf(arena, "%s%s%s", text, list && *list ? ":" : "", list ? list : ""));
 }
 
+/* A library in a folder with blanks in its name is found by its own name and the folder. */
+static void preload(const char *library, struct lull_arena *arena)
+{
+    const char *slash = strrchr(library, '/');
+    const bool blank = strchr(library, ' ') != NULL;
+    if (blank)
+        put_first("LD_LIBRARY_PATH", lull_arena_strndup(arena, library, (size_t)(slash - library)),
+                  arena);
+    put_first("LD_PRELOAD", blank ? slash + 1 : library, arena);
+}
+
 /* Behind a shell, the recorder seeks the program. */
 static const char *follow_mode(const struct lull_recording *recording,
                                const struct lull_recording_wish *wish)
@@ -491,7 +515,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_ITERATIONS", wish->iterations);
     set("LULL_RECORD_WAITS", wish->waits);
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
-    put_first("LD_PRELOAD", recording->library, arena);
+    preload(recording->library, arena);
 }
 
 /* ---- all together ---------------------------------------------------------------------------- */

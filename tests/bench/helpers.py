@@ -201,7 +201,7 @@ def machine_of(options, lines, networks):
             file.writelines(json.dumps(line) + "\n" for line in lines)
             file.write("END\n")
         run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family, "--mpi-launch",
-             "sh " + answer, "-o", path])
+             "sh '%s'" % answer, "-o", path])
         with open(path) as file:
             machine = json.load(file)
         run([options.lull, "bench", "--show", path])
@@ -263,7 +263,7 @@ def check_refused(options):
         with open(script, "w") as file:
             file.write("echo -------- >&2\necho 'There are not enough slots.' >&2\nexit 1\n")
         done = run([options.lull, "bench", "--quick", "mpi", "--mpi", options.family,
-                    "--mpi-launch", "sh " + script], status=1)
+                    "--mpi-launch", "sh '%s'" % script], status=1)
     check(done.stderr == "lull bench: nothing could be measured: MPI (%s): sh: There are not "
           "enough slots.\n" % options.family, done.stderr)
 

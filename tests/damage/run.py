@@ -182,7 +182,7 @@ class Harness:
             "LULL_THREADS": "2",
             "TMPDIR": str(folder),
             "ASAN_OPTIONS": "allocator_may_return_null=1:quarantine_size_mb=16:handle_sigill=1",
-            "LSAN_OPTIONS": f"suppressions={suppressions}:print_suppressions=0",
+            "LSAN_OPTIONS": f"suppressions='{suppressions}':print_suppressions=0",
             "UBSAN_OPTIONS": "print_stacktrace=1",
         }
 

@@ -60,10 +60,13 @@ class Program:
         ).stdout
 
     def run(self, case):
-        with tempfile.TemporaryDirectory() as out:
+        with tempfile.TemporaryDirectory(dir="/tmp") as folder: # commands name both without quotes
+            out, program = f"{folder}/out", f"{folder}/lull"
+            os.mkdir(out)
+            os.symlink(self.path, program)
             environment = {
                 "PATH": os.environ.get("PATH", ""),
-                "LULL": self.path,
+                "LULL": program,
                 "DATA": os.path.relpath(HERE.parent / "data", case),
                 "OUT": out,
                 "LC_ALL": "C",

@@ -39,7 +39,7 @@ def ranks_of(source):
 def ours(options, program, folder):
     where = os.path.join(folder, "lull")
     run(["mpiexec.openmpi", "-n", ranks_of(options.program), "env", "LULL_RECORD_DIR=" + where,
-         "LD_PRELOAD=" + options.recorder, program], folder)
+         *launch.preload(options.recorder), program], folder)
     found = collections.Counter()
     for line in run([options.digest, where], folder).splitlines():
         what, _, number = line.rpartition(" x")

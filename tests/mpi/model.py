@@ -38,7 +38,7 @@ def run(command, **more):
 def record(options, program, processes, name, arguments, folder, counters="processor-time"):
     where = os.path.join(folder, "%s-%d" % (name, processes))
     run(["mpiexec." + options.family, "-n", str(processes), "env", "LULL_RECORD_DIR=" + where,
-         "LD_PRELOAD=" + options.recorder, program] + [str(a) for a in arguments],
+         *launch.preload(options.recorder), program] + [str(a) for a in arguments],
         env=launch.environment(OMP_NUM_THREADS="1", LULL_RECORD_COUNTERS=counters),
         cwd=folder)
     return where

@@ -129,7 +129,7 @@ def run_program(program, family, ranks, recorder, run, folder, settings):
     if not recorder: # some print what they find there
         environment = {name: value for name, value in environment.items()
                        if not name.startswith("LULL_RECORD_")}
-    recording = ["env", "LULL_RECORD_DIR=" + run, "LD_PRELOAD=" + recorder] if recorder else []
+    recording = ["env", "LULL_RECORD_DIR=" + run, *launch.preload(*recorder.split(":"))] if recorder else []
     command = [launcher, "-n", str(ranks)] + recording + settings + [program]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=folder,
                           timeout=SECONDS, check=False)

@@ -41,7 +41,7 @@ def waves_of(options, program, pattern, delay, folder):
     where = os.path.join(folder, "run")
     shutil.rmtree(where, ignore_errors=True)
     command = ["mpiexec." + options.family, "-n", str(RANKS), "env", "LULL_RECORD_DIR=" + where,
-               "LD_PRELOAD=" + options.recorder, program, "--work", "sleep", "--pattern", pattern]
+               *launch.preload(options.recorder), program, "--work", "sleep", "--pattern", pattern]
     if delay:
         command += [delay, "%d@i%d:%dms" % (RANK, ITERATION, DELAY * 1000)]
     execute(command, launch.environment(), folder)

@@ -522,7 +522,7 @@ function(record_mpi family)
         COMMAND ${LULL_TEST_MPICC_${family}} -O1 ${PROJECT_SOURCE_DIR}/tests/record/start.c -o ${bin}/start.${family}
                 ${lull_patient_words} VERBATIM)
     add_custom_target(record.start.${family} ALL DEPENDS ${bin}/start.${family})
-    foreach(what part limits end wrapped numactl time unknown local families python several
+    foreach(what part limits end wrapped numactl time unknown local families python blank several
             full_disk)
         add_test(NAME record.start.${what}.${family}
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/start.py ${what}

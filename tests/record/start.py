@@ -343,6 +343,35 @@ def test_python(test):
     test.demand(found.get("collective begin", 0) >= 20, found)
 
 
+# ---- where lull lies ---------------------------------------------------------------------------
+
+def test_blank(test):
+    """lull lies in a folder with a blank in its name, the run in another: the program is recorded, it sees of the
+    recorder what it always sees, and processes that it spawns are recorded. With a colon in its name, which
+    the dynamic linker cannot be told, it is not recorded, which one line says."""
+    beside = os.path.dirname(test.lull)
+    for name in "a folder", "a:folder":
+        os.mkdir(test.path(name))
+        for file in [os.path.basename(test.lull)] + [file for file in os.listdir(beside) if file.endswith(".so")]:
+            shutil.copy(os.path.join(beside, file), test.path(name))
+    program = test.compile(PROGRAM, "start")
+    alone = test.mpirun((2, program))
+    test.lull = test.path("a folder/lull")
+    test.same(alone, test.mpirun((2, *test.record("a run", program))))
+    expect_calls(test, "a run", 2)
+    for paths in {}, {"LD_LIBRARY_PATH": "/usr/lib"}:
+        seen = [[line for line in test.run(command, **paths).stdout.splitlines() if line.startswith("LD_")]
+                for command in (["printenv"], test.record("shown%d" % len(paths), "printenv"))]
+        test.demand(seen[0] == seen[1] == [name + "=" + value for name, value in paths.items()], seen)
+    followed = test.run(test.record("followed", script(test, "calls", program), options=["--mpi", test.family]))
+    test.demand(followed.returncode == 0, followed.stderr)
+    expect_calls(test, "followed", 1)
+    test.lull = test.path("a:folder/lull")
+    refused = test.run(test.record("refused", program))
+    test.demand(refused.returncode == 0 and "':' or ';' in it" in refused.stderr and
+                not os.path.exists(test.path("refused")), refused.returncode, refused.stderr)
+
+
 # ---- several programs --------------------------------------------------------------------------
 
 def script(test, name, *lines):

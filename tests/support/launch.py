@@ -18,6 +18,16 @@ SETTINGS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
             "PRTE_MCA_hwloc_default_binding_policy": "none"}
 
+
+def preload(*libraries):
+    """The settings NAME=VALUE that load these. LD_PRELOAD is divided at blanks: what lies in a folder with a blank in
+    its name is looked for in that folder."""
+    blank = [path for path in libraries if " " in path]
+    words = ["LD_PRELOAD=" + ":".join(os.path.basename(path) if " " in path else path for path in libraries)]
+    folders = [os.path.dirname(path) for path in blank] + os.environ.get("LD_LIBRARY_PATH", "").split(":")
+    return words + (["LD_LIBRARY_PATH=" + ":".join(filter(None, folders))] if blank else [])
+
+
 # Words for the compiler of a program that shares its cores with others.
 PATIENT = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi", "patient.c"), "-ldl",
            "-Wl,--export-dynamic-symbol=sched_yield"]

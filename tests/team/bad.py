@@ -11,6 +11,7 @@ were started by an MPI that lull was not built for. Which member it is, the shel
 import argparse
 import os
 import resource
+import shlex
 import shutil
 import signal
 import subprocess
@@ -239,7 +240,7 @@ class Case:
     def preload(self, variable, member):
         """The shell's words that set it for a member."""
         # What a thread's arena has set aside, 64 MiB of addresses, would do instead of memory that is taken away.
-        preload = "MALLOC_ARENA_MAX=1 LD_PRELOAD=%s %s=" % (self.options.stop, variable)
+        preload = "MALLOC_ARENA_MAX=1 %s %s=" % (shlex.join(launch.preload(self.options.stop)), variable)
         if self.options.sanitized: # whose library wants to be the first
             preload = "ASAN_OPTIONS=$ASAN_OPTIONS:verify_asan_link_order=0 " + preload
         if self.options.family:

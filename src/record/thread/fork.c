@@ -22,7 +22,7 @@ static const char *const passed_on[] = {
     "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",   "LULL_RECORD_LAST",       "LULL_RECORD_STORE"};
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST", "LULL_RECORD_INJECT"};
-static char *settings[3 + sizeof passed_on / sizeof *passed_on];
+static char *settings[4 + sizeof passed_on / sizeof *passed_on];
 static unsigned n_settings;
 
 static const char *program_file_name(const char *path)
@@ -72,6 +72,20 @@ static const char *own_sanitizer_options(void)
     return *options == ':' ? options + 1 : options;
 }
 
+/* The recorder in a folder with blanks in its name, which LD_PRELOAD cannot name, comes by its file's name
+ * and LD_LIBRARY_PATH, where its folder stands in front. Returns the list without it; NULL: the folder is
+ * not there. */
+static const char *library_path_without(const char *library)
+{
+    const char *list = getenv("LD_LIBRARY_PATH");
+    size_t length = (size_t)(program_file_name(library) - library);
+    if (!list || length < 2 || !memchr(library, ' ', length) ||
+        strncmp(list, library, length - 1) != 0)
+        return NULL;
+    list += length - 1;
+    return *list == ':' ? list + 1 : *list == '\0' ? list : NULL;
+}
+
 /* Keeps the settings before any is taken out of the environment. The run is given by a path that
  * holds in any folder. */
 static void keep_settings(const char *library, const char *others)
@@ -83,7 +97,8 @@ static void keep_settings(const char *library, const char *others)
         snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", run);
     else if (!there)
         snprintf(path, sizeof path, "%s", run ? run : "");
-    settings[0] = setting_of("LD_PRELOAD", library, others);
+    const bool by_name = library_path_without(library) != NULL;
+    settings[0] = setting_of("LD_PRELOAD", by_name ? program_file_name(library) : library, others);
     settings[1] = setting_of("LULL_RECORD_DIR", path, "");
     const char *options = own_sanitizer_options();
     if (!options)
@@ -91,6 +106,9 @@ static void keep_settings(const char *library, const char *others)
     settings[2] = setting_of("ASAN_OPTIONS", LULL_ASAN_ORDER, options ? options : "");
     bool good = settings[0] && settings[1] && settings[2];
     n_settings = 3;
+    if (by_name)
+        good &= (settings[n_settings++] =
+                     setting_of("LD_LIBRARY_PATH", getenv("LD_LIBRARY_PATH"), "")) != NULL;
     for (size_t i = 0; good && i < sizeof passed_on / sizeof *passed_on; i++) {
         const char *value = getenv(passed_on[i]);
         if (value)
@@ -116,9 +134,10 @@ static void set_or_clear(const char *name, const char *value)
         unsetenv(name);
 }
 
-static void leave_environment(const char *preload)
+static void leave_environment(const char *library, const char *preload)
 {
     set_or_clear("LD_PRELOAD", preload);
+    set_or_clear("LD_LIBRARY_PATH", library_path_without(library));
     set_or_clear("ASAN_OPTIONS", own_sanitizer_options());
     unsetenv("LULL_RECORD_DIR");
     for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++)
@@ -203,7 +222,7 @@ bool rec_prepare_children(void)
     if (others)
         keep_settings(info.dli_fname, others);
     if (!follows)
-        leave_environment(others);
+        leave_environment(known ? info.dli_fname : "", others);
     /* What starts a spawned program is not what its parents expect to talk to. */
     bool shell = (follows || rec_process.application > 0) && is_shell();
     if (follows && !shell)

@@ -2,8 +2,11 @@
 import os
 import shutil
 import subprocess
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "support"))
+import launch
 
 
 def missing():
@@ -34,7 +37,8 @@ def run(program, rank, size, recorder=None, where=None, before=()):
                        PMI_SIZE=str(size), LULL_RECORD_QUIET="1")
     if recorder:
         shutil.rmtree(where, ignore_errors=True)
-        environment.update(LULL_RECORD_DIR=where, LD_PRELOAD=recorder)
+        environment.update(word.split("=", 1) for word in launch.preload(recorder))
+        environment["LULL_RECORD_DIR"] = where
     done = subprocess.run([*before, program], env=environment, capture_output=True, text=True,
                           check=True, timeout=60)
     return tuple(int(word) for word in done.stdout.split())

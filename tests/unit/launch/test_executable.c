@@ -316,8 +316,13 @@ static void test_scripts(void **state)
 
     snprintf(text, sizeof text, "#! %s -u\nprint()\n", interpreter);
     executable = inspect(write_script("py", text));
-    assert_true(!executable.shell && executable.interprets && executable.mpi == LULL_MPI_OPENMPI);
-    assert_string_equal(executable.interpreter, interpreter);
+    if (strchr(interpreter, ' ')) { /* which the system cannot start either */
+        printf("not looked at: an interpreter in a folder with a blank in its name\n");
+    } else {
+        assert_true(!executable.shell && executable.interprets &&
+                    executable.mpi == LULL_MPI_OPENMPI);
+        assert_string_equal(executable.interpreter, interpreter);
+    }
 
     executable = inspect(write_script("env", "#!/usr/bin/env -S A=b sh -e\n"));
     assert_true(executable.shell && executable.interpreter);

@@ -259,8 +259,8 @@ static void test_otf2_print(void **state)
         struct lull_trace *trace = memory_trace_draw(&random, NULL);
         must_write(trace, path);
         snprintf(command, sizeof command,
-                 "otf2-print -A %s/traces.otf2 2>%s/said >/dev/null && test ! -s %s/said", path,
-                 path, path);
+                 "otf2-print -A '%s/traces.otf2' 2>'%s/said' >/dev/null && test ! -s '%s/said'",
+                 path, path, path);
         fail_if(system(command) != 0, "seed %d: otf2-print fails or complains", (int)seed);
         lull_trace_close(trace);
     }
