@@ -31,7 +31,8 @@ double lull_bench_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-double lull_bench_now_cost(void)
+/* How many seconds reading the clock takes. */
+static double time_clock(void)
 {
     double best = INFINITY;
     for (int i = 0; i < 20; i++) {
@@ -57,7 +58,7 @@ static double time_cycle(double clock_cost)
 double lull_bench_cycle(void)
 {
     enum { TRIES = 5 };
-    double cycles[TRIES], cost = lull_bench_now_cost();
+    double cycles[TRIES], cost = time_clock();
     for (int i = 0; i < TRIES; i++)
         cycles[i] = time_cycle(cost);
     lull_sort(cycles, TRIES);
@@ -292,7 +293,7 @@ static void lead(struct team *team, struct samples *samples, uint64_t *ret_repet
     double block = timing->block_seconds > 0 ? timing->block_seconds : LULL_BLOCK_SECONDS;
     enter_team(&team->members[0]);
     double begin = lull_bench_now(); /* touching memory does not count */
-    team->clock_cost = lull_bench_now_cost();
+    team->clock_cost = time_clock();
     block = fmax(block, LEAST_CLOCKS * team->clock_cost);
     uint64_t repetitions =
         timing->repetitions ? timing->repetitions : calibrate_repetitions(team, block);

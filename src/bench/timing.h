@@ -65,9 +65,8 @@ struct lull_steal {
 bool lull_steal_read(struct lull_steal *ret_steal);
 double lull_steal_share(const struct lull_steal *before, const struct lull_steal *after);
 
-/* Monotonic seconds, and how many seconds reading them takes. */
+/* Monotonic seconds. */
 double lull_bench_now(void);
-double lull_bench_now_cost(void);
 
 /* Seconds per cycle of the clock that the calling thread's core has at present: the median of a few
  * tries of some 10 us. */

@@ -338,8 +338,9 @@ static uint32_t *no_indices(uint32_t count, struct lull_arena *arena)
     return indices;
 }
 
-void lull_timeline_lay_out(struct lull_timeline *timeline, uint32_t application,
-                           struct lull_arena *arena, struct lull_timeline_layout *ret_layout)
+/* All in the arena. */
+static void lay_out_rows(struct lull_timeline *timeline, uint32_t application,
+                         struct lull_arena *arena, struct lull_timeline_layout *ret_layout)
 {
     const struct lull_trace *trace = timeline->trace;
     struct layout layout = {.trace = trace, .timeline = timeline, .out = ret_layout};
@@ -477,8 +478,7 @@ lull_status lull_timeline_create(const struct lull_trace *trace,
     builder->timeline.fine = options->fine ? options->fine : LULL_TIMELINE_FINEST;
     const struct lull_reading *reading = lull_reading_of(options->reading);
     set_axis(&builder->timeline, reading->windows);
-    lull_timeline_lay_out(&builder->timeline, reading->application, builder->arena,
-                          &builder->layout);
+    lay_out_rows(&builder->timeline, reading->application, builder->arena, &builder->layout);
     lull_status status = LULL_OK;
     if (builder->timeline.n_leaves == 0)
         status = lull_fail(err, LULL_ERR_RANGE, "%s: there is no process of application %u",

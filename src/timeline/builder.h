@@ -13,7 +13,7 @@
 
 /* ---- builder.c: rows ----------------------------------------------------------------------- */
 
-/* Finds rows, leaves, parties, and which rows have fine cells; all in the arena. */
+/* Rows, leaves, parties, and which rows have fine cells. */
 struct lull_timeline_layout {
     uint32_t *fine_rows; /* the lowest rows with fine cells, in order */
     uint32_t n_fine_rows;
@@ -21,8 +21,6 @@ struct lull_timeline_layout {
     uint32_t *leaf_of;      /* [n_locations of the trace] or LULL_NONE */
     uint32_t *party_of;     /* [n_processes of the trace] or LULL_NONE */
 };
-void lull_timeline_lay_out(struct lull_timeline *timeline, uint32_t application,
-                           struct lull_arena *arena, struct lull_timeline_layout *ret_layout);
 
 /* ---- grid.c: cells ------------------------------------------------------------------------- */
 

@@ -12,6 +12,9 @@ usage: check_layers.py [ROOT]
  5. Inside a room files form no circle of includes, a file and its header being one. Those that are still there are
     in CIRCLES, a list that may only become shorter.
  6. A header has users: a file outside of src/, or one that is not its own.
+ 7. An exported function is called outside of its file. One that a single file of its room calls belongs into that
+    file, unless something keeps it in its own: a static name or data that it needs, a function there that calls it, a
+    test, or that it works on what other exported functions of its file work on.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
@@ -227,6 +230,50 @@ def check_files(src):
             yield f"src/{name}: nobody but its own file includes this header"
 
 
+FUNCTION = re.compile(r"^(?!static\b|typedef\b|extern\b)(\w[^;{}=#]*?\b(\w+)\(([^;{}]*))\n\{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+OWN = re.compile(r"^static\b[^;{}=(]*?\b(\w+)(?: =|;|\[|\()|^\w[^;{}=()]*?\b(\w+)(?:\[\w*\])* =", re.MULTILINE)
+TYPE = re.compile(r"\b(?:struct|enum|union) (\w+)")
+
+
+def check_exports(src):
+    """Exported functions that nobody calls, and those that only one file of their room does, which could be there."""
+    codes = {path: without_comments_and_strings(path.read_text(encoding="utf-8")) for path in sorted(src.rglob("*.[ch]"))}
+    used = {path: set(re.findall(r"\w+", code)) for path, code in codes.items()}
+    outside = set()
+    for folder in ("tests", "bench", "examples", "include"):
+        for path in (src.parent / folder).rglob("*.[ch]"):
+            outside.update(re.findall(r"\w+", path.read_text(encoding="utf-8", errors="replace")))
+    for path in [*src.rglob("*.in"), *src.rglob("*.py"), *src.rglob("functions.txt")]: # what C is made of
+        outside.update(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+    composed = tuple(prefix for path in src.rglob("*.py")
+                     for prefix in re.findall(r"\b(rec_\w+(?=%s)|rec_\w+_(?=\"))", path.read_text(encoding="utf-8")))
+    users = {}
+    for path, words in used.items():
+        for word in words:
+            users.setdefault(word, set()).add(path)
+    for path, code in codes.items():
+        if path.suffix != ".c" or "helper" in path.parts:
+            continue
+        functions = {name: (set(TYPE.findall(head)), set(re.findall(r"\w+", body)))
+                     for head, name, _, body in FUNCTION.findall(code)}
+        own = {name for names in OWN.findall(code) for name in names if name}
+        header = path.with_suffix(".h")
+        for name, (types, body) in functions.items():
+            if not name.startswith(("lull_", "rec_")) or name in outside or name.startswith(composed):
+                continue
+            others = users[name] - {path, header}
+            inline = header in users[name] and codes[header].count(name) > 1
+            where = path.relative_to(src.parent).as_posix()
+            if not others and not inline:
+                yield f"{where}: {name} is exported for nobody"
+            kept = body & own or len(re.findall(rf"\b{name}\b", code)) > 1 or \
+                any(types & shared for other, (shared, _) in functions.items() if other != name)
+            callers = {other for other in others if other.suffix == ".c"}
+            if not kept and not inline and len(others) == 1 and len(callers) == 1 and \
+                    next(iter(callers)).relative_to(src).parts[0] == path.relative_to(src).parts[0]:
+                yield f"{where}: {name} is exported for {next(iter(callers)).relative_to(src)} alone, and could be there"
+
+
 def linked(room):
     """The rooms that a room or one of its folders sees."""
     return SEES[room] + [other for folder, rooms in ALSO_SEES.items()
@@ -259,6 +306,7 @@ def violations(root):
     for path in sorted(src.rglob("*.[ch]")):
         yield from check_file(src, path)
     yield from check_files(src)
+    yield from check_exports(src)
     yield from check_links(root)
 
 

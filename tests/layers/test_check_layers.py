@@ -31,6 +31,9 @@ GOOD = {
 }
 
 
+FUNCTION = "int %s(const struct heap *heap)\n{\n    return heap->sum;\n}\n"
+
+
 class Rules(unittest.TestCase):
     def check(self, changes, *expected):
         """The good tree with `changes` has exactly one violation, which says `expected`."""
@@ -96,6 +99,18 @@ class Rules(unittest.TestCase):
 
     def test_abort_elsewhere(self):
         self.check({"src/base/text.c": "void f(void) { abort(); }\n"}, "abort")
+
+    def test_function_that_nobody_calls(self):
+        self.check({"src/base/a.c": FUNCTION % "lull_a"}, "a.c: lull_a is exported for nobody")
+        self.check({"src/base/a.c": "static " + FUNCTION % "lull_a"})
+        self.check({"src/base/a.c": FUNCTION % "lull_a", "tests/unit/a.c": "lull_a();\n"})
+
+    def test_function_that_one_file_calls(self):
+        alone = {"src/base/a.c": FUNCTION % "lull_a", "src/base/b.c": "static int b = lull_a(0);\n"}
+        self.check(alone, "a.c: lull_a is exported for base/b.c alone")
+        self.check({**alone, "src/base/c.c": "static int c = lull_a(0);\n"})
+        self.check({**alone, "src/base/a.c": "static int sum = 1;\n" + FUNCTION % "lull_a"})
+        self.check({**alone, "src/base/a.c": FUNCTION % "lull_a" + FUNCTION % "lull_c", "src/cli/c.c": "lull_c(0);\n"})
 
     def test_circle_of_files(self):
         a, b = '#include "base/b.h"\n', '#include "base/a.h"\n'

@@ -187,24 +187,6 @@ static int compare_ids(const void *a, const void *b)
     return left->comm < right->comm ? -1 : left->comm > right->comm;
 }
 
-uint32_t lull_prv_comm_find(const struct lull_paraver *paraver, uint32_t application, uint64_t id)
-{
-    size_t low = 0, high = paraver->n_comm_ids;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct lull_prv_comm_id *entry = &paraver->comm_ids[middle];
-        if (entry->application < application ||
-            (entry->application == application && entry->id < id))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == paraver->n_comm_ids || paraver->comm_ids[low].application != application ||
-        paraver->comm_ids[low].id != id)
-        return LULL_NONE;
-    return paraver->comm_ids[low].comm;
-}
-
 /* Behind the last of them: adds the worlds that are not listed, and sorts. */
 /* Messages carry no communicator: they belong to the application's world, listed or not. */
 static void prv_complete_worlds(struct prv_header *header, struct prv_comms *comms)

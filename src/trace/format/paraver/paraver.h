@@ -120,9 +120,6 @@ struct lull_paraver {
     struct lull_prv_types types;
 };
 
-/* LULL_NONE if unknown. */
-uint32_t lull_prv_comm_find(const struct lull_paraver *paraver, uint32_t application, uint64_t id);
-
 /* Types that occur in the first megabyte of records. */
 struct lull_prv_sample {
     uint64_t *types;

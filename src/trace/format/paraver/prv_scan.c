@@ -644,6 +644,25 @@ static uint64_t value_of(const struct parameters *parameters, unsigned which)
     return given(parameters, which) ? parameters->values[which] : 0;
 }
 
+/* LULL_NONE if unknown. */
+static uint32_t find_comm(const struct lull_paraver *paraver, uint32_t application, uint64_t id)
+{
+    size_t low = 0, high = paraver->n_comm_ids;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        const struct lull_prv_comm_id *entry = &paraver->comm_ids[middle];
+        if (entry->application < application ||
+            (entry->application == application && entry->id < id))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == paraver->n_comm_ids || paraver->comm_ids[low].application != application ||
+        paraver->comm_ids[low].id != id)
+        return LULL_NONE;
+    return paraver->comm_ids[low].comm;
+}
+
 static uint32_t comm_of(const struct prv_scan *scan, const struct parameters *parameters)
 {
     uint32_t process = scan->trace->locations[scan->location].process;
@@ -652,7 +671,7 @@ static uint32_t comm_of(const struct prv_scan *scan, const struct parameters *pa
     if (!given(parameters, LULL_PRV_COMM))
         return paraver->applications[application].world;
     uint64_t id = value_of(parameters, LULL_PRV_COMM);
-    uint32_t comm = lull_prv_comm_find(paraver, application, id);
+    uint32_t comm = find_comm(paraver, application, id);
     if (comm == LULL_NONE)
         lull_trace_add_quirk(scan->trace, "a collective names a communicator that is not defined",
                              "line %llu: communicator %llu", (unsigned long long)scan->line,
