@@ -1,23 +1,23 @@
-/* Balanced: in each epoch each process that computes does so for the mean time of all. */
+/* Balanced: in each epoch each process that computes does so for the mean time of those that do. */
 #include "base/array.h"
 #include "replay/what_if/what_if.h"
 #include "team/team.h"
 
 #include <stdlib.h>
 
-/* What a stream computed, by epoch, and where it is. */
+/* What a stream computed, by epoch, and how far apply_balance has come in it. */
 struct work {
-    int64_t *ns;
+    int64_t *ns; /* [count]: what it computed in each epoch */
     size_t count, capacity;
-    uint32_t phase; /* that of the last burst */
-    struct lull_stretched bursts;
+    uint32_t phase;               /* the epoch of the last burst that was applied */
+    struct lull_stretched bursts; /* those that were applied in this epoch */
 };
 
 struct balance {
     const struct lull_trace *trace;
     const struct lull_treatments *treatments;
     struct lull_team *team;
-    double *mean; /* [epochs] */
+    double *mean; /* [epochs]: ns for each stream that computes in the epoch */
     uint32_t n_streams;
     struct work works[];
 };
@@ -70,7 +70,7 @@ static bool learn_balance(void *state, const struct lull_replay_burst *burst, in
     return true;
 }
 
-/* What all processes computed in an epoch, and how many did. */
+/* What all streams computed in an epoch, and how many of them computed anything. */
 struct epoch_sum {
     struct lull_wide_sum ns;
     int64_t working;

@@ -17,7 +17,7 @@
 
 /* ==== units =================================================================================== */
 
-/* Of so many bursts; of an epoch, none behind the last. */
+/* How many units so many bursts of an epoch make; the last unit may have fewer than 2^shift. */
 static size_t units_of(uint32_t bursts, unsigned shift)
 {
     return (size_t)(((uint64_t)bursts + (UINT64_C(1) << shift) - 1) >> shift);
@@ -48,7 +48,7 @@ void lull_units_merge(struct lull_units *units, unsigned shift)
     units->shift = shift;
 }
 
-/* To the last epoch. */
+/* Adds a burst to the last epoch; false: no memory. */
 static bool append(struct lull_units *units, int64_t ns)
 {
     struct lull_units_epoch *epoch = &units->epochs[units->n_epochs - 1];
@@ -91,30 +91,31 @@ void lull_units_free(struct lull_units *units)
 
 /* ==== medians ================================================================================= */
 
-/* Medians: how much of their time is left to streams whose epochs take no longer than the median of
- * their peers.
+/* Medians: how much of their time streams keep if no epoch of theirs may take longer than the
+ * median of their peers.
  *
- * By how much an epoch is shortened follows from its sums; which of its units lose how much, from
- * the peers that have as many bursts in it. */
+ * By how much a stream is shortened in an epoch follows from the sums of all peers in this epoch.
+ * How this loss is shared among the units of the stream follows from those peers that have as many
+ * bursts in the epoch. */
 
-/* What one stream computed in epochs from a certain one on; in those behind its own it did nothing.
- */
+/* What one stream computed in a range of epochs. Behind its last epoch it computed nothing. */
 struct slice {
     struct lull_units_epoch *epochs; /* [n_epochs] */
-    double *values;                  /* of units; those of an epoch from its `first` on */
+    double *values;                  /* ns of units; those of an epoch begin at its `first` */
     uint32_t n_epochs;
     bool meant; /* to be cut */
 };
 
-/* A slice in an epoch. */
+/* A slice in one epoch. */
 struct row {
-    double *values; /* of its units */
+    double *values; /* ns of its units in this epoch */
     uint32_t bursts;
     bool meant;
-    double sum;   /* ns */
-    double least; /* without what its units have more than the medians of their peers, which have as
-                     many bursts; 0: there are none ... */
-    double level; /* ... and its longest units become as long as that */
+    double sum; /* ns: of all its units */
+    /* What the sum would be if no unit were longer than the median of the same unit of the peers
+     * that have as many bursts, in ns; 0: no peer has. */
+    double least;
+    double level; /* ns: where `least` is 0, no unit of a row that is cut stays longer than this */
 };
 
 struct median_comparison {
@@ -130,7 +131,7 @@ static bool is_peer(const struct median_comparison *c, uint32_t i)
     return c->rows[i].sum > 0 && (c->all_meant || !c->rows[i].meant);
 }
 
-/* Of the sums of peers; 0: there are none. */
+/* The median of the sums of peers, in ns; 0: there are no peers. */
 static double median_sum(const struct median_comparison *c)
 {
     size_t n = 0;
@@ -141,7 +142,8 @@ static double median_sum(const struct median_comparison *c)
     return n > 0 ? lull_median(c->scratch, n) : 0;
 }
 
-/* The values of a unit of the peers among [from, to), sorted; how many. */
+/* Puts the values of one unit of the peers among the rows [from, to) into scratch, sorted. Returns
+ * how many there are. */
 static size_t sort_unit(const struct median_comparison *c, uint32_t from, uint32_t to, size_t unit)
 {
     size_t n = 0;
@@ -152,7 +154,8 @@ static size_t sort_unit(const struct median_comparison *c, uint32_t from, uint32
     return n;
 }
 
-/* The median of what is sorted; of the others, where the value itself is one of them. */
+/* The median of the n sorted values in scratch. Where all streams are meant, `value` is one of
+ * these values and is left out, so that a stream is compared with the others only. */
 static double median_of_peers(const struct median_comparison *c, size_t n, double value)
 {
     size_t own = 0;
@@ -164,19 +167,20 @@ static double median_of_peers(const struct median_comparison *c, size_t n, doubl
     return (c->scratch[before + (before >= own)] + c->scratch[middle + (middle >= own)]) / 2;
 }
 
-/* What is left of a unit, in ns, where a row is to take `sum` in all. With `least`, what it would
- * take without all that its units have more than the medians of their peers, units lose that. */
+/* What is left of a unit, in ns, where its row is to take `sum` in all: each unit loses the same
+ * share of what it has more than the median of its peers. If even `least` is more than `sum`, units
+ * lose all of that, and then all the same share of the rest. */
 static double left_of(const struct row *row, double value, double median, double sum)
 {
     const double more = row->sum - row->least;
-    const double lost = more > 0 ? (row->sum - sum) / more : 2; /* as a share of that */
+    const double lost = more > 0 ? (row->sum - sum) / more : 2; /* as a share of `more` */
     if (lost <= 1)
         return value - (value - fmin(value, median)) * lost;
     return fmin(value, median) * (sum / row->least);
 }
 
-/* The length that no unit of a row exceeds where all together take `sum`: found between bounds that
- * are halved until they are neighbours. */
+/* The length to which the longest units of a row must be cut so that all together take `sum`. Found
+ * by halving an interval until its bounds are neighbouring numbers. */
 static double find_level(const double *values, size_t units, double sum)
 {
     double low = 0, high = 0;
@@ -196,7 +200,8 @@ static bool is_cut(const struct row *row, double sum)
     return row->meant && sum > 0 && row->sum > sum;
 }
 
-/* Rows [from, to) have as many bursts. What is left of their units replaces them, as a share. */
+/* Cuts the rows [from, to), which have equally many bursts. The value of each unit of the rows that
+ * are meant becomes the share of the unit that is left. */
 static void cut_alike(struct median_comparison *c, uint32_t from, uint32_t to, double sum)
 {
     const size_t units = units_of(c->rows[from].bursts, c->shift);
@@ -262,9 +267,10 @@ static void cut_epoch(struct median_comparison *c)
     }
 }
 
-/* All slices begin with the same epoch, and their units have the same length. What is left of the
- * units of those that are meant replaces their values, as a share. `all_meant`: that all are, so
- * that they are peers of each other. The order of slices does not matter. False: no memory. */
+/* Cuts slices that begin with the same epoch and whose units have equally many bursts. The value of
+ * each unit of the slices that are meant becomes the share of the unit that is left. `all_meant`:
+ * all slices are meant, so that they are peers of each other. The order of slices does not matter.
+ * False: no memory. */
 static bool slices_cut(struct slice *slices, uint32_t count, unsigned shift, bool all_meant)
 {
     struct median_comparison c = {.rows = calloc(count + (size_t)1, sizeof *c.rows),
@@ -288,9 +294,9 @@ static bool slices_cut(struct slice *slices, uint32_t count, unsigned shift, boo
 
 /* ==== peers =================================================================================== */
 
-/* Peers: streams that are compared, on whatever members of a team they are. The first compares
- * them, some epochs at a time: what it has of others then is some ten MiB, however long the run is.
- */
+/* Peers: streams that are compared, whichever members of the team have them. The first member
+ * compares them, a block of epochs at a time, so that what it holds of the others is some ten MiB
+ * (UNITS_OF_A_BLOCK), however long the run is. */
 
 struct peer {
     struct lull_units *units;
@@ -301,22 +307,22 @@ struct peers {
     struct lull_team *team; /* NULL: alone */
     struct peer *own;       /* [count] */
     uint32_t count;
-    /* Of all members: how many epochs the longest has, how long units are to be, and whether all
-     * are meant, so that they are peers of each other. */
+    /* The same on all members: how many epochs the longest peer has, the shift that all units are
+     * to have, and whether all peers are meant, so that they are compared with each other. */
     size_t n_epochs;
     unsigned shift;
     bool all_meant;
 };
 
-enum { UNITS_OF_A_BLOCK = 1 << 22 }; /* 32 MiB; an epoch that has more is one by itself */
+enum { UNITS_OF_A_BLOCK = 1 << 22 }; /* 32 MiB; an epoch that has more is a block by itself */
 
 /* Epochs [from, to) of all peers. */
 struct block {
     const struct peers *peers;
     size_t from, to;
-    struct slice *slices; /* those of this member, and on the first behind them those of the
-                                  others, member by member */
-    uint32_t *members;    /* [count] */
+    struct slice *slices; /* [count]: those of this member; on the first member those of the others
+                             follow, member by member */
+    uint32_t *members;    /* [count]: the member that has the slice */
     size_t count, capacity, members_capacity;
 };
 
@@ -325,8 +331,7 @@ static lull_status no_memory_for_peers(struct lull_error *err)
     return lull_fail(err, LULL_ERR_MEMORY, "not enough memory to compare computations");
 }
 
-/* ---- slices -----------------------------------------------------------------------------------
- */
+/* ---- slices -------------------------------------------------------------------------------- */
 
 static bool add_slice(struct block *block, uint32_t member, const struct slice *slice)
 {
@@ -340,7 +345,7 @@ static bool add_slice(struct block *block, uint32_t member, const struct slice *
     return true;
 }
 
-/* Its epochs and values are those of the peer. */
+/* The epochs [from, to) of a peer. The slice points to the epochs and values of the peer. */
 static struct slice slice_of(const struct peer *peer, size_t from, size_t to)
 {
     const struct lull_units *units = peer->units;
@@ -375,7 +380,7 @@ static void close_block(struct block *block)
     free(block->members);
 }
 
-/* The units of a slice, which are neighbours. */
+/* The units of a slice, which lie one behind the other. */
 static double *values_of(const struct slice *slice, unsigned shift, size_t *ret_count)
 {
     size_t n = 0;
@@ -385,10 +390,9 @@ static double *values_of(const struct slice *slice, unsigned shift, size_t *ret_
     return n > 0 ? &slice->values[slice->epochs[0].first] : NULL;
 }
 
-/* ---- to the first and back --------------------------------------------------------------------
- */
+/* ---- to the first and back ----------------------------------------------------------------- */
 
-/* Where the units of an epoch begin among those that are put, follows from its bursts. */
+/* The receiver finds where the units of each epoch begin: their number follows from the bursts. */
 static bool put_slice(const struct slice *slice, unsigned shift, struct lull_flow *flow)
 {
     size_t n;
@@ -439,7 +443,8 @@ static bool get_others(void *context, uint32_t member, struct lull_flow *flow)
     return good;
 }
 
-/* What is left of the units of others, each with its member; NULL at the end. */
+/* The shares that are left of the units of the other members' slices that are meant, each slice
+ * with the member that has it; UINT32_MAX at the end. */
 static bool put_left(void *context, struct lull_flow *flow)
 {
     const struct block *block = context;
@@ -455,7 +460,8 @@ static bool put_left(void *context, struct lull_flow *flow)
     return good && lull_flow_put(flow, &end, sizeof end);
 }
 
-/* The slices of this member come in their order. */
+/* Takes the shares of this member's slices, which come in the order of the slices; those of other
+ * members are skipped. */
 static bool get_left(void *context, uint32_t from, struct lull_flow *flow)
 {
     const struct block *block = context;
@@ -501,10 +507,9 @@ static lull_status cut_block(struct block *block, struct lull_error *err)
     return status == LULL_OK ? lull_team_spread(peers->team, &back, err) : status;
 }
 
-/* ---- block by block ---------------------------------------------------------------------------
- */
+/* ---- block by block ------------------------------------------------------------------------ */
 
-/* How many units all have in each epoch. */
+/* How many units the peers of all members have in each epoch, together. */
 static lull_status count_units(const struct peers *peers, int64_t *counts, struct lull_error *err)
 {
     for (uint32_t i = 0; i < peers->count; i++)
@@ -522,9 +527,9 @@ static size_t end_of_block(const struct peers *peers, const int64_t *counts, siz
     return to;
 }
 
-/* Called by all members together; where one fails, it may go on to lull_team_agree at once. Units
- * of those that are meant become what is left of them, as a share; those of others stay as they
- * are, but for their length. */
+/* Called by all members together; a member that fails may go on to lull_team_agree at once. The
+ * value of each unit of the peers that are meant becomes the share of the unit that is left. Units
+ * of the other peers are only merged to the common shift. */
 static lull_status peers_cut(const struct peers *peers, struct lull_error *err)
 {
     for (uint32_t i = 0; i < peers->count; i++)
@@ -543,14 +548,14 @@ static lull_status peers_cut(const struct peers *peers, struct lull_error *err)
 
 /* ==== cuts ==================================================================================== */
 
-/* One stream in one cut. Once it is concluded, the values of its units are what is left of them, as
- * a share. */
+/* One stream in one cut. Once the cut is concluded, the value of each unit is the share of the unit
+ * that is left. */
 struct cut_member {
     struct lull_units units;
     uint32_t location; /* LULL_NONE: it has no bursts */
     bool meant;
-    uint32_t epoch, bursts;      /* of the burst that is applied next */
-    struct lull_stretched burst; /* those of its unit */
+    uint32_t epoch, bursts;      /* where apply is: its epoch, and how many bursts of it are over */
+    struct lull_stretched burst; /* the bursts so far of the unit where apply is */
 };
 
 struct cuts {
@@ -635,17 +640,17 @@ static bool is_meant(const struct lull_trace *trace, const struct lull_what_if_c
     return cut->rank == LULL_NONE || cut->rank == process->rank;
 }
 
-/* Which thread of its process: those of all are numbered alike. */
+/* The number of the stream's thread in its process; peers have the same number. */
 static uint32_t number_of(const struct cuts *cuts, const struct cut_member *member)
 {
     const struct lull_location *location = &cuts->trace->locations[member->location];
     return member->location - cuts->trace->processes[location->process].first_location;
 }
 
-/* What all members of a team know of the streams of one thread number. */
+/* What all members of a team know of the streams with one thread number. */
 struct cut_comparison {
-    int64_t units; /* 1 + the shift of the longest; 0: nobody has such a stream */
-    int64_t epochs;
+    int64_t units;  /* 1 + the largest shift; 0: no member has such a stream */
+    int64_t epochs; /* of the stream that has the most */
 };
 
 static_assert(sizeof(struct cut_comparison) == 2 * sizeof(int64_t),
@@ -662,7 +667,7 @@ static uint32_t find_peers(const struct cuts *cuts, struct cut_member *members, 
     return n;
 }
 
-/* Each thread number by itself. */
+/* Compares the streams of each thread number with each other. */
 static lull_status compare_thread_numbers(const struct cuts *cuts, struct cut_member *members,
                                           bool all_meant, struct cut_comparison *comparisons,
                                           uint32_t count, struct lull_error *err)

@@ -1,7 +1,7 @@
 /* Units: what one stream computed, in parts of an epoch that can be compared with the same parts of
  * other streams. A unit is 2^shift bursts one after the other. If there are more than
- * LULL_UNITS_MOST units, the shift grows. So memory is bounded by that number and by the number of
- * epochs. Internal to the room. */
+ * LULL_UNITS_MOST units, the shift grows, so that memory is bounded by this number and by the
+ * number of epochs. Internal to the room. */
 #ifndef LULL_REPLAY_WHAT_IF_CUTS_H
 #define LULL_REPLAY_WHAT_IF_CUTS_H
 
@@ -17,12 +17,13 @@ struct lull_units_epoch {
 };
 
 struct lull_units {
-    double *values; /* ns, exact below 2^53 */
+    double *values; /* [count]: ns of each unit, exact below 2^53 */
     size_t count, capacity;
     struct lull_units_epoch *epochs;
     size_t n_epochs, epochs_capacity;
     unsigned shift;
-    uint32_t idle; /* bursts that take no time behind those counted in the last epoch */
+    uint32_t idle; /* bursts without length at the end of the last epoch; they are counted only once
+                      a burst with a length follows them */
 };
 
 /* Adds the next burst, whose epoch is not before that of the last one; false: no memory. */
@@ -31,6 +32,7 @@ bool lull_units_add(struct lull_units *units, uint32_t epoch, int64_t ns);
 void lull_units_merge(struct lull_units *units, unsigned shift);
 void lull_units_free(struct lull_units *units); /* leaves none */
 
+/* How many units an epoch has; 0 if nothing was computed in it. */
 size_t lull_units_in(const struct lull_units *units, size_t epoch);
 
 #endif

@@ -1,10 +1,10 @@
-/* What takes part of the time, or several times as long, and needs to know nothing: the time in
- * regions by a factor, and serial parts by the number of threads. */
+/* The kinds of what-ifs that need not learn from the run: the time in regions is multiplied by a
+ * factor, and the time of serial parts is divided by the number of threads. */
 #include "replay/what_if/what_if.h"
 
 #include <stdlib.h>
 
-/* A state with nothing but the scene. */
+/* A state that is a copy of the scene. */
 static void *copy_scene(const struct lull_what_if_scene *scene)
 {
     struct lull_what_if_scene *copy = malloc(sizeof *copy);
@@ -32,10 +32,10 @@ const struct lull_what_if_kind lull_kind_factors = {
 
 /* ---- serial parts -------------------------------------------------------------------------- */
 
-/* For each location how many threads its process has for computing. */
 struct serial {
     const struct lull_treatments *treatments;
-    uint32_t threads[];
+    uint32_t threads[]; /* [n_locations]: of a master, how many threads its process has for
+                           computing; 0 for all others */
 };
 
 static bool is_serial_wanted(const struct lull_what_if_options *wanted)
@@ -46,7 +46,7 @@ static bool is_serial_wanted(const struct lull_what_if_options *wanted)
     return any;
 }
 
-/* Threads that the program makes itself compute at the same time as the master as it is. */
+/* Threads that the program makes itself are not counted: they compute beside the master already. */
 static void *create_serial(const struct lull_what_if_scene *scene)
 {
     const struct lull_trace *trace = scene->trace;

@@ -1,4 +1,4 @@
-/* Without noise: no burst is longer than the median of those at its place. */
+/* Without noise: no burst is longer than the median of the bursts at its place (what_if.h). */
 #include "base/array.h"
 #include "base/hash.h"
 #include "replay/what_if/what_if.h"
@@ -8,16 +8,17 @@
 
 enum { NOISE_SAMPLES = 64 };
 
-/* The bursts at one place: a sample that is thinned out, then its median. */
+/* The bursts at one place: every step-th of them is kept in `times`. When this sample is full,
+ * every second time is dropped and the step doubled. */
 struct noise_place {
-    uint32_t count, step, seen;
-    double median;
-    double times[NOISE_SAMPLES];
+    uint32_t count, step, seen;  /* how many times are kept; the step; how many bursts there were */
+    double median;               /* ns; set when all bursts are known */
+    double times[NOISE_SAMPLES]; /* [count]: ns */
 };
 
 /* The places of one stream. */
 struct places {
-    struct lull_hash numbers; /* of a struct key */
+    struct lull_hash numbers; /* of a struct noise_key: the index of its item */
     struct noise_place **items;
     size_t count, capacity;
 };

@@ -1,4 +1,5 @@
-/* Threads: executions of parallel regions without what threads lose in them. */
+/* Threads: executions of parallel regions become shorter by what their threads lose in them
+ * (what_if.h). */
 #include "activity/pass.h"
 #include "base/array.h"
 #include "replay/what_if/what_if.h"
@@ -9,71 +10,71 @@
 
 /* ==== shortenings ============================================================================= */
 
-/* Shortenings: how much shorter executions of parallel regions would be if their threads did
- * otherwise. One process.
+/* Shortenings: how much shorter the executions of one process would be if its threads lost less.
  *
- * The threads of an execution (the outermost parallel region of the master from its fork to its
- * join) come to barriers. Between two of them each is busy from when it left the one until it
- * comes to the other, and the last that comes decides. From the fork to its own begin a thread is
- * busy with scheduling. Where it is supposed that threads do not wait for locks, or that scheduling
- * takes no time, they come as much earlier; where they are balanced, each computes for the mean
- * time of all of them, and what else it does stays. The execution is as much shorter as the last
- * comes earlier. Where threads come to different numbers of barriers (tasks, sections that not all
- * pass), an execution counts as one such part, with the time in barriers left out.
+ * The threads of an execution come to barriers. Between two barriers each thread is busy from when
+ * it leaves the first until it comes to the second, and the thread that comes last decides how long
+ * this part of the execution takes. From the fork to its own begin a thread is busy with
+ * scheduling. If threads do not wait for locks, or scheduling takes no time, each thread comes
+ * earlier by the time that it lost so. If threads are balanced, each computes for the mean time of
+ * all of them, and what else it does takes as long as before. The execution is shorter by the time
+ * by which the last thread comes earlier to each barrier, added up. Where threads come to different
+ * numbers of barriers (tasks, sections that not all of them pass), the whole execution counts as
+ * one part, and the time in barriers is left out.
  *
- * Threads of a process are read at different speeds: what they do waits until all have been read to
- * the end of the execution. Memory: 8 bytes for each execution, and what waits. Internal to the
- * room. */
+ * Threads of a process are read at different speeds, so what they do is kept until all of them have
+ * been read to the end of the execution. Memory: 8 bytes for each execution, and what is kept. */
 
 /* Bits: 1 << enum lull_threads_change. */
 typedef uint8_t threads_changes;
 
 struct lull_shortenings;
 
-/* The kinds of steps that it needs, and steps of a thread, in order, with their ledger; safe from
- * several threads. False: no memory. */
+/* The kinds of steps that shortenings are found from. */
 #define SHORTENINGS_WANT                                                  \
     (LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_STRETCH) | \
      LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |    \
      LULL_STEP_MASK(LULL_STEP_END))
 
-/* What a thread does until it comes to a barrier, or to its end of the parallel region. */
+/* What a thread does until it comes to a barrier, or to its end of the parallel region. Times in ns
+ * of the run. */
 struct piece {
-    int64_t begin, arrival;
-    int64_t end; /* of the barrier */
-    int64_t useful, lock, schedule;
-    bool last; /* no barrier follows */
+    int64_t begin, arrival;         /* when it begins, and when the thread comes to the barrier */
+    int64_t end;                    /* when the thread leaves the barrier */
+    int64_t useful, lock, schedule; /* time in user code, waiting for locks, and scheduling */
+    bool last;                      /* no barrier follows */
 };
 
 struct team_thread {
-    struct piece *pieces; /* [first, count) wait */
+    struct piece *pieces; /* [first, count) belong to executions that are not settled */
     size_t first, count, capacity;
-    struct piece open; /* the one that goes on */
-    bool inside;
-    int64_t known; /* what ends up to here has been told */
+    struct piece open; /* the piece that goes on */
+    bool inside;       /* in a parallel region */
+    int64_t known;     /* ns: all steps that end until then have been read */
 };
 
-/* An execution that waits for the workers. */
+/* An execution of which not all threads have been read to the end. */
 struct execution {
-    int64_t fork, join;
-    int64_t bursts; /* what of the master's time replays can shorten */
-    uint32_t region;
-    bool counts;
+    int64_t fork, join; /* ns; join is INT64_MAX while it goes on */
+    int64_t bursts;     /* ns of the master's time that a replay can shorten */
+    uint32_t region;    /* the parallel region */
+    bool counts;        /* its fork lies in the part of the run that is read */
 };
 
 struct lull_shortenings {
     pthread_mutex_t lock;
     uint32_t n_threads, n_regions;
     const threads_changes *changes;
-    struct execution *waiting; /* [first, count) */
+    struct execution *waiting; /* [first, count): executions that are not settled, in order */
     size_t first, count, capacity;
-    double *left;
+    double *left; /* [n_left]: the share of its bursts that each settled execution keeps */
     size_t n_left, left_capacity;
     struct team_thread threads[];
 };
 
-/* Thread 0 is the master. `changes[n_regions + 1]`: what is supposed of parallel regions, the last
- * of those without a name; borrowed. NULL: no memory. */
+/* Thread 0 is the master. `changes[n_regions + 1]` says what is supposed of each parallel region,
+ * the last element of those without a region of the trace; borrowed. Returns NULL if there is no
+ * memory. */
 static struct lull_shortenings *shortenings_create(uint32_t n_threads, uint32_t n_regions,
                                                    const threads_changes *changes)
 {
@@ -87,7 +88,6 @@ static struct lull_shortenings *shortenings_create(uint32_t n_threads, uint32_t 
     return s;
 }
 
-/* NULL is allowed */
 static void shortenings_destroy(struct lull_shortenings *s)
 {
     if (!s)
@@ -100,8 +100,8 @@ static void shortenings_destroy(struct lull_shortenings *s)
     free(s);
 }
 
-/* Behind all steps: what is left of an execution's computation, as a share; 1 for those that were
- * not seen. */
+/* After all steps: the share that is left of an execution's bursts; 1 for an execution that was not
+ * seen. */
 static double shortenings_left(const struct lull_shortenings *s, uint32_t execution)
 {
     return execution < s->n_left ? s->left[execution] : 1;
@@ -109,15 +109,18 @@ static double shortenings_left(const struct lull_shortenings *s, uint32_t execut
 
 /* ---- parts of an execution ----------------------------------------------------------------- */
 
-/* Some threads on their way to the same barrier: the longest as it is and as it would be. */
+/* Some threads on their way to the same barrier. Times in ns. */
 struct part {
     threads_changes changes;
-    int64_t longest;
-    double sum, most; /* of useful times; of what is busy beside them */
+    int64_t longest; /* the longest time that a thread is busy */
+    /* sum: of the useful times of all threads; most: the longest time that a thread would be busy
+     * beside its useful time */
+    double sum, most;
     uint32_t threads;
-    double changed; /* the longest if it is not balanced */
+    double changed; /* the longest time that a thread would be busy, unless they are balanced */
 };
 
+/* Adds a thread's piece, of which only what lies behind `from` counts. */
 static void add_piece(struct part *part, const struct piece *piece, int64_t from)
 {
     const int64_t begin = piece->begin > from ? piece->begin : from;
@@ -135,6 +138,7 @@ static void add_piece(struct part *part, const struct piece *piece, int64_t from
     part->threads++;
 }
 
+/* How much earlier the last thread would come, in ns. */
 static double shorter_by(const struct part *part)
 {
     double changed = part->changed;
@@ -152,8 +156,8 @@ static const struct piece *piece_at(const struct team_thread *thread, size_t ind
     return &thread->pieces[thread->first + index];
 }
 
-/* What of a thread belongs to an execution: the pieces that end in it, and one that goes on beyond
- * it. */
+/* How many of a thread's next pieces belong to an execution: those that end in it, and one that
+ * goes on beyond it. */
 static size_t pieces_in(const struct team_thread *thread, const struct execution *execution)
 {
     size_t n = 0;
@@ -163,7 +167,7 @@ static size_t pieces_in(const struct team_thread *thread, const struct execution
     return n;
 }
 
-/* Leaves out what is over when the execution begins. */
+/* Leaves out a thread's pieces that are over when the execution begins. */
 static void drop_early(struct team_thread *thread, const struct execution *execution)
 {
     while (thread->first < thread->count && piece_at(thread, 0)->arrival <= execution->fork &&
@@ -171,13 +175,14 @@ static void drop_early(struct team_thread *thread, const struct execution *execu
         thread->first++;
 }
 
-/* Barriers among so many pieces. */
+/* How many of so many pieces end with a barrier. */
 static size_t barriers_in(const struct team_thread *thread, size_t pieces)
 {
     return pieces > 0 && piece_at(thread, pieces - 1)->last ? pieces - 1 : pieces;
 }
 
-/* Of the first piece of a thread: to begin is scheduling. */
+/* The first piece of a thread, lengthened back to the fork: the time until the thread begins is
+ * scheduling. */
 static struct piece from_fork(const struct piece *piece, const struct execution *execution)
 {
     struct piece whole = *piece;
@@ -190,7 +195,8 @@ static struct piece from_fork(const struct piece *piece, const struct execution 
     return whole;
 }
 
-/* From barrier to barrier, and what the master does behind the last one. */
+/* How much shorter an execution is, in ns, taken from barrier to barrier. `pieces[n_threads]` says
+ * how many pieces each thread has. Behind the last barrier only the master's scheduling counts. */
 static double shorter_by_parts(const struct lull_shortenings *s, const struct execution *execution,
                                const size_t *pieces, size_t barriers, threads_changes changes)
 {
@@ -211,7 +217,8 @@ static double shorter_by_parts(const struct lull_shortenings *s, const struct ex
     return sum;
 }
 
-/* All of it as one part, without the time in barriers. */
+/* How much shorter an execution is, in ns, if all of it is taken as one part without the time in
+ * barriers. */
 static double shorter_by_whole(const struct lull_shortenings *s, const struct execution *execution,
                                const size_t *pieces, threads_changes changes)
 {
@@ -233,6 +240,8 @@ static double shorter_by_whole(const struct lull_shortenings *s, const struct ex
     return shorter_by(&part);
 }
 
+/* Finds what is left of an execution, and drops its pieces. `pieces[n_threads]` is scratch. False:
+ * no memory. */
 static bool settle(struct lull_shortenings *s, const struct execution *execution, size_t *pieces)
 {
     const uint32_t region = execution->region < s->n_regions ? execution->region : s->n_regions;
@@ -260,7 +269,7 @@ static bool settle(struct lull_shortenings *s, const struct execution *execution
     return true;
 }
 
-/* All executions that every thread has been read beyond. */
+/* Settles the executions to whose end all threads have been read. */
 static bool settle_known(struct lull_shortenings *s)
 {
     int64_t known = INT64_MAX;
@@ -278,7 +287,8 @@ static bool settle_known(struct lull_shortenings *s)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Room for one more; what is over goes first. */
+/* Room for one more item behind [first, count); moves these to the front if that frees more than
+ * half of the array, else grows. */
 static bool make_room(void *array, size_t *first, size_t *count, size_t *capacity, size_t size)
 {
     unsigned char **bytes = array;
@@ -303,7 +313,8 @@ static bool end_piece(struct team_thread *thread, int64_t arrival, int64_t end, 
     return true;
 }
 
-/* A barrier of two spans (in one region, then in another) is one. */
+/* A barrier whose time comes in two spans without a break (in one region, then in another) is one
+ * barrier. */
 static bool pass_barrier(struct team_thread *thread, const struct lull_step *span)
 {
     struct piece *before =
@@ -382,6 +393,8 @@ static bool take_thread_step(struct lull_shortenings *s, uint32_t number,
     }
 }
 
+/* Takes the next steps of a thread, with their ledger; may be called for several threads at the
+ * same time. False: no memory. */
 static bool shortenings_take(struct lull_shortenings *s, uint32_t thread,
                              const struct lull_steps *steps)
 {
@@ -389,7 +402,8 @@ static bool shortenings_take(struct lull_shortenings *s, uint32_t thread,
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < steps->count && fits; i++)
         fits = take_thread_step(s, thread, &steps->steps[i]);
-    /* Of a span that goes on nothing is known, but outside parallel regions nothing matters. */
+    /* A span is told when it ends, so what lies before `now` may still be untold; but outside
+     * parallel regions no span matters. */
     if (!s->threads[thread].inside && s->threads[thread].known < steps->ledger->now)
         s->threads[thread].known = steps->ledger->now;
     fits = fits && settle_known(s);
@@ -399,20 +413,21 @@ static bool shortenings_take(struct lull_shortenings *s, uint32_t thread,
 
 /* ==== threads ================================================================================= */
 
-/* Where a stream is. */
+/* How far a stream has come. */
 struct stream_place {
-    uint32_t execution;
-    struct lull_stretched bursts; /* of it */
+    uint32_t execution;           /* in which its last burst lay */
+    struct lull_stretched bursts; /* those of this execution so far */
 };
 
 struct threads {
     const struct lull_trace *trace;
     uint32_t application, n_streams;
     threads_changes *changes; /* [n_regions + 1] */
-    uint32_t *numbers;        /* [n_locations]: among the threads of OpenMP of its process;
-                                      LULL_NONE: it is none */
-    struct lull_shortenings **shortenings; /* [n_processes] */
-    struct stream_place places[];          /* [n_streams] */
+    uint32_t *numbers;        /* [n_locations]: its number among the OpenMP threads of its process;
+                                 LULL_NONE: it is not one of them */
+    struct lull_shortenings *
+        *shortenings;             /* [n_processes]; NULL: nothing is known of the process */
+    struct stream_place places[]; /* [n_streams] */
 };
 
 static bool is_of_executions(const struct lull_what_if_threads *threads)
@@ -453,7 +468,8 @@ static void find_changes(struct threads *threads, const struct lull_what_if_opti
     }
 }
 
-/* Those that the program makes itself are not of OpenMP. */
+/* Numbers the OpenMP threads of a process, which are all but those that the program makes itself.
+ * False: no memory. */
 static bool number_threads(struct threads *threads, uint32_t p)
 {
     const struct lull_trace *trace = threads->trace;
@@ -515,7 +531,8 @@ static lull_status take_steps_for_threads(void *context, unsigned worker,
                            threads->trace->path);
 }
 
-/* The ledger is wanted for the sake of blocks without steps: how far a thread has been read. */
+/* The ledger is wanted because it also comes with blocks without steps, and tells then how far a
+ * thread has been read. */
 static struct lull_consumer consumer(void *state)
 {
     return (struct lull_consumer){.context = state,

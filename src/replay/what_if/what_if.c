@@ -1,6 +1,5 @@
-/* The kinds that are wanted, one after the other: each learns from bursts as those before make
- * them.
- */
+/* The kinds of what-ifs that are wanted, one after the other: each learns from bursts with the
+ * lengths that the kinds before it have given them. */
 #include "replay/what_if/what_if.h"
 
 #include "base/text.h"
@@ -11,9 +10,9 @@
 
 /* ==== flow ==================================================================================== */
 
-/* What is supposed goes from the first of a team to all. */
+/* What is supposed goes from the first of a team to all. The texts follow the struct, in the order
+ * of its members. */
 
-/* Texts follow in the order of their members. */
 bool lull_what_if_put(const struct lull_what_if_options *options, struct lull_flow *flow)
 {
     bool good = lull_flow_put(flow, options, sizeof *options) &&
@@ -55,7 +54,8 @@ static bool means_any(const char *name, const struct lull_region *region)
     return !name || lull_region_is_named(name, region);
 }
 
-/* Of a region; NULL: of what is in none that is named. */
+/* The treatment of a region; of NULL, that of time in no region that is named. *ret_named: whether
+ * an option names the region, so that it needs a mark. */
 static struct lull_treatment treatment_of(const struct lull_what_if_options *wanted,
                                           const struct lull_region *region, bool *ret_named)
 {
@@ -92,8 +92,7 @@ static bool is_same(const struct lull_treatment *a, const struct lull_treatment 
            a->serial == b->serial;
 }
 
-/* The result lives in `arena`. LULL_ERR_RANGE: a region that does not exist, or too many of these.
- */
+/* The result lives in `arena`. LULL_ERR_RANGE: there are more different treatments than marks. */
 static lull_status treatments_find(const struct lull_trace *trace,
                                    const struct lull_what_if_options *wanted,
                                    struct lull_arena *arena,
@@ -160,7 +159,7 @@ lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *are
     return LULL_OK;
 }
 
-/* Moves *text behind a key, "rank=". */
+/* Moves *text behind a key such as "rank="; false: it does not begin with this key. */
 static bool skip_key(const char **text, const char *key)
 {
     const size_t length = strlen(key);
@@ -170,7 +169,8 @@ static bool skip_key(const char **text, const char *key)
     return true;
 }
 
-/* "7" up to a comma or the end, behind which *text is then. */
+/* Reads a number such as "7" that ends at a comma or at the end of the text, and moves *text behind
+ * both. False: there is no number, or nothing behind the comma. */
 static bool read_rank(const char **text, uint32_t *ret_rank)
 {
     char *end;
@@ -247,7 +247,7 @@ static void add_word(struct words *words, const char *word)
     words->items[words->count++] = word;
 }
 
-/* "--balance", "--balance=solve" */
+/* Adds an option, with a name if there is one: "--balance", "--balance=solve". */
 static void add_option(struct words *words, const char *option, const char *name)
 {
     add_word(words, name ? lull_arena_printf(words->arena, "%s=%s", option, name) : option);
@@ -297,7 +297,7 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
 
 /* ---- whether it is there ------------------------------------------------------------------- */
 
-/* Ends a message about a name with the one that may be meant. */
+/* Fails because the trace does not have what is named; `meant`: a name that it has, or NULL. */
 static lull_status tell_missing(const struct lull_trace *trace, const char *what, const char *name,
                                 const char *meant, struct lull_error *err)
 {
@@ -327,7 +327,8 @@ static lull_status check_region(const struct lull_trace *trace, const char *name
                  : tell_missing(trace, parallel ? "parallel region" : "region", name, meant, err);
 }
 
-/* Whether there are processes of the application that a cut means, and others that compare. */
+/* Whether there are processes of the application that a cut means, and others to compare these
+ * with. */
 static lull_status check_cut(const struct lull_trace *trace, uint32_t application,
                              const struct lull_what_if_cut *cut, struct lull_error *err)
 {
@@ -386,7 +387,7 @@ static lull_status check_threads(const struct lull_trace *trace, uint32_t applic
     return check_region(trace, threads->region, threads->change != LULL_THREADS_NO_SERIAL, err);
 }
 
-/* Whether all that is named in regions, ranks, nodes and threads is there. */
+/* Fails if something that the options name is not in the trace. */
 static lull_status what_if_check(const struct lull_trace *trace,
                                  const struct lull_what_if_options *wanted, struct lull_error *err)
 {
@@ -407,7 +408,7 @@ static lull_status what_if_check(const struct lull_trace *trace,
 
 /* ==== what if ================================================================================= */
 
-/* In the order in which they apply. */
+/* All kinds, in the order in which they apply. */
 static const struct lull_what_if_kind *const kinds[] = {
     &lull_kind_threads, &lull_kind_serial, &lull_kind_noise,
     &lull_kind_factors, &lull_kind_cuts,   &lull_kind_balance,
@@ -419,14 +420,14 @@ struct lull_what_if {
     struct lull_arena *arena;
     struct lull_what_if_scene scene;
     struct lull_treatments *treatments;
-    const struct lull_what_if_kind *kinds[KINDS]; /* that are wanted ... */
-    void *states[KINDS];                          /* ... and what they know */
+    const struct lull_what_if_kind *kinds[KINDS]; /* [n]: those that are wanted */
+    void *states[KINDS];                          /* [n]: what each of them knows */
     unsigned n;
     unsigned stage;             /* the kind that learns next; n: all have learned */
-    bool rides;                 /* it takes part in a pass of others */
-    struct lull_bursts *bursts; /* of a pass; NULL: of none */
+    bool rides;                 /* it has made a consumer for a pass, which is not concluded yet */
+    struct lull_bursts *bursts; /* the bursts of this pass; NULL if its kind reads steps */
     bool no_memory;
-    unsigned workers; /* of its own passes */
+    unsigned workers; /* threads of its own passes */
 };
 
 lull_status lull_what_if_no_memory(const struct lull_trace *trace, struct lull_error *err)
@@ -441,7 +442,7 @@ static lull_status no_memory_for_what_if(const struct lull_what_if *w, struct lu
 
 /* ---- a burst ------------------------------------------------------------------------------- */
 
-/* As the first `n` kinds make it. */
+/* The length that the first `n` kinds give a burst, in ns. */
 static int64_t changed(const struct lull_what_if *w, const struct lull_replay_burst *burst,
                        unsigned n)
 {
@@ -489,7 +490,7 @@ static void begin_stage(struct lull_what_if *w)
     lull_what_if_rewind(w);
 }
 
-/* `status`: of what this member has read for it. */
+/* Concludes the kind that has learned; `status`: how this member's reading for it ended. */
 static lull_status end_stage(struct lull_what_if *w, lull_status status, struct lull_error *err)
 {
     const struct lull_what_if_kind *kind = w->kinds[w->stage];
@@ -505,8 +506,8 @@ static lull_status end_stage(struct lull_what_if *w, lull_status status, struct 
     return LULL_OK;
 }
 
-/* Reads the whole program, whose streams are not those of the masters alone, or do not begin when
- * they do. */
+/* Learns from the operations of the whole program. Needed where its streams are not those of the
+ * masters alone, or do not begin when the masters do. */
 static lull_status read_program(const struct lull_what_if *w,
                                 const struct lull_replay_options *options, struct lull_error *err)
 {
@@ -544,7 +545,7 @@ lull_status lull_what_if_consumer(struct lull_what_if *w, struct lull_consumer *
     return status;
 }
 
-/* A pass of its own. */
+/* Learns in a pass of its own. */
 static lull_status read_steps(struct lull_what_if *w, const struct lull_replay_options *replay,
                               struct lull_error *err)
 {
@@ -571,7 +572,8 @@ static bool are_masters(const struct lull_what_if *w, const struct lull_replay_o
     return masters;
 }
 
-/* What was learned in a pass of others is of no use for streams that are others. */
+/* Ends the learning in a pass that was shared. Its bursts are those of the masters: if the replay
+ * has other streams, what was learned from them is forgotten. */
 static lull_status end_ride(struct lull_what_if *w, bool masters, struct lull_error *err)
 {
     const struct lull_what_if_kind *kind = w->kinds[w->stage];
@@ -600,7 +602,7 @@ static lull_status learn_all_kinds(struct lull_what_if *w,
     return status;
 }
 
-/* ---- all of it ----------------------------------------------------------------------------- */
+/* ---- the what-if --------------------------------------------------------------------------- */
 
 static lull_status create_kinds(struct lull_what_if *w, struct lull_error *err)
 {
@@ -662,7 +664,7 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
                                   struct lull_error *err)
 {
     struct lull_survey *survey = NULL;
-    options->pieces = true; /* what is found must not depend on what else is wanted */
+    options->pieces = true; /* results must not depend on whether the caller wants pieces */
     options->marks = w->treatments->marks;
     options->length = find_length;
     options->context = w;

@@ -1,38 +1,44 @@
-/* What if: other lengths for the computations of a replay.
+/* What if: a replay in which computations take another time than they took in the run.
  *
- * An epoch is what lies between two collective operations in which all processes wait for all. An
- * execution is what the threads of a process do in an OpenMP parallel region, the outermost of its
+ * A burst is a stretch of computation of a thread (struct lull_replay_burst). An epoch is
+ * the part of a run between two collective operations in which all processes wait for all. An
+ * execution is what the threads of a process do in an outermost OpenMP parallel region of its
  * master, from fork to join.
  *
- * - Threads: each execution (of one parallel region, where it is named) becomes as much shorter as
- * its threads would come earlier to its barriers, never longer. Balanced: from barrier to barrier
- * each thread computes for the mean time of all of them. No locks: nobody waits for a lock, a
- * critical section, or for his turn where it is ordered. No scheduling: to begin and to get
- * iterations takes no time.
+ * The kinds of what-ifs, in the order in which they apply:
+ * - Threads: an execution (of one parallel region, where one is named) becomes shorter by the time
+ *   by which the last of its threads would come earlier to its barriers; it never becomes longer.
+ *   Balanced: from barrier to barrier each thread computes for the mean time of all of them. No
+ *   locks: no thread waits for a lock, for a critical section, or for its turn in an ordered one.
+ *   No scheduling: to begin an execution, and to get iterations of a loop, takes no time.
  * - No serial part: what the master computes outside parallel regions (in the region, where one is
- * named) takes 1/t of its time, where the process has t threads for computing.
- * - Without noise: no burst is longer than the median of the bursts at its place, that is of the
- * same thread and region with the same number since the last collective operation in which all
- * processes wait for all (the same burst of another iteration).
- * - A factor for regions: time inside (of the innermost of those named) is multiplied by it.
+ *   named) takes 1/t of its time, where the process has t threads for computing.
+ * - Without noise: no burst is longer than the median of the bursts at its place. Bursts have the
+ *   same place if they have the same thread, the same region and the same number in their epoch;
+ *   as a rule they are the same computation in different iterations.
+ * - A factor for regions: time inside a named region is multiplied by its factor; where named
+ *   regions are nested, the innermost counts.
  * - Cut: what a process computes in an epoch (in the region, where one is named) takes no longer
- * than the median of its peers: the processes that compute there and are not meant themselves, or,
- * where all are meant, all of them. Where peers have as many bursts in that epoch, each burst loses
- * in proportion to how much longer than the median of theirs it is; else the longest lose, down to
- * one length. Where several cuts mean a burst, the shortest result counts.
+ *   than the median of its peers. Peers are the processes that compute there and that the cut does
+ *   not mean; where the cut means all processes, they are peers of each other. Where peers have as
+ *   many bursts in that epoch, each burst loses in proportion to how much longer it is than the
+ *   median of theirs; else the longest bursts lose, until they all have one length. Where several
+ *   cuts mean a burst, the shortest result counts.
  * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
- * as long as they all do on average. The total stays the same, but for rounding to ns.
- * - Eager: every send goes on at once, as if it were buffered, also a synchronous one. That is no
- * length of a computation, but a property of the program's operations.
+ *   as long as these processes do on average. The total stays the same, but for rounding to ns.
+ * - Eager: every send goes on at once, as if it were buffered, also a synchronous one. This changes
+ *   no length of a computation, but the operations of the program.
  *
- * They apply in this order. All but factors, serial parts and eager sends learn of the whole run
- * first: in a pass in which other analyses may take part (lull_what_if_consumer), or else in one of
- * their own; where several are wanted, each but the first needs a pass more. If threads beside the
- * masters communicate, or the clocks of processes contradict each other, the streams of the replay
- * are known behind the first pass only, and the program is read instead. Memory: with balancing 8
- * bytes for each epoch of each process; with each cut 24 bytes, and up to 1 MiB for each process;
- * without noise up to 600 bytes for each place of each process; with threads 8 bytes for each
- * execution of a parallel region. */
+ * Threads, noise, cuts and balance must learn from the whole run before they can apply. The first
+ * of those that are wanted learns in a pass that other analyses may share (lull_what_if_consumer),
+ * or in a pass of its own; each further one needs a pass more. If threads beside the masters
+ * communicate, or if the clocks of processes contradict each other, the streams of the replay are
+ * known only after the first pass. Then noise, cuts and balance forget what they learned in it, and
+ * learn from the operations of the program instead.
+ *
+ * Memory: for balance 8 bytes for each epoch of each process; for each cut 24 bytes for each epoch
+ * of each process, and up to 1 MiB for each process; without noise up to 600 bytes for each place
+ * of each process; for threads 8 bytes for each execution. */
 #ifndef LULL_REPLAY_WHAT_IF_WHAT_IF_H
 #define LULL_REPLAY_WHAT_IF_WHAT_IF_H
 
@@ -47,12 +53,12 @@
 #define LULL_WHAT_IF_CUTS    64
 #define LULL_WHAT_IF_THREADS 64
 
-/* Whose computations are cut to the median of their peers; what is LULL_NONE or NULL is no limit.
- */
+/* Whose computations are cut to the median of their peers. A rank of LULL_NONE, a node of NULL or a
+ * region of NULL is no limit; with all three the cut means every computation. */
 struct lull_what_if_cut {
-    uint32_t rank;      /* struct lull_process; not with a node */
-    const char *node;   /* all processes of it */
-    const char *region; /* of the user */
+    uint32_t rank;      /* as in struct lull_process; not together with a node */
+    const char *node;   /* means all processes on this node */
+    const char *region; /* a region of the user */
 };
 
 /* What is supposed of the threads of a process. */
@@ -92,58 +98,61 @@ bool lull_what_if_supposes(const struct lull_what_if_options *options);
 uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct lull_arena *arena,
                             const char ***ret_words);
 
-/* A number above 0 and at most 10^6. */
+/* Reads a factor; false: the text is not a number above 0 and at most 10^6. */
 bool lull_factor_read(const char *text, double *ret_factor);
-/* "NAME=FACTOR" each, NULL at the end, or NULL: sets regions and factors. Fails with
+/* Adds regions and factors from texts "NAME=FACTOR". `texts` ends with NULL, or is NULL. Fails with
  * LULL_ERR_RANGE and a text that begins with --region. */
 lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *arena,
                                       struct lull_what_if_options *options, struct lull_error *err);
 
-/* "rank=N", "node=NAME", "region=NAME", both separated by a comma with the region last, or "all"
- * each, NULL at the end, or NULL: sets cuts. Fails with LULL_ERR_RANGE and a text that begins
- * with --median. */
+/* Adds cuts from texts "rank=N", "node=NAME", "region=NAME", one of the first two with a region
+ * behind it and a comma between them, or "all". `texts` ends with NULL, or is NULL. Fails with
+ * LULL_ERR_RANGE and a text that begins with --median. */
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err);
 
-/* From one process to others (team/team.h); what is got lives in `arena`. */
+/* Puts options into a flow to other members of a team, and gets them there (team/team.h). What is
+ * got lives in `arena`. False: the flow has failed. */
 bool lull_what_if_put(const struct lull_what_if_options *options, struct lull_flow *flow);
 bool lull_what_if_get(struct lull_what_if_options *options, struct lull_arena *arena,
                       struct lull_flow *flow);
 
 struct lull_what_if;
 
-/* Of a team that learns together: each member has the bursts of some processes, and can say the
- * lengths of these. */
+/* What one member of a team has of the run, where the team learns together: the bursts of some
+ * processes. The member can tell the new lengths of these bursts only. */
 struct lull_what_if_part {
     struct lull_team *team;
     struct lull_process_range range; /* trace/scan.h */
 };
 
-/* LULL_ERR_RANGE: a region, rank or node that does not exist, a cut of one that has no peers, or
- * threads of a run in which no OpenMP was recorded. Trace and *wanted must live as long, until
- * lull_what_if_destroy. `part` NULL: this process knows of all. */
+/* Fails with LULL_ERR_RANGE on a region, rank or node that does not exist, on a cut that leaves no
+ * peers, on threads of a run without OpenMP, and on more different treatments than marks. The trace
+ * and *wanted must live until lull_what_if_destroy. `part` NULL: this process has all bursts. */
 lull_status lull_what_if_create(const struct lull_trace *trace,
                                 const struct lull_what_if_options *wanted,
                                 const struct lull_what_if_part *part,
                                 struct lull_what_if **ret_what_if, struct lull_error *err);
 
-/* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
- * needs these marks (activity/pass.h). */
+/* Whether there is something to learn. If so, lull_what_if_consumer may take part in a pass over
+ * the whole run; the pass must have these marks (activity/pass.h), and must read all threads if
+ * lull_what_if_needs_all says so. */
 bool lull_what_if_learns(const struct lull_what_if *what_if);
-bool lull_what_if_needs_all(const struct lull_what_if *what_if); /* threads, not masters alone */
+bool lull_what_if_needs_all(const struct lull_what_if *what_if);
 const uint8_t *lull_what_if_marks(const struct lull_what_if *what_if);
 lull_status lull_what_if_consumer(struct lull_what_if *what_if, struct lull_consumer *ret_consumer,
                                   struct lull_error *err);
 
-/* Sets pieces, marks, length and context of *options, whose other members are those of the replay
- * to come, its range that of the part; learns what is not known yet. All members of a team call it
- * together, with a survey of the whole run, and where one of them fails, it fails on all. */
+/* Learns what is not known yet, and sets pieces, marks, length, context and eager_sends of
+ * *options. The other members of *options must be those of the replay to come, and its range that
+ * of the part. All members of a team call this together, with a survey of the whole run in
+ * *options; where it fails on one of them, it fails on all. */
 lull_status lull_what_if_conclude(struct lull_what_if *what_if, struct lull_replay_options *options,
                                   struct lull_error *err);
 
-/* A replay may be rewound only after this. */
+/* To be called before a replay with these options is rewound. */
 void lull_what_if_rewind(struct lull_what_if *what_if);
-/* How many threads its own passes have; before that, as many as there are processors. */
+/* Sets how many threads its own passes have; without this call, as many as there are processors. */
 void lull_what_if_limit(struct lull_what_if *what_if, unsigned workers);
 void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
 
@@ -154,8 +163,8 @@ void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
 
 struct lull_treatment {
     double factor;
-    uint64_t cuts; /* bit i: of the cut i */
-    bool balanced, serial;
+    uint64_t cuts;         /* bit i: of the cut i */
+    bool balanced, serial; /* lull_kind_balance applies; lull_kind_serial applies */
 };
 static_assert(LULL_WHAT_IF_CUTS <= 64, "a cut is a bit of a treatment");
 
@@ -170,36 +179,38 @@ bool lull_region_is_named(const char *name, const struct lull_region *region);
 
 /* ==== kind ==================================================================================== */
 
-/* Kinds of what-ifs: one constant struct each, in a file of its own; what_if.c has them in the
- * order in which they apply. */
+/* Kinds of what-ifs: one constant struct each; what_if.c lists them in the order in which they
+ * apply. */
 
 /* What all kinds of one what-if know. */
 struct lull_what_if_scene {
     const struct lull_trace *trace;
     const struct lull_what_if_options *wanted;
     const struct lull_treatments *treatments;
-    uint32_t n_streams;            /* at most */
-    struct lull_what_if_part part; /* whose bursts are told */
+    uint32_t n_streams;            /* an upper bound: a replay never has more streams */
+    struct lull_what_if_part part; /* only bursts of these processes are told to kinds */
 };
 
-/* Streams are told side by side, the bursts of each in order; fixed ones are not. A state is kept
- * for each stream, so that nothing is locked. */
+/* A kind is told the bursts of each stream in order; bursts of different streams may be told at the
+ * same time, so that a kind keeps its state for each stream apart and locks nothing. Bursts that
+ * are fixed are not told. */
 struct lull_what_if_kind {
     bool (*is_wanted)(const struct lull_what_if_options *wanted);
     void *(*create)(const struct lull_what_if_scene *scene); /* NULL: no memory */
     void (*destroy)(void *state);
 
-    /* What it has to learn first is in the bursts, as long as the kinds before it make them; false:
-     * no memory. Or in the steps of all threads, for a consumer. Both NULL: nothing. */
+    /* A kind that must learn first has one of these two. `learn` takes each burst, with the length
+     * `ns` that the kinds before it have given it; false: no memory. `consumer` reads the steps of
+     * all threads. Both are NULL if there is nothing to learn. */
     bool (*learn)(void *state, const struct lull_replay_burst *burst, int64_t ns);
     struct lull_consumer (*consumer)(void *state);
-    /* Behind all of that, by all members of a team together: where one of them fails, the others
-     * are told. May be NULL. */
+    /* Ends the learning; called by all members of a team together. A member that fails need not
+     * tell the others: the caller does. May be NULL. */
     lull_status (*conclude)(void *state, struct lull_error *err);
-    void (*forget)(void *state); /* what was learned of bursts, which were others */
+    void (*forget)(void *state); /* forgets all that `learn` took: the replay has other bursts */
 
     int64_t (*apply)(void *state, const struct lull_replay_burst *burst, int64_t ns);
-    void (*rewind)(void *state); /* the first bursts come next; NULL: it does not matter */
+    void (*rewind)(void *state); /* the first burst of each stream comes next; may be NULL */
 };
 
 lull_status lull_what_if_no_memory(const struct lull_trace *trace, struct lull_error *err);
@@ -207,13 +218,14 @@ lull_status lull_what_if_no_memory(const struct lull_trace *trace, struct lull_e
 extern const struct lull_what_if_kind lull_kind_threads, lull_kind_serial, lull_kind_noise,
     lull_kind_factors, lull_kind_cuts, lull_kind_balance;
 
-/* Bursts that are stretched together: their sum is rounded, not each of them, so that it is what it
- * should be. */
+/* Bursts that are stretched together. Not each length is rounded but their sum, so that rounding
+ * errors do not add up. */
 struct lull_stretched {
-    int64_t before, after;
+    int64_t before, after; /* ns: the sum of the bursts so far, as they were and stretched */
 };
 
-/* The next burst, all of which take top / bottom of their time. */
+/* Returns the stretched length of the next burst, where the bursts together are to take top /
+ * bottom of their time. */
 static inline int64_t lull_stretch_on(struct lull_stretched *stretched, int64_t ns, double top,
                                       double bottom)
 {
