@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Of one master. */
+/* Makes the bursts of one master: the numbers are those of its next burst. */
 struct counter {
     struct lull_items maker;
     uint32_t stream, location, phase, ordinal, meets;
@@ -14,8 +14,8 @@ struct lull_bursts {
     const struct lull_trace *trace;
     struct lull_bursts_options options;
     uint32_t n_processes;      /* of the application */
-    struct counter **counters; /* [n_processes of the trace]; NULL: not begun */
-    uint32_t *streams;         /* [n_processes of the trace] */
+    struct counter **counters; /* [n_processes of the trace]; NULL: no steps have come yet */
+    uint32_t *streams;         /* [n_processes of the trace]: the stream of each master */
 };
 
 static struct counter *begin_counter(struct lull_bursts *bursts, uint32_t process)

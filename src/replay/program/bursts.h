@@ -1,7 +1,7 @@
 /* Bursts: the computations of the masters of an application, just as a replay would have them
- * (replay.h, struct lull_replay_burst), found in a pass in which other analyses may take part. The
- * bursts of one stream are told in order; those of different streams may be told at the same time.
- * Memory: about 500 bytes per process. Internal to the room. */
+ * (replay.h, struct lull_replay_burst). They are found in a pass in which other analyses may take
+ * part. The bursts of one stream are told in order; those of different streams may be told at the
+ * same time. Memory: about 500 bytes per process. Internal to the room. */
 #ifndef LULL_REPLAY_PROGRAM_BURSTS_H
 #define LULL_REPLAY_PROGRAM_BURSTS_H
 

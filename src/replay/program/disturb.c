@@ -33,7 +33,7 @@ static const char *name_of(const struct lull_disturbed *disturbed, const struct 
                                                       : "";
 }
 
-/* Making and freeing communicators, windows and files is left alone, like all that is OTHER. */
+/* LULL_CALL_OTHER includes the calls that make and free communicators, windows and files. */
 static bool call_communicates(const struct lull_step *step)
 {
     return step->op != LULL_CALL_OTHER && step->op != LULL_CALL_REQUEST_FREE &&
@@ -76,8 +76,9 @@ static int64_t before_call(struct lull_disturbed *disturbed, const struct lull_s
     return noise + due_delays(disturbed, since, disturbed->iteration);
 }
 
-/* The delay comes with the next call, so that it is part of the computation behind the mark: what
- * happened before, and has the same time in a simulated trace, is not delayed. */
+/* A delay that is due at a mark is added before the next call, so that it is part of the
+ * computation behind the mark. It must not delay what comes before the mark, which may have the
+ * same time in a simulated trace. */
 static void pass_mark(struct lull_disturbed *disturbed, const struct lull_step *mark)
 {
     const struct lull_trace *trace = disturbed->trace;

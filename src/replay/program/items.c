@@ -65,7 +65,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A clock that was put forward has less time behind its last event. */
+/* Where the clock was put forward by `shift`, as much less time is left behind the last event. */
 static void finish_items(struct lull_items *m, const struct lull_step *end)
 {
     const int64_t tail = least(end->time - end->last_time, m->ns[BURST]);
@@ -125,35 +125,35 @@ void lull_items_init(struct lull_items *items, const struct lull_items_options *
 
 /* ==== item cursor ============================================================================= */
 
-/* Items pulled, and those of a thread that follows its master: two sequences of steps, its own and
- * the forks and joins of the master, merged by time. */
+/* The items of a thread that follows its master come from two sequences of steps, its own steps and
+ * the forks and joins of the master, which are merged by time. */
 
-enum { ROOM = 16 };
+enum { ROOM = 16 }; /* how many items are handed out at once, at most */
 
 /* The forks and joins of a master. */
 struct leader {
     struct lull_step_cursor *cursor;
-    struct lull_steps steps;
+    struct lull_steps steps; /* of which those from `at` on come next */
     uint32_t at;
     bool over;
-    struct lull_item merged[ROOM]; /* with those of the thread itself */
+    struct lull_item merged[ROOM]; /* what is handed out: items of the thread and of its master */
 };
 
 struct lull_item_cursor {
     const struct lull_trace *trace;
     struct lull_step_cursor *cursor;
     struct lull_items maker;
-    struct lull_steps steps;
+    struct lull_steps steps; /* of which those from `at` on come next */
     uint32_t at;
     bool over;
-    struct lull_item own[ROOM]; /* of its own steps */
+    struct lull_item own[ROOM]; /* made from its own steps; [own_at, n_own) come next */
     uint32_t n_own, own_at;
     struct leader *leader; /* of a thread that follows its master; else NULL */
 };
 
-/* ---- its own ------------------------------------------------------------------------------- */
+/* ---- a location's own items ---------------------------------------------------------------- */
 
-/* The items of one batch of steps at most, so that all of these live; none: the end. */
+/* Reads items from one batch of steps only, because they point into it. n_own is 0 at the end. */
 static lull_status read_own(struct lull_item_cursor *c, struct lull_error *err)
 {
     c->n_own = c->own_at = 0;
@@ -178,7 +178,7 @@ static bool is_lead(const struct lull_step *step)
     return step->kind == LULL_STEP_FORK || step->kind == LULL_STEP_JOIN;
 }
 
-/* The next fork or join of the master; NULL: there is none any more. */
+/* The next fork or join of the master; NULL: there are no more. */
 static lull_status find_lead(struct leader *leader, const struct lull_step **ret_lead,
                              struct lull_error *err)
 {
@@ -209,7 +209,8 @@ static struct lull_item split_stretch(struct lull_item *item, int64_t at)
     return part;
 }
 
-/* One item more: the lead, its own next one, or that part of it before the lead. */
+/* The next item: the master's next fork or join (`lead`, or NULL), the thread's own next item, or
+ * the part of the own item that lies before the lead. */
 static struct lull_item merge(struct lull_item_cursor *c, const struct lull_step *lead)
 {
     struct lull_item *own = c->own_at < c->n_own ? &c->own[c->own_at] : NULL;
@@ -230,7 +231,7 @@ static lull_status read_merged(struct lull_item_cursor *c, uint32_t *ret_count,
     uint32_t count = 0;
     while (count < ROOM) {
         if (c->own_at == c->n_own && !c->over) {
-            if (count > 0) /* what items point to lives until its own steps are read on */
+            if (count > 0) /* items point into the thread's own steps: hand out before reading on */
                 break;
             lull_status status = read_own(c, err);
             if (status != LULL_OK)

@@ -1,11 +1,11 @@
 /* Items: what a location did, as a replay needs it. Internal to the room.
  *
- * Made from steps (activity/step.h). The time that no network shortens (their kept time) is one of
- * two things:
+ * Items are made from steps (activity/step.h). The time that no network shortens (the kept time of
+ * steps) is one of two things:
  *  - a burst: computation, and MPI inside an OpenMP parallel region, whose length the other threads
  *    decide as well;
- *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush: no faster processor
- *    shortens it either.
+ *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush, none of which a faster
+ *    processor shortens either.
  * The time behind the last event of a location counts like all other time: a run lasts until its
  * end for all of them (replay/ideal/ideal.h). */
 #ifndef LULL_REPLAY_PROGRAM_ITEMS_H
@@ -39,28 +39,29 @@ struct lull_item {
      LULL_STEP_MASK(LULL_STEP_END))
 
 struct lull_items_options {
-    bool pieces; /* true, for users that need to know when each stretch of time happened: a BURST or
-                    FIXED for each stretch without a break, and a BURST before each call, of no
-                    length if there is nothing to compute. False: one BURST and one FIXED between
-                    two calls */
+    /* True: each stretch of time without a break becomes a BURST or FIXED, and before each call
+     * there is a BURST, of no length if nothing was computed; for users that need to know when each
+     * stretch happened. False: a master has one BURST and one FIXED at most between two calls,
+     * unless the mark changes. */
+    bool pieces;
     bool master; /* the location is a master: its forks and joins become MEETs */
     const struct lull_windows *windows; /* as in the options of the replay; NULL: the whole run */
-    bool marks;                         /* MARKERs become STEPs, too */
+    bool marks;                         /* markers become STEPs, too */
     int64_t shift;                      /* ns: a FIXED of this length comes first, and the time
                                            behind the last event is as much shorter; 0: none */
 };
 
 enum { LULL_ITEMS_OF_A_STEP = 3 };
 
-/* What waits to become an item; fill with lull_items_init. */
+/* The maker of a location's items: the time that is not an item yet. Fill with lull_items_init. */
 struct lull_items {
     struct lull_items_options options;
     uint8_t kind, mark;    /* of the last stretch */
-    uint32_t user;         /* its region, as in struct lull_item */
+    uint32_t user;         /* region of the last stretch, as in struct lull_item */
     int64_t ns[2];         /* lengths of the BURST and the FIXED that are being gathered */
-    int64_t began[2];      /* when they began */
-    uint32_t count;        /* items that the present step has made ... */
-    struct lull_item *out; /* ... and where they are put */
+    int64_t began[2];      /* ns: when they began */
+    uint32_t count;        /* how many items the present step has made */
+    struct lull_item *out; /* where these are put */
 };
 
 void lull_items_init(struct lull_items *items, const struct lull_items_options *options);
@@ -68,9 +69,9 @@ void lull_items_init(struct lull_items *items, const struct lull_items_options *
 uint32_t lull_items_take(struct lull_items *items, const struct lull_step *step,
                          struct lull_item *ret_items);
 
-/* The items of one location, pulled. A thread that follows its master (any that is neither a master
- * nor made by the program) has the forks and joins of its master among its items, too, and its
- * stretches of time are cut there. */
+/* Reads the items of one location. A thread that is neither a master nor made by the program
+ * follows its master: the forks and joins of the master are among its items, and its stretches of
+ * time are cut there. */
 struct lull_item_cursor;
 lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t location,
                                   const uint8_t *marks, const struct lull_items_options *options,
@@ -83,10 +84,10 @@ void lull_item_cursor_close(struct lull_item_cursor *cursor); /* NULL is allowed
 
 /* ==== epochs ================================================================================== */
 
-/* Collective operations of all processes in which all wait for all divide a run into epochs, which
- * are the same on all processes. */
+/* Blocking collective operations of all processes in which all wait for all divide a run into
+ * epochs, which are the same on all processes. */
 
-/* Whether a step ends an epoch: such an operation of all `n_processes`, a blocking one, is over. */
+/* Whether a step ends an epoch, because such an operation of all `n_processes` is over with it. */
 bool lull_is_epoch(const struct lull_trace *trace, const struct lull_step *step,
                    uint32_t n_processes);
 

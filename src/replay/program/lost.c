@@ -22,7 +22,8 @@ struct lull_unreceived {
 
 /* ---- counting ------------------------------------------------------------------------------ */
 
-/* What a pass has counted: by channel sends less receives, below 0 where receives come first. */
+/* What a pass has counted: by channel, how many more sends than receives; below 0 while receives
+ * are read before their sends. */
 struct counting {
     const struct lull_trace *trace;
     uint32_t application;
@@ -89,7 +90,7 @@ static bool keep_rests(struct lull_unreceived *unreceived, const struct lull_has
         return false;
     for (size_t i = 0; i < counts->count; i++) {
         struct channel_rest rest = {.count = (int64_t)counts->entries[i].value};
-        memcpy(&rest.channel, lull_hash_key(counts, i), sizeof rest.channel); /* anywhere */
+        memcpy(&rest.channel, lull_hash_key(counts, i), sizeof rest.channel); /* not aligned */
         if (rest.count > 0)
             unreceived->rests[unreceived->n_rests++] = rest;
     }
@@ -131,7 +132,7 @@ void lull_unreceived_destroy(struct lull_unreceived *unreceived)
 
 /* ---- taking -------------------------------------------------------------------------------- */
 
-/* The first rest that is not below a channel. */
+/* The index of the first rest whose channel is not before the given one. */
 static size_t lower_bound(const struct lull_unreceived *unreceived,
                           const struct lull_channel *channel)
 {
@@ -178,8 +179,8 @@ bool lull_unreceived_take(const struct lull_unreceived *unreceived,
 /* ==== lost ==================================================================================== */
 
 struct target {
-    size_t first, end; /* in sends[], by time */
-    bool has_completions;
+    size_t first, end;    /* indices of the sends to this process that are not taken yet */
+    bool has_completions; /* the trace says when receives of this process were complete */
 };
 
 struct lost_list {
@@ -189,13 +190,13 @@ struct lost_list {
 
 struct lull_lost {
     const struct lull_trace *trace;
-    pthread_mutex_t lock; /* while these are collected */
-    struct lost_list sends;
-    struct lost_list received; /* by blocking receives */
+    pthread_mutex_t lock;      /* while a pass collects the members below */
+    struct lost_list sends;    /* those that no blocking receive has taken */
+    struct lost_list received; /* messages that blocking receives took, as the receives tell them */
     struct target *targets;    /* [n_processes] */
-    uint32_t *epochs;          /* [n_locations] */
+    uint32_t *epochs;          /* [n_locations]: how many epochs have ended */
     uint32_t n_processes;      /* of the application */
-    bool has_epochs;
+    bool has_epochs;           /* some process has been through an epoch's end */
 };
 
 static bool add_lost_send(struct lost_list *list, const struct lull_lost_send *item)
@@ -286,8 +287,9 @@ static void sort(struct lost_list *list, int (*compare)(const void *a, const voi
         qsort(list->items, list->count, sizeof *list->items, compare);
 }
 
-/* Blocking receives say what they received: each takes the first message of its key, as MPI has it,
- * and those are not up for choice. */
+/* Takes away the sends of messages that blocking receives took, since no wait can have received
+ * them. A receive names source, communicator and tag, and takes the first message of these: in MPI
+ * messages between two processes do not overtake each other. */
 static void remove_received(struct lull_lost *lost)
 {
     size_t kept = 0, next = 0;
@@ -305,6 +307,7 @@ static void remove_received(struct lull_lost *lost)
     lost->sends.count = kept;
 }
 
+/* Sets the ordinals of the sends, which are sorted by_key. */
 static void number(struct lull_lost *lost)
 {
     for (size_t i = 1; i < lost->sends.count; i++) {

@@ -1,13 +1,13 @@
-/* Receives whose completion a tracer did not record (EZTrace): what they received, from the sends.
+/* Lost records: messages of which a tracer recorded the send, but not what became of it.
  *
- * Such a trace says that a receive was posted, but neither from whom nor when it was complete. It
- * also tells all sends, and when the wait for the receive ended. The wait must have received some
- * of the messages that had been sent by then and that no earlier wait has taken. The clocks of such
- * tracers may be far apart, so "sent by then" is counted in collective operations of all processes:
- * a process that has been through n of them gets nothing that was sent after more than n. (In a run
- * without any, the clocks decide.) Among these messages, the first of each sender come before the
- * second of each; as many are taken as there are receives. Receives for which no message is left
- * were from MPI_PROC_NULL.
+ * Some tracers (EZTrace) do not record when a receive completes. Such a trace says that a receive
+ * was posted, but neither from whom nor when it was complete. It also tells all sends, and when the
+ * wait for the receive ended. The wait must have received some of the messages that had been sent
+ * by then and that no earlier wait has taken. The clocks of such tracers may be far apart, so "sent
+ * by then" is counted in collective operations of all processes: a process that has been through n
+ * of them gets nothing that was sent after more than n. (In a run without any, the clocks decide.)
+ * Among these messages, the first of each sender come before the second of each; as many are taken
+ * as there are receives. Receives for which no message is left were from MPI_PROC_NULL.
  *
  * Memory: 40 bytes per message, for such traces only. Internal to the room. */
 #ifndef LULL_REPLAY_PROGRAM_LOST_H
@@ -37,15 +37,15 @@ lull_status lull_lost_create(const struct lull_trace *trace, uint32_t applicatio
                              struct lull_lost **ret_lost, struct lull_error *err);
 void lull_lost_destroy(struct lull_lost *lost); /* NULL is allowed */
 
-/* A wait of a process: it ended at `time`, after `epoch` collective operations of all, and was for
- * up to `most` receives. */
+/* A wait of a process: it ended at `time`, after `epoch` collective operations of all processes,
+ * and completed at most `most` receives. */
 struct lull_lost_wait {
     uint32_t process, epoch;
     int64_t time;
     uint32_t most;
 };
-/* The messages that a wait received, which are taken from the list; returns how many. 0 where the
- * process's trace has completions after all. */
+/* Takes the messages that a wait received off the list and returns how many they are; 0 if the
+ * trace has completions of this process after all. *ret_sends lives as long as `lost`. */
 uint32_t lull_lost_take(struct lull_lost *lost, const struct lull_lost_wait *wait,
                         const struct lull_lost_send **ret_sends);
 
@@ -54,8 +54,8 @@ uint32_t lull_lost_take(struct lull_lost *lost, const struct lull_lost_wait *wai
 /* Messages that were sent, but of whose receive there is no record.
  *
  * A receive that the program has given up (MPI_Request_free), or never asked about, may still take
- * a message, and the recorder hears nothing of it. Only counting tells whether such a message came:
- * on a channel where more messages were sent than received, such receives took the rest.
+ * a message, and the recorder learns nothing of that. Only counting tells whether it did: on a
+ * channel where more messages were sent than received, such receives took the rest.
  *
  * Memory: some 70 bytes per channel while the run is read, then 32 for each channel with a rest. */
 

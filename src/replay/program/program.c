@@ -18,7 +18,7 @@ static void close_streams(struct lull_replay *replay)
         lull_replay_stream_close(replay->streams[s]);
         replay->streams[s] = NULL;
     }
-    lull_lost_destroy(replay->lost); /* what was taken from it is back again */
+    lull_lost_destroy(replay->lost); /* read again when needed: messages were taken off its list */
     replay->lost = NULL;
 }
 
@@ -109,7 +109,8 @@ static bool has_stream(const struct lull_replay *replay, uint32_t location)
             lull_survey_meets(replay->survey, location));
 }
 
-/* Ranks in the order of processes, streams in that of locations: those of a rank are neighbours. */
+/* Numbers ranks in the order of processes and streams in the order of locations, so that the
+ * streams of a rank are neighbours. */
 static void number_streams(struct lull_replay *replay)
 {
     const struct lull_trace *trace = replay->trace;

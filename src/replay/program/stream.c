@@ -20,12 +20,14 @@ typedef struct lull_replay_stream stream_t;
 
 /* The requests of a stream: those of the trace that are open, and their numbers in the program. */
 
+/* ---- positions in the queue ---------------------------------------------------------------- */
+
 static uint64_t entry_position(const stream_t *s, const struct entry *entry)
 {
     return s->base + (uint64_t)(entry - s->queue);
 }
 
-/* The entry at a position; NULL: its operation was handed out already. */
+/* The entry at a position; NULL: there is none, or its operation was handed out already. */
 static struct entry *entry_at(const stream_t *s, uint64_t position)
 {
     return position != NO_ENTRY && position >= s->base + s->first ? &s->queue[position - s->base]
@@ -48,7 +50,7 @@ static bool request_release(stream_t *s, uint32_t number)
     return true;
 }
 
-/* A request of the trace is open from now on, as an enum open_kind; NULL: no memory. */
+/* A request of the trace is open from now on; `kind`: enum open_kind. NULL: no memory. */
 static struct open *request_add(stream_t *s, uint64_t request, uint8_t kind)
 {
     if (!lull_array_reserve(&s->open, &s->open_capacity, s->n_open + 1, sizeof *s->open))
@@ -58,7 +60,7 @@ static struct open *request_add(stream_t *s, uint64_t request, uint8_t kind)
     return open;
 }
 
-/* NULL: there is none */
+/* The open request with this number in the trace; NULL: there is none. */
 static struct open *request_find(stream_t *s, uint64_t request)
 {
     for (uint32_t i = 0; i < s->n_open; i++)
@@ -67,7 +69,7 @@ static struct open *request_find(stream_t *s, uint64_t request)
     return NULL;
 }
 
-/* The oldest of a kind; NULL: there is none. */
+/* The oldest open request of a kind; NULL: there is none. */
 static struct open *request_oldest(stream_t *s, uint8_t kind)
 {
     for (uint32_t i = 0; i < s->n_open; i++)
@@ -76,7 +78,8 @@ static struct open *request_oldest(stream_t *s, uint8_t kind)
     return NULL;
 }
 
-/* The oldest receive to which the tracer gives a request (`named`), or gives none. */
+/* The oldest open receive among those to which the tracer gives a request (`named`), or among those
+ * to which it gives none; NULL: there is none. */
 static struct open *request_oldest_receive(stream_t *s, bool named)
 {
     for (uint32_t i = 0; i < s->n_open; i++)
@@ -91,7 +94,7 @@ static void request_remove(stream_t *s, struct open *open)
     memmove(open, open + 1, (--s->n_open - at) * sizeof *open);
 }
 
-/* This call waits for it; false: no memory. */
+/* The present call waits for a request of the program; false: no memory. */
 static bool request_wait(stream_t *s, uint32_t number)
 {
     if (!lull_array_reserve(&s->call_waits, &s->call_capacity, s->n_call_waits + 1, sizeof number))
@@ -110,8 +113,7 @@ static lull_status replay_guess(stream_t *s, const struct lull_step *call, struc
 static lull_status replay_take_operation(stream_t *s, const struct lull_step *step,
                                          struct lull_error *err);
 
-/* One WAIT for all that the call waited for. */
-/* The numbers are free behind the WAIT. */
+/* Pushes one WAIT for all requests that the call waited for, and frees their numbers. */
 static lull_status request_push_wait(stream_t *s, struct lull_error *err)
 {
     if (s->n_call_waits == 0)
@@ -132,7 +134,8 @@ static lull_status request_push_wait(stream_t *s, struct lull_error *err)
     return LULL_OK;
 }
 
-/* It will never be known what it did. */
+/* Forgets an open request of which it will never be known what it did. If its operation still waits
+ * in the queue, the operation is left out. */
 static lull_status request_drop(stream_t *s, struct open *open, struct lull_error *err)
 {
     struct entry *entry = entry_at(s, open->position);
@@ -148,13 +151,17 @@ static lull_status request_drop(stream_t *s, struct open *open, struct lull_erro
 
 /* ==== threads ================================================================================= */
 
-/* Threads that the program makes: they arrive and wait in syncs, whose numbers have the kind above
- * the number of a thread, or of a barrier and its meeting. */
+/* Threads that the program makes: where one thread waits for another, the one arrives at a SYNC and
+ * the other waits in it. */
 
-enum { BEGINS = UINT32_MAX, ENDS = UINT32_MAX - 1 }; /* barriers count from 1, meets are 0 */
+/* Kinds of SYNCs. Forks and joins have the kind 0, barriers of the program the kinds from 1 on. */
+enum { BEGINS = UINT32_MAX, ENDS = UINT32_MAX - 1 };
 
+/* The threads that meet in a SYNC. The number is, for BEGINS and ENDS, that of the thread, and for
+ * a barrier it counts the meetings at this barrier. The size is how many threads arrive; for BEGINS
+ * and ENDS only one of the two does, and the other waits. */
 struct thread_meeting {
-    uint32_t kind, number, size; /* size: who comes; of the life of a thread it is one of two */
+    uint32_t kind, number, size;
 };
 
 static lull_status push_part(stream_t *s, enum lull_sync_part part,
@@ -171,8 +178,8 @@ static lull_status push_part(stream_t *s, enum lull_sync_part part,
     return LULL_OK;
 }
 
-/* Where one of them was not recorded when it came, nobody is waited for, as in the runtime on an
- * ideal network. */
+/* A thread comes to a barrier of the program, or waits in it. If it was not recorded that all
+ * threads came, nobody is waited for, as in the ideal runtime (replay/ideal/ideal.h). */
 static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
                                    struct lull_error *err)
 {
@@ -186,7 +193,8 @@ static lull_status meet_at_barrier(stream_t *s, const struct lull_step *step,
         &meeting, err);
 }
 
-/* A part that has no other part would stay open to the end. */
+/* Pushes one part of a SYNC of two, if the survey has seen the other part: else the SYNC would stay
+ * open to the end. */
 static lull_status push_known(stream_t *s, enum lull_sync_part part, const struct lull_step *step,
                               uint32_t kind, enum lull_life other, struct lull_error *err)
 {
@@ -196,7 +204,7 @@ static lull_status push_known(stream_t *s, enum lull_sync_part part, const struc
                : LULL_OK;
 }
 
-/* threads.c: what made a thread, what it waits for, and its end. */
+/* A step in the life of a thread that the program makes: it is made, begins, waits, or ends. */
 static lull_status replay_take_thread(stream_t *s, const struct lull_step *step,
                                       struct lull_error *err)
 {
@@ -227,10 +235,8 @@ static lull_status replay_no_memory(const stream_t *s, struct lull_error *err)
                      s->replay->trace->path);
 }
 
-/* Room for one more behind `end` in an array of which [first, end) are in use: moves them to the
- * front where that pays, else grows. */
-/* Room for one more behind `end` in an array of which [first, end) are in use: moves them to the
- * front where that pays, else grows. */
+/* Room for one more item behind `end` in an array of which [first, end) are in use: moves these to
+ * the front if that frees more than half of the array, else grows. */
 static bool replay_make_room(void **array, size_t *first, size_t *end, size_t *capacity,
                              size_t size)
 {
@@ -247,7 +253,8 @@ static bool replay_make_room(void **array, size_t *first, size_t *end, size_t *c
 
 /* ---- the queue ----------------------------------------------------------------------------- */
 
-/* A new operation at the end of the queue, valid until the next; NULL: no memory. */
+/* Adds an operation at the end of the queue. The entry is valid until the next call; NULL: no
+ * memory. */
 static struct entry *replay_push(stream_t *s, uint8_t kind, uint32_t region, int64_t measured)
 {
     size_t before = s->first;
@@ -299,8 +306,8 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
     return LULL_OK;
 }
 
-/* In MPI_Finalize of a simulated run a process waits for the others to end, and does nothing else.
- */
+/* Whether a call is the MPI_Finalize of a simulated run, in which a process only waits for the
+ * others to end. */
 static bool waits_at_end(const stream_t *s, const struct lull_step *call)
 {
     const struct lull_trace *trace = s->replay->trace;
@@ -308,8 +315,8 @@ static bool waits_at_end(const stream_t *s, const struct lull_step *call)
            lull_trace_is_simulated(trace);
 }
 
-/* What of a call lies in the part that is replayed; nothing of one that goes on beyond it, where a
- * process waits for the others to end. */
+/* How much of a call lies in the part that is replayed, in ns; 0 for a call that goes on beyond
+ * this part, and for the wait at the end. */
 static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
 {
     const struct lull_windows *windows = s->replay->options.windows;
@@ -322,7 +329,7 @@ static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
     return call->time > part.end || call->time < begin ? 0 : (uint64_t)(call->time - begin);
 }
 
-/* Of calls that wait for nobody. */
+/* Whether a call takes as long in the program as it took in the run (enum lull_replay_keep). */
 static bool keeps_length(const stream_t *s, const struct lull_step *call)
 {
     const uint8_t keep = s->replay->options.keep_calls;
@@ -343,8 +350,9 @@ static bool keeps_length(const stream_t *s, const struct lull_step *call)
     }
 }
 
-/* A call that waits for nobody keeps its length. Of queries that found nothing it is seen by what
- * comes next whether they are part of the work or of waiting. */
+/* Pushes the time of a call that waits for nobody, if it keeps its length. The time of a query that
+ * found nothing stays pending: what the program does next tells whether the query is work or part
+ * of a wait (judge_poll). */
 static lull_status push_kept(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
     if (!keeps_length(s, call) || (s->n_call_waits > 0 && !s->sent) || s->in_call_time > 0)
@@ -372,10 +380,11 @@ static bool awaits_message(uint8_t call)
            call == LULL_CALL_WAIT || call == LULL_CALL_WAITALL || call == LULL_CALL_RECV;
 }
 
-/* A query that found nothing is part of a wait if the next call asks again, or waits, the program
- * did less in between than it asked, and the place waits as a rule, or the query stands behind
- * others that wait. Such a wait ends when what it waits for is there; all other queries are work.
- */
+/* Decides about the last query if it found nothing; `next` is the call that follows. The query is
+ * part of a wait if three things are true: `next` asks again or waits for a message; the program
+ * computed for a shorter time in between than the query took; and the place of the query waits as a
+ * rule (survey.h), or the query before it was part of a wait. The time of such a query is dropped,
+ * since the wait ends when what it waits for is there. All other queries are work. */
 static void judge_poll(stream_t *s, uint8_t next)
 {
     struct entry *entry = entry_at(s, s->poll);
@@ -392,7 +401,7 @@ static void judge_poll(stream_t *s, uint8_t next)
 
 /* ---- items --------------------------------------------------------------------------------- */
 
-/* The threads of the process meet. */
+/* The threads of the process meet at a fork or a join of the master. */
 static lull_status push_sync(stream_t *s, struct lull_error *err)
 {
     uint32_t threads = s->replay->meets[s->replay->ranks[s->process]];
@@ -419,7 +428,8 @@ static lull_status end_call_of_stream(stream_t *s, const struct lull_step *call,
     return status;
 }
 
-/* What was supposed to lengthen the computation that is over: nothing of it was measured. */
+/* Pushes the disturbance that lengthens the computation before a call. None of its time was
+ * measured. */
 static lull_status push_disturbance(stream_t *s, const struct lull_step *step,
                                     struct lull_error *err)
 {
@@ -473,8 +483,10 @@ static lull_status take_stream_item(stream_t *s, const struct lull_item *item,
 
 /* ---- pulling ------------------------------------------------------------------------------- */
 
-/* Too many operations wait for the first, or nothing more is known of it. A receive that was never
- * completed may have taken a message all the same; else it will be posted when it completes. */
+/* Decides about the first operation of the queue, although it is pending: too many operations wait
+ * behind it, or the trace has ended. A receive of which no completion is recorded may have taken a
+ * message all the same. Else the operation is left out; if it completes later, it is pushed then.
+ */
 static lull_status give_up_first(stream_t *s, struct lull_error *err)
 {
     struct entry *entry = &s->queue[s->first];
@@ -513,8 +525,8 @@ static lull_status read_items(stream_t *s, struct lull_error *err)
     return status;
 }
 
-/* Nothing more comes of it: thousands of others may go on, and the run that all of them make is
- * read while the program is still there. */
+/* Frees what a stream that has ended no longer needs. Thousands of others may go on, and the
+ * program may stay open long after the last of them. */
 static void let_go_stream(stream_t *s)
 {
     free(s->queue);
@@ -529,7 +541,7 @@ static void let_go_stream(stream_t *s)
     s->waits_first = s->waits_end = s->waits_capacity = 0;
 }
 
-/* Until the first operation may be handed out, or there is none. */
+/* Reads on until the first operation of the queue may be handed out, or there are no more. */
 static lull_status prepare(stream_t *s, struct lull_error *err)
 {
     for (;;) {
@@ -644,15 +656,17 @@ void lull_replay_stream_close(struct lull_replay_stream *s)
 
 /* ==== groups ================================================================================== */
 
+/* A group for the operations of one root on an inter-communicator. */
 struct rooted {
-    uint32_t comm, root; /* canonical; a process */
+    uint32_t comm, root; /* comm: canonical; root: a process */
 };
 
 struct rooted_list {
-    struct rooted *items; /* malloc'd until they are kept */
+    struct rooted *items; /* malloc'd; fill_groups copies them into the arena */
     size_t count, capacity;
 };
 
+/* Adds the ranks of a communicator's members behind n others; returns how many there are then. */
 static uint32_t add_ranks(const struct lull_replay *replay, uint32_t comm, uint32_t *ranks,
                           uint32_t n)
 {
@@ -676,8 +690,9 @@ static struct lull_group group_of_ranks(const uint32_t *ranks, uint32_t n)
         .size = n, .ranks = contiguous ? NULL : ranks, .first = n ? ranks[0] : 0};
 }
 
-/* Both sides of an intercommunicator, where the other one is known. They wait for each other, but
- * in the group of the communicator that is not the canonical one, where all wait for all. */
+/* The group of a communicator; of an inter-communicator, both sides of it, if the trace tells the
+ * other one. In the group of its canonical number each side waits for the other; in that of the
+ * other number all wait for all. */
 static bool make_group(const struct lull_replay *replay, struct lull_arena *arena, uint32_t comm,
                        struct lull_group *ret_group)
 {
@@ -791,8 +806,8 @@ lull_status lull_replay_make_groups(struct lull_program *program, struct lull_re
                             replay->trace->path);
 }
 
-/* The group of the operations on an intercommunicator that have this process as their root;
- * LULL_NONE: there are none. */
+/* The group of the operations on an inter-communicator whose root is this process; LULL_NONE: there
+ * are none. */
 static uint32_t replay_rooted_group(const struct lull_replay *replay, uint32_t comm, uint32_t root)
 {
     uint32_t at = find_rooted(replay->rooted, replay->n_rooted, comm, root);
@@ -801,8 +816,8 @@ static uint32_t replay_rooted_group(const struct lull_replay *replay, uint32_t c
 
 /* ==== collectives ============================================================================= */
 
-/* Collective operations, blocking and not. */
-
+/* Whether collective operations on a communicator are simulated: it is one of MPI and not of a
+ * single process. */
 static bool known_comm(const stream_t *s, uint32_t comm)
 {
     const struct lull_trace *trace = s->replay->trace;
@@ -821,7 +836,8 @@ static bool is_between_groups(const stream_t *s, uint32_t comm)
     return s->replay->trace->comms[comm].remote != LULL_NONE;
 }
 
-/* The root of the operation that this process has come to, as a process; LULL_NONE: nobody says. */
+/* The process that is the root of an operation; LULL_NONE: there is none, or nothing tells it.
+ * `number`: which of the blocking operations on this communicator it is; LULL_NONE: unknown. */
 static uint32_t find_root(const stream_t *s, const struct lull_step *step, uint32_t number)
 {
     if (!has_root(step->op))
@@ -836,8 +852,9 @@ static uint32_t rank_of_root(const stream_t *s, uint32_t process)
     return process < s->replay->trace->n_processes ? s->replay->ranks[process] : LULL_NONE;
 }
 
-/* Between two groups those of the root's side give MPI_PROC_NULL as root; the root may be a process
- * that is not replayed. */
+/* Whether this process takes no part in an operation on an inter-communicator: it is on the root's
+ * side without being the root (in MPI it gives MPI_PROC_NULL as root then), or the root is not
+ * replayed. */
 static bool takes_no_part(const stream_t *s, const struct lull_step *step, uint32_t root)
 {
     return is_between_groups(s, step->comm) && root != LULL_NONE &&
@@ -928,7 +945,7 @@ static lull_status end_non_blocking(stream_t *s, const struct lull_step *step,
         return request_drop(s, open, err);
     uint32_t number = open->number;
     request_remove(s, open);
-    if (!entry) { /* it could not wait so long: takes part now */
+    if (!entry) { /* it was left out while it was pending: takes part now */
         entry = replay_push(s, LULL_OP_COLLECTIVE, s->call_region, 0);
         if (!entry)
             return replay_no_memory(s, err);
@@ -968,8 +985,6 @@ static lull_status replay_end_collective(stream_t *s, const struct lull_step *st
 
 /* ==== messages ================================================================================ */
 
-/* Messages as operations with their requests. */
-
 static uint32_t rank_of(const stream_t *s, int32_t peer)
 {
     return peer >= 0 && (uint32_t)peer < s->replay->trace->n_processes ? s->replay->ranks[peer]
@@ -1008,7 +1023,8 @@ static bool is_eager(const stream_t *s, const struct lull_op *op)
     return (double)op->bytes <= network->values[level][s->replay->eager];
 }
 
-/* What the measured call did is known by then. */
+/* Makes a send buffered, if this is supposed of all sends. Only to be called after what depends on
+ * the send as it was measured. */
 static void suppose_eager(const stream_t *s, struct entry *entry)
 {
     if (s->replay->options.eager_sends)
@@ -1051,7 +1067,7 @@ static lull_status push_send(stream_t *s, const struct lull_step *step, struct l
     return LULL_OK;
 }
 
-/* A posted receive; step NULL: the tracer has no record of it. */
+/* Pushes a receive that is posted; step NULL: the tracer has no record of it. */
 static lull_status post_receive(stream_t *s, const struct lull_step *step, int64_t measured,
                                 struct lull_error *err)
 {
@@ -1073,7 +1089,7 @@ static lull_status post_receive(stream_t *s, const struct lull_step *step, int64
     return LULL_OK;
 }
 
-/* A receive is complete: of an open request, or (NULL) of its own. */
+/* A receive is complete; `open` is its request, NULL if it has none that is open. */
 static lull_status complete_receive(stream_t *s, struct open *open, const struct lull_step *step,
                                     struct lull_error *err)
 {
@@ -1129,7 +1145,8 @@ static uint32_t process_of(const struct lull_replay *replay, uint32_t rank)
                : LULL_NONE;
 }
 
-/* What only the events of all processes tell, where there are those of some. */
+/* Fails with LULL_ERR_UNSUPPORTED if the replay covers some processes only: what is asked for
+ * follows from the events of all processes. */
 static lull_status check_range(const struct lull_replay *replay, struct lull_error *err)
 {
     if (replay->options.range.end == 0)
@@ -1154,8 +1171,9 @@ static lull_status find_unreceived(struct lull_replay *replay,
     return status;
 }
 
-/* A posted receive of which nothing more is recorded takes a message that was sent and that nobody
- * else has received, if there is one; it is no longer open then. */
+/* A posted receive of which nothing more is recorded takes a message that was sent and that no
+ * other receive has taken. If there is such a message, *ret_taken is true and the request no longer
+ * open. */
 static lull_status replay_take_unreceived(stream_t *s, struct open *open, bool *ret_taken,
                                           struct lull_error *err)
 {
@@ -1180,12 +1198,12 @@ static lull_status replay_take_unreceived(stream_t *s, struct open *open, bool *
     entry->op.peer = replay->ranks[channel.source];
     entry->op.tag = (uint32_t)channel.tag;
     entry->pending = false;
-    request_remove(s, open); /* its number stays in use: nobody waits for it */
+    request_remove(s, open); /* its number is not freed, because no WAIT ends it */
     *ret_taken = true;
     return LULL_OK;
 }
 
-/* A receive is given up. If nothing came for it, it is taken not to have been active. */
+/* The program gives a receive up (MPI_Request_free). If no message came for it, it is left out. */
 static lull_status give_up_receive(stream_t *s, struct open *open, struct lull_error *err)
 {
     bool taken;
@@ -1209,7 +1227,8 @@ static lull_status finish_request(stream_t *s, uint64_t request, struct lull_err
 
 /* ---- what was not recorded ----------------------------------------------------------------- */
 
-/* A wait with open receives, of which nothing says that they are complete. */
+/* Completes receives at the end of a wait in a trace that does not tell which ones it completed
+ * (lost.h). MPI_Waitall drops those for which no message is left. */
 static lull_status complete_lost_receives(stream_t *s, const struct lull_step *call,
                                           struct lull_error *err)
 {
@@ -1246,7 +1265,8 @@ static lull_status complete_lost_receives(stream_t *s, const struct lull_step *c
     return status;
 }
 
-/* Sends of which the tracer does not say when they were complete. */
+/* Completes the oldest open send, or all of them, where the trace does not tell when sends were
+ * complete. */
 static lull_status finish_sends(stream_t *s, bool all, struct lull_error *err)
 {
     struct open *open;
@@ -1261,7 +1281,7 @@ static lull_status finish_sends(stream_t *s, bool all, struct lull_error *err)
     return LULL_OK;
 }
 
-/* What the call that ends here did of which nothing was recorded. */
+/* Supposes what a call did of which nothing was recorded; called when it ends. */
 static lull_status replay_guess(stream_t *s, const struct lull_step *call, struct lull_error *err)
 {
     bool waits = call->op == LULL_CALL_WAIT || call->op == LULL_CALL_WAITALL;

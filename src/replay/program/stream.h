@@ -1,8 +1,9 @@
-/* The items of one thread become the operations of a stream of the program. Internal to the room.
+/* Streams of a replay: the items of one thread become the operations of a stream of the program.
+ * Internal to the room.
  *
- * What the tracer says of an operation may stand further on in the trace: which message a receive
- * takes, or which communicator a collective operation is on. So operations wait in a queue until
- * that is known, at most LULL_REPLAY_AHEAD of them. */
+ * Some of what a trace says of an operation comes later than the operation itself: which message a
+ * receive takes, or which communicator a collective operation is on. So operations wait in a queue
+ * until all of that is known, at most LULL_REPLAY_AHEAD of them. */
 #ifndef LULL_REPLAY_PROGRAM_STREAM_H
 #define LULL_REPLAY_PROGRAM_STREAM_H
 
@@ -16,7 +17,7 @@
 
 /* ==== the replay and its streams ============================================================== */
 
-struct rooted; /* a group with a root, see groups below */
+struct rooted; /* a group for the operations of one root, see groups below */
 
 /* What the streams of a replay share. */
 struct lull_replay {
@@ -25,15 +26,15 @@ struct lull_replay {
     uint32_t *ranks; /* [n_processes]: rank in the program, or LULL_NONE */
     uint32_t n_ranks, n_streams;
     uint32_t *first_stream;              /* [n_ranks + 1] */
-    uint32_t *locations;                 /* [n_streams] */
-    uint32_t *meets;                     /* [n_ranks]: how many threads meet at forks and joins */
+    uint32_t *locations;                 /* [n_streams]: of the trace */
+    uint32_t *meets;                     /* [n_ranks]: how many streams meet at forks and joins */
     struct lull_replay_stream **streams; /* [n_streams] */
-    struct lull_survey *own_survey;      /* NULL: the caller has given one */
+    struct lull_survey *own_survey;      /* NULL: `survey` is the caller's */
     const struct lull_survey *survey;
     uint32_t eager;              /* index of the eager limit among the network's parameters */
-    const struct rooted *rooted; /* [n_rooted]: groups with a root */
+    const struct rooted *rooted; /* [n_rooted]: groups for the operations of one root */
     uint32_t n_rooted;
-    pthread_mutex_t lock; /* of the next two, which are made when they are needed */
+    pthread_mutex_t lock; /* of `lost` and `unreceived`, which are made when they are needed */
     struct lull_lost *lost;
     struct lull_unreceived *unreceived;
 };
@@ -42,10 +43,10 @@ struct lull_replay_stream;
 
 lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
                                     struct lull_replay_stream **ret_stream, struct lull_error *err);
-/* Whether a delay of the disturbance, by its index, has come. */
+/* Whether the delay of the disturbance with this index has come. */
 bool lull_replay_stream_was_delayed(const struct lull_replay_stream *stream, uint32_t delay);
 void lull_replay_stream_close(struct lull_replay_stream *stream); /* NULL is allowed */
-/* As `next` of a program's class. */
+/* As `next` of a program's class (sim/program.h). */
 lull_status lull_replay_stream_next(struct lull_replay_stream *stream, struct lull_op *ops,
                                     uint32_t room, uint32_t *ret_count, struct lull_error *err);
 
@@ -56,17 +57,17 @@ lull_status lull_replay_stream_next(struct lull_replay_stream *stream, struct lu
 /* An operation in the queue. */
 struct entry {
     struct lull_op op;
-    bool pending;  /* what it does is not known yet */
-    bool optional; /* pending only because it may be withdrawn: what it does is known */
+    bool pending;  /* what it does is not known yet: it must wait */
+    bool optional; /* what it does is known; it is pending only because it may be withdrawn */
     bool dropped;  /* it is left out of the program */
 };
 
-/* A request of the trace. */
+/* A request of the trace that is open. */
 struct open {
-    uint64_t request; /* LULL_NO_REQUEST: the tracer gives none */
-    uint64_t
-        position;    /* of its operation, counted from the first of the stream; NO_ENTRY: not posted
-                          yet */
+    uint64_t request; /* its number in the trace; LULL_NO_REQUEST: the tracer gives none */
+    /* The position of its operation, counted from the first operation of the stream; NO_ENTRY: the
+     * operation is not in the program yet, because it is pushed when it completes. */
+    uint64_t position;
     uint32_t number; /* of its request in the program */
     uint8_t kind;    /* enum open_kind */
 };
@@ -78,15 +79,15 @@ struct lull_replay_stream {
     uint32_t index, location, process;
     bool ended;
 
-    struct entry *queue; /* [first, end) of it are in use; [0] has position `base` */
+    struct entry *queue; /* [first, end) of it are in use; queue[0] has the position `base` */
     size_t first, end, capacity;
     uint64_t base;
 
-    struct open *open; /* in the order of posting */
+    struct open *open; /* [n_open]: in the order of posting */
     uint32_t n_open;
     size_t open_capacity;
-    uint32_t *free_numbers;
-    uint32_t n_free, numbers;
+    uint32_t *free_numbers;   /* [n_free]: request numbers of the program that are free again */
+    uint32_t n_free, numbers; /* `numbers` is the lowest that was never used */
     size_t free_capacity;
 
     uint32_t *call_waits; /* [n_call_waits]: requests of the program that this call waits for */
@@ -95,31 +96,34 @@ struct lull_replay_stream {
     uint32_t *waits; /* [waits_first, waits_end): requests of the WAITs in the queue */
     size_t waits_first, waits_end, waits_capacity;
 
+    /* Whether it is in a call, and of which operations the trace tells in this call: of a receive
+     * that completed, of any operation, of a receive that was posted. */
     bool in_call, received, has_records, posted;
-    bool withdraws; /* some of its requests never come to an end (lull_survey_withdraws) */
-    bool sent;      /* this call is a blocking send that waits for nobody */
+    bool withdraws; /* some requests of the thread never end (lull_survey_withdraws) */
+    bool sent;      /* this call is a blocking send that is eager: it waits for nobody */
     uint8_t call;   /* enum lull_call */
     uint32_t call_region;
-    int64_t in_call_time; /* ns of bursts and fixed times inside this call */
-    uint64_t poll;        /* if the last call was a query that found nothing: the position of the
-                             operation that takes its time; else NO_ENTRY */
-    int64_t since_poll;   /* ns of bursts and fixed times behind that query */
-    bool polls;           /* the queries before it, without another call in between, are a wait */
-    uint32_t phase, ordinal;      /* of the next burst, as in struct lull_replay_burst */
-    uint32_t meets;               /* forks and joins of the master so far */
-    uint32_t syncs;               /* SYNCs so far */
+    int64_t in_call_time;    /* ns of bursts and fixed times inside this call */
+    uint64_t poll;           /* if the last call was a query (test, Iprobe) that found nothing: the
+                                position of the operation that takes its time; else NO_ENTRY */
+    int64_t since_poll;      /* ns of bursts and fixed times behind that query */
+    bool polls;              /* the query just before it was found to be part of a wait */
+    uint32_t phase, ordinal; /* of the next burst, as in struct lull_replay_burst */
+    uint32_t meets;          /* forks and joins of the master so far */
+    uint32_t syncs;          /* SYNCs so far */
     struct lull_hash collectives; /* by communicator: how many blocking operations so far */
     struct lull_hash given_up;    /* by channel: how many messages were taken by receives that the
-                                     program gave up; kept in the first stream of a rank for all
-                                     streams of the rank */
+                                     program gave up; used in the first stream of a rank only, for
+                                     all streams of the rank */
 };
 
 /* ==== groups ================================================================================== */
 
 /* The groups of a replay: group 0 is all ranks, group 1 + c the communicator c. Both sides of an
- * inter-communicator are one group together, that of its canonical number. For each root of
- * operations on an inter-communicator there is another group, of this root and the other side: the
- * other members of the root's side take no part in these operations. */
+ * inter-communicator together are the group of its canonical number; there each side waits for the
+ * other. The other number of the inter-communicator has the same members, who wait for all. For
+ * each root of operations on an inter-communicator a further group is made of this root and the
+ * other side, because the other members of the root's side take no part in these operations. */
 
 /* Makes the groups; needs the ranks and the survey. */
 lull_status lull_replay_make_groups(struct lull_program *program, struct lull_replay *replay,
