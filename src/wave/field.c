@@ -29,8 +29,7 @@ static uint64_t mix(uint64_t value)
     return value ^ value >> 31;
 }
 
-/* ---- while the rank is followed ---------------------------------------------------------------
- */
+/* ---- while the rank is followed ------------------------------------------------------------ */
 
 bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uint32_t peer,
                                uint64_t bytes)
@@ -45,7 +44,9 @@ bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uin
     return true;
 }
 
-/* The kind of the phase that is open; UINT32_MAX: no memory. */
+/* The kind of the phase that is open, which is new if no phase before had these messages.
+ * MOST_KINDS: there are too many kinds; UINT32_MAX: no memory. Looks first at the kind behind the
+ * last one that was found, because phases repeat in order. */
 static uint32_t take_kind(struct lull_wave_builder *builder)
 {
     uint64_t hash = builder->open_hash;
@@ -115,17 +116,18 @@ static void wave_builder_free(struct lull_wave_builder *builder)
     *builder = (struct lull_wave_builder){0};
 }
 
-/* ---- iterations -------------------------------------------------------------------------------
- */
+/* ---- iterations ---------------------------------------------------------------------------- */
 
+/* By what phases are compared: by their kind or, `by_shape`, by how many messages were sent and
+ * received in them. */
 static uint32_t token(const struct lull_wave_builder *builder, size_t phase, bool by_shape)
 {
     uint32_t kind = builder->phases[phase].kind;
     return by_shape && kind < builder->n_kinds ? builder->kinds[kind].shape : kind;
 }
 
-/* How many phases an iteration has: the smallest distance at which nearly all phases repeat. 0:
- * there is none. */
+/* How many phases an iteration has: the smallest distance at which nearly all phases repeat; 0:
+ * there is no such distance. */
 static uint32_t find_period(const struct lull_wave_builder *builder, bool by_shape)
 {
     size_t n = builder->n_phases;
@@ -151,7 +153,7 @@ static bool same_phases(const struct lull_wave_builder *builder, bool by_shape, 
     return true;
 }
 
-/* The messages of one iteration, that which begins with phase `first`. */
+/* Takes the messages of the iteration that begins with phase `first` into the row. */
 static bool take_messages(const struct lull_wave_builder *builder, size_t first,
                           struct lull_wave_row *row)
 {
@@ -184,8 +186,9 @@ static int64_t waited(const struct lull_wave_builder *builder, size_t first, siz
     return wait;
 }
 
-/* From mark to mark; what lies before the first one is in no iteration, and marks without a phase
- * between them begin none. The messages are those of the iteration in the middle. */
+/* An iteration goes from one mark to the next. What lies before the first mark is in no iteration,
+ * and a mark with no phase before the next mark begins none. The messages of the row are those of
+ * the iteration in the middle. */
 static bool cut_at_marks(const struct lull_wave_builder *builder, struct lull_wave_row *row)
 {
     size_t middle = 0;
@@ -209,7 +212,8 @@ static bool cut_at_marks(const struct lull_wave_builder *builder, struct lull_wa
     return take_messages(builder, middle, row);
 }
 
-/* Phases that are in no iteration belong to the one before them: they lengthen its wait. */
+/* Cuts phases into iterations of `period` phases that are like the first iteration. Phases that do
+ * not fit belong to the iteration before them, and lengthen its wait. */
 static bool cut_iterations(const struct lull_wave_builder *builder, bool by_shape, uint32_t period,
                            struct lull_wave_row *row)
 {
@@ -235,8 +239,8 @@ static bool cut_iterations(const struct lull_wave_builder *builder, bool by_shap
     return take_messages(builder, first, row);
 }
 
-/* Collective operations belong to the iteration that has begun last; those before the first one are
- * dropped, and so are those behind the last one. */
+/* Takes the collective operations into the row. An operation belongs to the iteration in which it
+ * begins; operations before the first iteration and behind the last one are dropped. */
 static bool take_collectives(const struct lull_wave_builder *builder, struct lull_wave_row *row)
 {
     row->collectives = malloc((builder->n_collectives + 1) * sizeof *row->collectives);
@@ -283,7 +287,6 @@ bool lull_wave_builder_finish(struct lull_wave_builder *builder, int64_t begin, 
 
 /* ==== field =================================================================================== */
 
-/* Of a collector: not enough memory for its iterations. */
 static lull_status wave_no_memory(const struct lull_wave_collector *collector,
                                   struct lull_error *err)
 {
@@ -311,7 +314,7 @@ static lull_status create(uint32_t n_ranks, const char *name,
     return LULL_OK;
 }
 
-/* Releases what it has; it has nothing then. */
+/* Frees what a row has; it is empty then. */
 static void wave_row_free(struct lull_wave_row *row)
 {
     free(row->cells);
@@ -339,7 +342,7 @@ void lull_wave_collector_destroy(struct lull_wave_collector *collector)
 
 /* ---- from a trace ---------------------------------------------------------------------------- */
 
-/* Of that name; LULL_NONE: there is none. */
+/* The marker of that name; LULL_NONE: there is none. */
 static uint32_t find_marker(const struct lull_trace *trace, const char *name)
 {
     for (uint32_t m = 0; m < trace->n_markers; m++)
@@ -390,8 +393,8 @@ static bool waits(unsigned call)
 static bool take_call(struct lull_wave_builder *builder, const struct lull_trace *trace,
                       uint8_t call, uint32_t region, int64_t begin, int64_t end)
 {
-    /* A test that completed a receive ends a phase like a wait; nobody knows how many tests before
-     * it were part of waiting. */
+    /* A test that completed a receive ends a phase like a wait. Which tests before it were part of
+     * the waiting is not known, so that their time does not count. */
     if (waits(call) || (call == LULL_CALL_TEST && builder->open_received > 0))
         return lull_wave_builder_wait(builder, begin, end);
     if (call == LULL_CALL_COLLECTIVE && region != LULL_NONE)
@@ -399,7 +402,7 @@ static bool take_call(struct lull_wave_builder *builder, const struct lull_trace
     return true;
 }
 
-/* One that takes no time at all is none. */
+/* Takes a span in MPI as a call that ends. A call that took no time has no span, and is missed. */
 static bool take_span(const struct lull_wave_collector *collector,
                       struct lull_wave_builder *builder, const struct lull_step *span)
 {
@@ -493,7 +496,8 @@ lull_status lull_wave_collector_consumer_of_spans(struct lull_wave_collector *co
 
 /* ---- from a simulation ----------------------------------------------------------------------- */
 
-/* Ends the phase of a rank without calls. */
+/* Ends the phase of a rank whose program has no calls, where what lies between two computations is
+ * a wait if an operation ended in it. */
 static bool end_gap(struct lull_wave_collector *collector, uint32_t rank, int64_t end)
 {
     struct lull_wave_told *told = &collector->told[rank];
@@ -573,7 +577,7 @@ static void tell_again(void *context)
     }
 }
 
-/* A rank of a simulation gets its row, unless it has one; false: no memory. */
+/* Makes the row of a rank of a simulation, unless it is made; false: no memory. */
 static bool wave_collector_end_rank(struct lull_wave_collector *collector, uint32_t rank)
 {
     struct lull_wave_told *told = &collector->told[rank];
@@ -606,24 +610,25 @@ const struct lull_sim_sink *lull_wave_collector_sink(struct lull_wave_collector 
 
 /* ==== gather ================================================================================== */
 
-/* What members of a team have collected comes to the first: of each rank the head and the messages
- * or, where the first is to be alone with it, all. */
+/* What the members of a team have collected comes to the first: of each rank the head and the
+ * messages, or all. */
 
 struct gathering {
     struct lull_wave_collector *collector;
-    bool whole;
+    bool whole; /* the cells and collective operations, too; the members lose their rows then */
 };
 
 /* ---- out ----------------------------------------------------------------------------------- */
 
-/* In front: of which ranks a member tells. */
+/* Of which ranks a member tells; sent first. */
 struct range {
     uint32_t first, end;
 };
 
-/* What a rank has that did not end is that it has something. */
+/* What is sent of a rank before its lists. A rank that did not end has no row yet; its number of
+ * phases tells whether it exchanged messages. */
 struct head {
-    struct lull_wave_row row; /* its pointers are nobody's */
+    struct lull_wave_row row; /* the receiver must not use its pointers */
     uint64_t n_open;          /* phases that are in no row */
 };
 
@@ -696,7 +701,8 @@ static lull_status gather(struct lull_wave_collector *collector, bool whole, str
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* What is known of all ranks but their cells, to the first, together. */
+/* Brings what is known of all ranks, but for their cells and collective operations, to the first.
+ * Called by all members together. */
 static lull_status wave_collector_gather_heads(struct lull_wave_collector *collector,
                                                struct lull_error *err)
 {
@@ -722,7 +728,7 @@ void lull_wave_collector_share(struct lull_wave_collector *collector, struct lul
     collector->field.own_end = end;
 }
 
-/* The ranks in front of a process of the run. */
+/* How many ranks belong to processes before the given one of the run. */
 static uint32_t ranks_before(const struct lull_wave_collector *collector, uint32_t process)
 {
     const uint32_t first = collector->first_process, n_ranks = collector->field.n_ranks;
@@ -783,7 +789,8 @@ int64_t lull_wave_select(int64_t *values, size_t count, size_t k)
 
 /* ==== conclude ================================================================================ */
 
-/* A field of all that was collected: how many iterations there are, and what is usual in them. */
+/* All that was collected becomes a field: how many iterations there are, and what is usual in them.
+ */
 
 uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
                                uint32_t *ret_first)
@@ -815,11 +822,11 @@ int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration)
 
 /* ---- how many iterations --------------------------------------------------------------------- */
 
-/* What is asked of all ranks: of each the largest. */
+/* What all members are asked; the largest of their answers counts. */
 struct answers {
-    int64_t messages; /* whether there are any */
-    int64_t without;  /* the first rank without iterations, from the end: n_ranks - rank */
-    int64_t fewest;   /* iterations of a rank, from the end: UINT32_MAX - number */
+    int64_t messages; /* 1: a rank has messages; 0: none has */
+    int64_t without;  /* n_ranks - r for the lowest rank r without iterations; 0: there is none */
+    int64_t fewest;   /* UINT32_MAX - n for the rank that has the fewest iterations, n of them */
 };
 
 static_assert(sizeof(struct answers) == 3 * sizeof(int64_t), "compared as integers");
@@ -829,7 +836,7 @@ static void keep_larger(int64_t *largest, int64_t value)
     *largest = value > *largest ? value : *largest;
 }
 
-/* False: no memory. */
+/* Answers for the ranks of this member; false: no memory. */
 static bool ask_own(struct lull_wave_collector *collector, struct answers *answers)
 {
     const struct lull_wave_field *field = &collector->field;
@@ -845,7 +852,7 @@ static bool ask_own(struct lull_wave_collector *collector, struct answers *answe
     return true;
 }
 
-/* All members decide alike. */
+/* Finds how many iterations all ranks have. All members fail alike. */
 static lull_status count_iterations(struct lull_wave_collector *collector, struct lull_error *err)
 {
     struct lull_wave_field *field = &collector->field;

@@ -8,8 +8,7 @@
 
 enum { MOST_PHASE = UINT16_MAX };
 
-/* ---- links ------------------------------------------------------------------------------------
- */
+/* ---- links --------------------------------------------------------------------------------- */
 
 static int compare_messages(const void *a, const void *b)
 {
@@ -72,7 +71,8 @@ static void add_link(struct work *work, uint32_t from, uint32_t phase, uint32_t 
     places[from]++;
 }
 
-/* Counts the links of each rank in places[rank], or writes them from there on. */
+/* Adds the number of links of each rank to places[rank]. Where there is room for the links, also
+ * writes them, those of a rank from index places[rank] on. */
 static void go_over_messages(struct work *work, uint64_t *places)
 {
     for (uint32_t r = 0; r < work->field->n_ranks; r++) {
@@ -111,8 +111,7 @@ static bool sort_messages(struct work *work, struct lull_arena *arena)
     return work->sorted;
 }
 
-/* ---- what the graph looks like ----------------------------------------------------------------
- */
+/* ---- what the graph looks like ------------------------------------------------------------- */
 
 int64_t lull_wave_offset(const struct lull_wave_graph *graph, uint32_t from, uint32_t to)
 {
@@ -130,8 +129,9 @@ static bool has_offset(const struct lull_wave_graph *graph, uint32_t rank, int64
     return false;
 }
 
-/* Links over more than half of the ranks close a ring if, the other way round, they are as long as
- * those of the ranks in the middle. */
+/* Whether ranks are a ring. A link over more than half of the ranks closes a ring if its way round
+ * the other side is as long as some link of the rank in the middle. On a ring 9 of 10 such links
+ * do. */
 static bool is_periodic(const struct lull_wave_graph *graph)
 {
     uint64_t closing = 0, alike = 0;
@@ -147,8 +147,8 @@ static bool is_periodic(const struct lull_wave_graph *graph)
     return closing > 0 && 10 * alike >= 9 * closing;
 }
 
-/* The sum over the phases of the largest offset reached from one rank. Links of a rank are sorted
- * by phase here. */
+/* The sum over the phases of the largest offset that a link of the rank has. The links of a rank
+ * must be sorted by phase. */
 static int64_t kappa_of_rank(const struct lull_wave_graph *graph, uint32_t rank, bool up)
 {
     int64_t sum = 0;
@@ -223,10 +223,10 @@ lull_status lull_wave_graph_make(const struct lull_wave_field *field,
     return LULL_OK;
 }
 
-/* ---- shortest paths ---------------------------------------------------------------------------
- */
+/* ---- shortest paths ------------------------------------------------------------------------ */
 
-/* Delayed from behind phase p of iteration i on: i 2^32 + p + 1. */
+/* The moment from which a link's peer is delayed, if the rank itself is delayed from `moment` on. A
+ * rank that is delayed from behind phase p of iteration i on has the moment i * 2^32 + p + 1. */
 static uint64_t moment_through(uint64_t moment, const struct lull_wave_link *link)
 {
     uint64_t iteration = moment >> 32, phase = moment & UINT32_MAX;
@@ -235,7 +235,7 @@ static uint64_t moment_through(uint64_t moment, const struct lull_wave_link *lin
     return iteration << 32 | (link->peer_phase + UINT64_C(1));
 }
 
-/* Ranks whose neighbours are to be looked at; each is there once. */
+/* Ranks whose links are to be looked at; no rank is there twice. */
 struct queue {
     uint32_t *ranks; /* a ring of n_ranks */
     bool *there;
@@ -259,7 +259,8 @@ static uint32_t pop(struct queue *queue)
     return rank;
 }
 
-/* The earliest moments from the origin on (Bellman and Ford, with a queue). */
+/* Finds the earliest moment of each rank, from those of the ranks in the queue (the algorithm of
+ * Bellman and Ford, with a queue). */
 static void relax(const struct lull_wave_graph *graph, uint64_t *moments, int32_t *offsets,
                   struct queue *queue)
 {

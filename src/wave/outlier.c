@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 1 << 18 };  /* cells from which the noise is judged */
-#define FALSE_ALARMS   1e-3 /* delays per run that are noise */
-#define FALSE_IDLENESS 1e-3 /* share of the waits beside a wave that are taken for it */
-#define LEAST_SHARE    0.01 /* of an iteration: less is no idleness, however silent the system */
+enum { SAMPLE = 1 << 18 };  /* cells from which the noise is judged, at most */
+#define FALSE_ALARMS   1e-3 /* how many delays per run may be noise */
+#define FALSE_IDLENESS 1e-3 /* the share of usual waits that may be taken for idleness */
+#define LEAST_SHARE    0.01 /* less than this share of an iteration is never idleness */
 
 int64_t lull_wave_idle(const struct lull_wave_row *row, uint32_t iteration)
 {
@@ -34,7 +34,8 @@ const struct lull_wave_outlier *lull_wave_outlier_of(const struct lull_wave_outl
     return low < end && outliers->list[low].iteration == iteration ? &outliers->list[low] : NULL;
 }
 
-/* An iteration of a rank whose cells are here. */
+/* Compares an iteration with what is usual for the rank. This member must have the cells of the
+ * row. */
 static struct lull_wave_outlier look(const struct lull_wave_row *row, uint32_t iteration)
 {
     struct lull_wave_outlier at = {.iteration = iteration,
@@ -54,12 +55,13 @@ static struct lull_wave_outlier look(const struct lull_wave_row *row, uint32_t i
 
 /* ---- what is usual -------------------------------------------------------------------------- */
 
-/* Cells of all ranks, evenly. */
+/* Every step-th cell of the field, where the ranks follow each other. Times in ns: by how much the
+ * waits and the work were longer than usual, how long the waits were, and the whole iterations. */
 struct sample {
     int64_t *idle, *delay, *wait, *span; /* [count] */
     size_t count, room;
     const struct lull_wave_field *field;
-    uint64_t step; /* of the cells of all ranks, one rank after the other */
+    uint64_t step;
 };
 
 static struct sample sample_of(const struct lull_wave_field *field)
@@ -67,7 +69,7 @@ static struct sample sample_of(const struct lull_wave_field *field)
     const uint64_t cells = (uint64_t)field->n_ranks * field->n_iterations;
     struct sample sample = {.field = field, .step = cells / SAMPLE + 1};
     if (field->n_iterations % sample.step == 0)
-        sample.step++; /* not the same iteration of each rank */
+        sample.step++; /* else it would be the same iterations of each rank */
     sample.room = cells / sample.step + 2;
     return sample;
 }
@@ -119,8 +121,9 @@ static bool get_sample(void *context, uint32_t member, struct lull_flow *flow)
            lull_flow_get(flow, &sample->span[at], size);
 }
 
-/* A time that a share `alpha` of the values passes, by an exponential tail through the median and
- * the 80 % quantile: up to a fifth of the values may be waves. */
+/* The time that a share `alpha` of the values exceeds, if no wave is among them. Found from an
+ * exponential tail through the median and the 80 % quantile, so that up to a fifth of the values
+ * may belong to waves. */
 static double tail(int64_t *values, size_t count, double alpha)
 {
     double low = (double)lull_wave_select(values, count, count / 2);
@@ -128,7 +131,8 @@ static double tail(int64_t *values, size_t count, double alpha)
     return high + (high - low) / log(0.5 / 0.2) * fmax(0, log(0.2 / alpha));
 }
 
-/* What else than the means of the parts of an iteration. */
+/* Sets all of what is usual but the means. The cycle is a median for now; take_means replaces it.
+ */
 static void judge(const struct sample *sample, int64_t least, struct lull_wave_usual *usual)
 {
     const size_t count = sample->count;
@@ -144,7 +148,7 @@ static void judge(const struct sample *sample, int64_t least, struct lull_wave_u
         (int64_t)fmax(tail(sample->idle, count, FALSE_ALARMS / cells), (double)usual->least_delay);
 }
 
-/* To all. */
+/* Finds on the first member what judge finds, and tells it to all. */
 static lull_status find_limits(const struct lull_wave_field *field, int64_t least,
                                struct lull_wave_usual *usual, struct lull_error *err)
 {
@@ -165,9 +169,9 @@ static lull_status find_limits(const struct lull_wave_field *field, int64_t leas
     return status;
 }
 
-/* ---- what is not ---------------------------------------------------------------------------- */
+/* ---- what is unusual ------------------------------------------------------------------------ */
 
-/* Of the iterations that belong to no wave. */
+/* Sums over the iterations that belong to no wave. */
 struct sums {
     struct lull_wide_sum span, work, wait; /* ns */
     int64_t count;
@@ -186,9 +190,9 @@ static void take_means(const struct sums *sums, struct lull_wave_usual *usual)
 struct search {
     const struct lull_wave_field *field;
     const struct lull_wave_usual *usual;
-    int64_t least; /* ns longer than usual */
+    int64_t least; /* an iteration with something longer than usual by more ns is an outlier */
     struct sums sums;
-    uint64_t *counts; /* [n_ranks] */
+    uint64_t *counts; /* [n_ranks]: how many outliers each rank has */
     struct lull_wave_outlier *list;
     size_t count, room;
 };
@@ -285,7 +289,7 @@ static bool keep(const struct search *search, struct lull_arena *arena,
     return true;
 }
 
-/* What is less matters to no wave. */
+/* The limit of an outlier, in ns: a smaller difference from the usual matters to no wave. */
 static int64_t least_of(const struct lull_wave_usual *usual)
 {
     int64_t least = usual->least_stall / LULL_WAVE_LEAST_LEFT;

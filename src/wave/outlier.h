@@ -1,30 +1,34 @@
-/* Outliers: where ranks were idle or late by more than usual.
+/* Outliers: iterations in which a rank was idle or late by more than usual.
  *
- * Waves are looked for in these, and nothing else of a field: a delay longer than noise makes it,
- * idleness that a wave may have caused, and what may explain idleness. Where a team shares a field
- * each member finds those of its ranks, and only they come to the first. */
+ * Waves are looked for in the outliers of a field and nowhere else. Outliers are delays that are
+ * longer than noise makes them, idleness that a wave may have caused, and what may explain
+ * idleness. Where a team shares a field, each member finds the outliers of its ranks, and only
+ * these are sent to the first member. */
 #ifndef LULL_WAVE_OUTLIER_H
 #define LULL_WAVE_OUTLIER_H
 
 #include "wave/field.h"
 
-/* What is usual in a field, apart from its waves; ns. */
+/* What is usual in a field, apart from its waves; ns. The last three are limits for what is longer
+ * than the usual of its rank. */
 struct lull_wave_usual {
     double cycle;        /* mean duration of an iteration */
-    double work;         /* mean time between waits in one */
-    double wait;         /* mean waiting in one */
-    double comm;         /* waiting of those who wait least: what messages cost */
-    int64_t least_delay; /* a longer stretch of work is a delay */
-    int64_t least_idle;  /* a longer wait is idleness */
-    int64_t least_stall; /* a longer wait that no other rank explains is a delay within the call */
+    double work;         /* mean time between waits in an iteration */
+    double wait;         /* mean time in waits in an iteration */
+    double comm;         /* 5 % of iterations wait no longer than this: what messages cost */
+    int64_t least_delay; /* work that is longer than usual by more is a delay */
+    int64_t least_idle;  /* a wait that is longer than usual by more is idleness */
+    int64_t least_stall; /* a wait that is longer than usual by more, and that no other rank
+                            explains, is a delay within the call */
 };
 
-/* An iteration of a rank. */
+/* An unusual iteration of a rank. */
 struct lull_wave_outlier {
     uint32_t iteration;
-    uint8_t operation;  /* enum lull_collective: the last in it */
+    uint8_t operation;  /* enum lull_collective: the last operation in it */
     int64_t begin, end; /* ns */
-    /* ns longer than usual: waiting for messages, at work, in collective operations */
+    /* By how many ns longer than usual the rank waited for messages, worked, and was in collective
+     * operations. */
     int64_t idle, delay, collective;
 };
 
@@ -35,22 +39,27 @@ struct lull_wave_outliers {
 };
 
 enum {
-    LULL_WAVE_LEAST_LEFT = 8 /* one part in so many of the idleness of a rank arrives at the next */
+    /* A wave goes on to the next rank only if this rank is idle for at least one part in so many of
+     * the time that the rank before it was idle. */
+    LULL_WAVE_LEAST_LEFT = 8
 };
 
-/* NULL: the rank did what it usually does. */
+/* The outlier of a rank in an iteration; NULL: the rank did what it usually does. */
 const struct lull_wave_outlier *lull_wave_outlier_of(const struct lull_wave_outliers *outliers,
                                                      uint32_t rank, uint32_t iteration);
 
-/* What is usual, and all iterations with more than the least of least_idle, least_delay and
- * least_stall / LULL_WAVE_LEAST_LEFT, in `arena`. `least`: ns, of delays; 0: one iteration.
- * Together where the field is shared: others than the first have nothing then. */
+/* Finds what is usual, and as outliers all iterations in which something is longer than usual by
+ * more than the smallest of least_idle, least_delay and least_stall / LULL_WAVE_LEAST_LEFT.
+ * `least`: how long a delay is at least, in ns; 0: about one iteration. The result lives in
+ * `arena`. Where the field is shared, all members call this together, and only the first gets
+ * outliers. */
 lull_status lull_wave_outliers_find(const struct lull_wave_field *field, int64_t least,
                                     struct lull_arena *arena,
                                     struct lull_wave_outliers *ret_outliers,
                                     struct lull_error *err);
 
-/* How much longer than usual a rank waited in an iteration, whose cell is here, ns. */
+/* By how many ns longer than usual a rank waited in an iteration. This member must have its cells.
+ */
 int64_t lull_wave_idle(const struct lull_wave_row *row, uint32_t iteration);
 
 #endif

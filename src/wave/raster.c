@@ -4,7 +4,8 @@
 
 /* ---- what is shown -------------------------------------------------------------------------- */
 
-/* All ranks, or where waves reached less than half of them, those and some around them. */
+/* Shows all ranks or, if waves reached less than half of them, those between the lowest and the
+ * highest that they reached, and some more on both sides. */
 static void find_ranks(uint32_t n, const struct lull_waves *waves, struct lull_wave_raster *raster)
 {
     uint32_t low = n, high = 0;
@@ -28,7 +29,7 @@ static void find_ranks(uint32_t n, const struct lull_waves *waves, struct lull_w
         raster->n_ranks < LULL_WAVE_RASTER_ROWS ? raster->n_ranks : LULL_WAVE_RASTER_ROWS;
 }
 
-/* When a wave had reached the last rank of a front. */
+/* When the last rank of a front was idle no longer, in ns. */
 static int64_t end_of(const struct lull_waves *waves, const struct lull_wave *wave,
                       const struct lull_wave_front *front)
 {
@@ -70,8 +71,8 @@ uint32_t lull_wave_raster_first_of(const struct lull_wave_raster *raster, uint32
     return (uint32_t)(((uint64_t)row * raster->n_ranks + raster->rows - 1) / raster->rows);
 }
 
-/* Adds a span of a rank to the columns that it covers: in whole units, so that sums of several
- * members are those of one. */
+/* Adds a span of a rank to the columns that it covers, in whole units, so that the result does not
+ * depend on how members of a team share the ranks. */
 static void add_span(const struct lull_wave_raster *raster, int64_t *units, uint32_t rank,
                      int64_t begin, int64_t end)
 {

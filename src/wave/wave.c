@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WAVE_MOST = 64 };
+enum { WAVE_MOST = 64 }; /* more delays than that are not followed */
 
-/* What describing one wave may look at. */
+/* What the description of one wave may look at. */
 struct wave_view {
     const struct lull_wave_field *field;
     const struct lull_wave_graph *graph;
@@ -23,7 +23,7 @@ struct wave_view {
 
 /* ==== front =================================================================================== */
 
-/* How fast a front moves, how it decays, and why it ends. */
+/* The description of a front: how fast it moves, how it decays, and why it ends. */
 
 static const struct lull_wave_value no_value = {NAN, NAN, NAN};
 
@@ -45,7 +45,7 @@ const char *lull_wave_end_text(unsigned end)
     return texts[end];
 }
 
-/* Of a rank when a wave arrives there: it is idle longer than usual. */
+/* The outlier of a rank in the iteration in which a wave arrives there; there always is one. */
 static const struct lull_wave_outlier *outlier_of(const struct wave_view *view, uint32_t rank,
                                                   int32_t iteration)
 {
@@ -58,13 +58,12 @@ int64_t lull_wave_idle_at_arrival(const struct lull_waves *waves, const struct l
     return lull_wave_outlier_of(&waves->outliers, rank, (uint32_t)wave->path.arrivals[rank])->idle;
 }
 
-/* ---- the leading edge -------------------------------------------------------------------------
- */
+/* ---- the leading edge ---------------------------------------------------------------------- */
 
-/* Where the front is: at the end of iteration x it had got y ranks far. */
+/* Where a front is: at the end of iteration x[i] it had got y[i] ranks far. */
 struct edge {
-    double *x, *y;
-    uint32_t *leaders; /* the rank that far; of the first point the origin */
+    double *x, *y;     /* [count] */
+    uint32_t *leaders; /* [count]: the rank at this distance; leaders[0] is the origin */
     size_t count;
 };
 
@@ -101,12 +100,12 @@ static struct arrival *list_arrivals(uint32_t n_ranks, const struct lull_wave_pa
 }
 
 struct reach {
-    int64_t distance;
-    int32_t iteration; /* in which it is there, on a ring; else INT32_MAX */
+    int64_t distance;  /* ranks */
+    int32_t iteration; /* on a ring the iteration in which the front is there; else INT32_MAX */
 };
 
-/* How far the front can get at most; on a ring that is where it was when it met the other one,
- * after which it only reaches what that has left behind. */
+/* How far a front can get at most. On a ring this is where it was when it met the other front: from
+ * then on it only reaches ranks that the other front has passed over. */
 static struct reach reach_of(const struct lull_wave_graph *graph, uint32_t origin,
                              const struct lull_wave_path *path, bool up)
 {
@@ -140,9 +139,10 @@ static void free_edge(struct edge *edge)
     free(edge->leaders);
 }
 
-/* The points at which the front moved on as far as it could. Those at the end of the world, where
- * there is no room for the distance `step` that it should go in an iteration, are left out (but for
- * the first one), and so are those behind a collective operation, in which it jumps. */
+/* The points at which a front moved on, as far as nothing stopped it. Left out are points so close
+ * to the last rank that there is no room for `step`, the distance that the front should go in an
+ * iteration (but the first point stays), and points behind a collective operation, in which the
+ * front jumps. False: no memory. */
 static bool make_edge(uint32_t origin, int32_t begin, const struct arrival *list, size_t count,
                       struct reach reach, double step, struct edge *edge)
 {
@@ -176,7 +176,8 @@ static bool make_edge(uint32_t origin, int32_t begin, const struct arrival *list
     return true;
 }
 
-/* The slope of points with Student's interval, and at least what rounding to whole ranks leaves. */
+/* The slope of points. Its interval is Student's, but at least as wide as rounding to whole ranks
+ * makes it. */
 static struct lull_wave_value slope(const double *x, const double *y, size_t count,
                                     double confidence)
 {
@@ -188,7 +189,8 @@ static struct lull_wave_value slope(const double *x, const double *y, size_t cou
     return (struct lull_wave_value){line.slope, line.slope - half, line.slope + half};
 }
 
-/* A front that crosses everything at once has a speed of at least that. */
+/* The speed of an edge. A front that gets as far as it can in one iteration has at least this
+ * speed. */
 static struct lull_wave_value edge_speed(const struct edge *edge, int64_t reach, double confidence)
 {
     struct lull_wave_value speed = slope(edge->x, edge->y, edge->count, confidence);
@@ -219,28 +221,28 @@ struct lull_wave_value lull_wave_speed(const struct lull_wave_graph *graph, uint
     return speed;
 }
 
-/* ---- decay ------------------------------------------------------------------------------------
- */
+/* ---- decay --------------------------------------------------------------------------------- */
 
-/* The idleness of the leading ranks of a direction, and by how much it changes. Those behind them
- * are reached on several paths, of which the slowest counts, so that they are idle for longer than
- * one path alone would make them. */
+/* By how much the idleness of the leading ranks of a wave falls, in ns. Only the leading rank of an
+ * iteration counts: the ranks behind it are reached on several paths, of which the slowest decides,
+ * so that they are idle for longer than one path alone would make them. */
 struct drops {
-    double fall, distance; /* from the first to the last iteration */
-    double sum, squares;   /* of the changes */
-    uint64_t count;
+    double fall, distance; /* from the first leading rank to the last, both fronts added up */
+    double sum, squares;   /* of the falls from one leading rank to the next */
+    uint64_t count;        /* of these falls */
 };
 
-/* Iterations in which little more than what is usual is left would be a selection: of waves that
- * just can be seen. On a ring it is left out where both fronts arrive: a rank there is idle until
- * the later one comes. */
+/* Adds the falls of one front. It stops where the idleness comes near to the usual: iterations that
+ * can still be seen there would be a biased choice, of those in which the wave happened to fall
+ * less. It also stops where the fronts meet on a ring: a rank there is idle until the later front
+ * comes. */
 static void add_drops(const struct wave_view *view, const struct arrival *list, size_t count,
                       struct reach reach, struct drops *drops)
 {
     double first = NAN, last = NAN, first_distance = NAN, last_distance = NAN;
     for (size_t i = 0; i < count && !list[i].carrier && list[i].iteration < reach.iteration; i++) {
         if (i + 1 < count && list[i + 1].iteration == list[i].iteration)
-            continue; /* not the leading one */
+            continue; /* another rank is farther in this iteration */
         double idle = (double)outlier_of(view, list[i].rank, list[i].iteration)->idle;
         double distance = (double)list[i].distance;
         if (idle < 1.5 * (double)view->waves->outliers.usual.least_idle)
@@ -264,7 +266,8 @@ static void add_drops(const struct wave_view *view, const struct arrival *list, 
     }
 }
 
-/* The idleness of a wave is a sum of random changes, so its errors are those of their sum. */
+/* The decay per rank. The fall of a wave is a sum of random changes, so its error is that of their
+ * sum. */
 static struct lull_wave_value decay_of(const struct drops *drops, double confidence)
 {
     if (drops->count == 0 || !(drops->distance > 0))
@@ -281,17 +284,18 @@ static struct lull_wave_value decay_of(const struct drops *drops, double confide
     return decay;
 }
 
-/* ---- describing -------------------------------------------------------------------------------
- */
+/* ---- describing ---------------------------------------------------------------------------- */
 
-/* By when each leader was idle no longer. */
+/* The speed of a front in ranks per second, from the times at which the leaders were idle no
+ * longer; where these are too few, from the usual length of an iteration. Overwrites the edge's x.
+ */
 static struct lull_wave_value speed_in_time(const struct wave_view *view, const struct edge *edge,
                                             struct lull_wave_value per_iteration)
 {
     size_t count = edge->count - 1;
     double cycle = view->waves->outliers.usual.cycle / 1e9;
     if (count >= 2) {
-        double *x = edge->x + 1; /* not needed any more */
+        double *x = edge->x + 1;
         for (size_t i = 0; i < count; i++)
             x[i] = (double)outlier_of(view, edge->leaders[i + 1], (int32_t)x[i])->end / 1e9;
         struct lull_wave_value speed = slope(x, edge->y + 1, count, view->confidence);
@@ -302,8 +306,8 @@ static struct lull_wave_value speed_in_time(const struct wave_view *view, const 
                                     per_iteration.high / cycle};
 }
 
-/* The last rank; if it waited in a collective operation, that ended the wave behind the last one
- * that waited for a message. */
+/* Finds the last rank of a front that waited for a message. If a rank farther away waited in a
+ * collective operation, this operation ended the front. */
 static void take_last(const struct arrival *list, size_t count, struct lull_wave_front *front)
 {
     int64_t most[2] = {0, 0};
@@ -351,7 +355,8 @@ static bool describe_front(const struct wave_view *view, struct lull_wave *wave,
     return true;
 }
 
-/* The farthest that was reached by each iteration, in messages. */
+/* The speed of a wave in messages per iteration, from the farthest rank, counted in messages, that
+ * it reached in each iteration. */
 static struct lull_wave_value hops_of(const struct wave_view *view, struct lull_wave *wave,
                                       const uint32_t *hops)
 {
@@ -397,9 +402,9 @@ static lull_status wave_describe(const struct wave_view *view, struct lull_wave 
     return status;
 }
 
-/* ---- ends -------------------------------------------------------------------------------------
- */
+/* ---- ends ---------------------------------------------------------------------------------- */
 
+/* Whether another wave has reached a rank, up to two iterations after the given one. */
 static bool met_other(const struct wave_view *view, const struct lull_wave *wave, uint32_t rank,
                       int32_t iteration)
 {
@@ -414,7 +419,8 @@ static bool met_other(const struct wave_view *view, const struct lull_wave *wave
     return false;
 }
 
-/* The ranks behind the front that its last ranks send to. */
+/* Why a front ended at `rank`, although there are ranks beyond: from the ranks that `rank` sends to
+ * and that the wave did not reach. */
 static enum lull_wave_end end_behind(const struct wave_view *view, const struct lull_wave *wave,
                                      uint32_t rank, bool up)
 {
@@ -437,7 +443,7 @@ static enum lull_wave_end end_behind(const struct wave_view *view, const struct 
     return end;
 }
 
-/* Why it ended; all waves are described by then. */
+/* Finds why a front ended. All waves must be described before. */
 static void wave_find_end(const struct wave_view *view, struct lull_wave *wave, bool up)
 {
     struct lull_wave_front *front = up ? &wave->up : &wave->down;
@@ -452,15 +458,14 @@ static void wave_find_end(const struct wave_view *view, struct lull_wave *wave, 
 
 /* ==== trace =================================================================================== */
 
-/* Waves that are traced: from rank to rank, along the messages. Internal to the wave room. */
-
-/* What a delay made idle, rank by rank along the messages. */
+/* Tracing: which ranks a delay made idle, rank by rank along the messages. */
 
 enum { WAVE_AHEAD = 2 }; /* iterations after the sender's in which a rank may become idle */
 
-/* Ranks that are idle in an iteration, to be followed: a list for each iteration. */
+/* A rank that a wave has reached, and whose links are still to be followed. Those of an iteration
+ * form a list. */
 struct wave_visit {
-    uint32_t wave, rank, next; /* `next`: place of the next one plus 1 */
+    uint32_t wave, rank, next; /* `next`: index of the next one in the list plus 1; 0: the end */
     int64_t idle;              /* ns */
 };
 
@@ -472,7 +477,7 @@ struct wave_tracing {
     uint32_t n_waves;
     struct wave_visit *visits;
     size_t n_visits, visits_room;
-    uint32_t *heads; /* [n_iterations]: place plus 1 */
+    uint32_t *heads; /* [n_iterations]: index plus 1 of the first visit in the list; 0: none */
 };
 
 /* A rank that is idle, and why. */
@@ -482,6 +487,7 @@ struct idleness {
     int64_t ns;
 };
 
+/* A wave reaches a rank, `offset` ranks above its origin. False: no memory. */
 static bool visit(struct wave_tracing *tracing, uint32_t wave, uint32_t rank, struct idleness idle,
                   int32_t offset)
 {
@@ -498,7 +504,8 @@ static bool visit(struct wave_tracing *tracing, uint32_t wave, uint32_t rank, st
     return true;
 }
 
-/* Whether a rank is idle in an iteration because of a wave, or is where it begins. */
+/* Whether a rank is idle in an iteration because of a wave that is traced, or a wave begins there.
+ */
 static bool wave_is_taken(const struct wave_tracing *tracing, uint32_t rank, int32_t iteration)
 {
     for (uint32_t w = 0; w < tracing->n_waves; w++)
@@ -507,8 +514,9 @@ static bool wave_is_taken(const struct wave_tracing *tracing, uint32_t rank, int
     return false;
 }
 
-/* The iteration, from `from` on, in which a rank was idle longest. A wave of which so much is gone
- * at once is gone. */
+/* In which iteration, from `from` to WAVE_AHEAD more, a rank was idle longest. `before` is how many
+ * ns the rank before it was idle: a wave that loses too much of that in one step
+ * (LULL_WAVE_LEAST_LEFT) has ended. */
 static struct idleness find_idleness(const struct wave_tracing *tracing, uint32_t rank,
                                      int32_t from, int64_t before)
 {
@@ -534,6 +542,7 @@ static struct idleness find_idleness(const struct wave_tracing *tracing, uint32_
     return found;
 }
 
+/* Visits the ranks to which a wave goes on from a rank that it has reached. False: no memory. */
 static bool follow(struct wave_tracing *tracing, const struct wave_visit *visited,
                    int32_t iteration)
 {
@@ -552,9 +561,9 @@ static bool follow(struct wave_tracing *tracing, const struct wave_visit *visite
     return true;
 }
 
-/* Finds the paths of the waves from `first` on, whose paths reach nobody yet. They go on together,
- * an iteration after the other, so that none takes what another one has reached before. False: no
- * memory. */
+/* Finds the paths of the waves from `first` on, which have reached nobody yet. They are traced
+ * together, one iteration after the other, so that a rank's idleness goes to the wave that comes
+ * first. False: no memory. */
 static bool wave_trace(struct wave_tracing *tracing, uint32_t first)
 {
     for (uint32_t w = first; w < tracing->n_waves; w++)
@@ -573,8 +582,9 @@ static bool wave_trace(struct wave_tracing *tracing, uint32_t first)
 
 /* ==== stall =================================================================================== */
 
-/* Delays within calls: a rank waits though everybody that it waits for is in time. The message
- * passing library was late itself (its progress, the network), or the thread had no processor. */
+/* Delays within calls: a rank waits though all ranks that it waits for are in time. Then the
+ * message-passing library was late itself (its progress, the network), or the thread had no
+ * processor. */
 
 /* A wait of which no traced wave is the cause. */
 struct stall {
@@ -593,7 +603,8 @@ static int compare_stalls(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Whether `rank` was late by so much that one that waits for it could be idle until `end`. */
+/* Whether `rank` was late shortly before, by more than `least` ns, so that a rank that waits for it
+ * could be idle until `end`. */
 static bool was_late(const struct wave_tracing *tracing, uint32_t rank, int32_t iteration,
                      int64_t end, int64_t least)
 {
@@ -626,13 +637,13 @@ static bool find_sources(const struct lull_wave_graph *graph, struct sources *re
         first[graph->links[l].peer + 2]++;
     for (uint32_t r = 0; r < n; r++)
         first[r + 2] += first[r + 1];
-    for (uint32_t r = 0; r < n; r++) /* first[r + 1] goes from the begin of rank r to its end */
+    for (uint32_t r = 0; r < n; r++) /* first[r + 1] moves from the begin of rank r to its end */
         for (uint64_t l = graph->first[r]; l < graph->first[r + 1]; l++)
             ranks[first[graph->links[l].peer + 1]++] = r;
     return true;
 }
 
-/* Whether a rank waits for others, and none of them was late. */
+/* Whether the rank of a stall waits for others, none of which was late. */
 static bool is_unexplained(const struct wave_tracing *tracing, const struct sources *sources,
                            const struct stall *stall)
 {
@@ -644,7 +655,8 @@ static bool is_unexplained(const struct wave_tracing *tracing, const struct sour
     return end > begin;
 }
 
-/* All long waits that no wave has taken, in the order in which they ended; false: no memory. */
+/* Lists all waits that are longer than usual by more than least_stall and belong to no wave, sorted
+ * by iteration and then by their ends. False: no memory. */
 static bool list_stalls(const struct wave_tracing *tracing, struct stall **ret_list,
                         size_t *ret_count)
 {
@@ -688,10 +700,9 @@ static bool trace_stall(struct wave_tracing *tracing, const struct stall *stall,
     return wave_trace(tracing, tracing->n_waves - 1);
 }
 
-/* Adds the waves that began within a call: each first wait longer than least_stall that belongs to
- * no wave and that no other rank explains. False: no memory. */
-/* The first of the waits that are left over begins a wave if no other rank explains it; the wave is
- * traced before the next one is judged. */
+/* Adds the waves that began within a call. Of the long waits that belong to no wave, the first
+ * begins a wave if no other rank explains it; this wave is traced before the next wait is judged,
+ * since it may explain it. False: no memory. */
 static bool wave_trace_stalls(struct wave_tracing *tracing, struct lull_arena *arena)
 {
     struct stall *list;
@@ -712,12 +723,7 @@ static bool wave_trace_stalls(struct wave_tracing *tracing, struct lull_arena *a
 
 /* ==== detect ================================================================================== */
 
-/* Internal to the wave room: fronts of waves that are traced. */
-
-/* Delays, and what they made idle. */
-
-/* ---- delays -----------------------------------------------------------------------------------
- */
+/* ---- delays -------------------------------------------------------------------------------- */
 
 struct delays {
     struct lull_wave *list;
@@ -738,6 +744,8 @@ static int compare_places(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Lists the delays in computations as waves that have reached nobody yet. Delays of a rank in two
+ * iterations, one behind the other, are one. */
 static lull_status find_delays(const struct lull_wave_field *field,
                                const struct lull_wave_outliers *outliers, struct delays *delays,
                                struct lull_error *err)
@@ -763,10 +771,10 @@ static lull_status find_delays(const struct lull_wave_field *field,
     return LULL_OK;
 }
 
-/* ---- all waves ----------------------------------------------------------------------------------
- */
+/* ---- all waves ----------------------------------------------------------------------------- */
 
-/* Delays in computations first; what they do not explain may have begun within a call. */
+/* Traces the delays in computations first: idleness that they do not explain may have begun within
+ * a call. */
 static lull_status trace_all(const struct lull_wave_field *field,
                              const struct lull_wave_graph *graph, struct lull_arena *arena,
                              struct lull_waves *waves, struct lull_error *err)
@@ -788,7 +796,7 @@ static lull_status trace_all(const struct lull_wave_field *field,
                 : lull_fail(err, LULL_ERR_MEMORY, "not enough memory to follow the waves");
 }
 
-/* Delays that nobody waited for are no waves. */
+/* Drops delays that made no other rank idle: they are no waves. */
 static void drop_alone(const struct lull_wave_field *field, struct lull_waves *waves)
 {
     uint32_t kept = 0;
