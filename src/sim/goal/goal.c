@@ -20,21 +20,22 @@
 #include <unistd.h>
 #include <zlib.h>
 
+/* The text of a GOAL file, of which a window that slides is in memory (section tokens). */
 struct goal_text {
     const char *at;   /* next byte */
-    const char *end;  /* of the window; a NUL byte stands there */
-    uint64_t line;    /* of `at`, from 1 */
-    uint64_t begin;   /* the line where the statement begins */
+    const char *end;  /* end of the window, where a NUL byte is */
+    uint64_t line;    /* line of `at`, counted from 1 */
+    uint64_t begin;   /* line where the statement begins */
     uint64_t passed;  /* bytes before the window */
     bool last;        /* nothing follows the window */
-    bool starved;     /* a token met the end of a window that is not the last */
-    bool unclosed;    /* ... inside a comment */
+    bool starved;     /* a token met the end of the window, and more text follows */
+    bool unclosed;    /* the window ends inside a comment */
     const char *name; /* for messages, borrowed */
     char *window;
     size_t capacity;
-    void *file; /* gzFile, or NULL: */
-    const char *memory;
-    size_t left; /* of memory */
+    void *file;         /* gzFile; NULL: the text is in memory */
+    const char *memory; /* the rest of such a text, of `left` bytes */
+    size_t left;
 };
 
 /* A label: its name in the window, and its number if it is "l<number>". */
@@ -64,7 +65,7 @@ static inline void goal_skip(struct goal_text *text)
 
 static const unsigned char goal_ident[256];
 
-/* A label or word; false: there is none here. */
+/* Reads a label or word; false: there is none here. */
 static inline bool goal_word(struct goal_text *text, struct goal_label *ret_word)
 {
     const char *at = text->at, *begin = at;
@@ -85,7 +86,7 @@ static inline bool goal_word(struct goal_text *text, struct goal_label *ret_word
     return true;
 }
 
-/* Digits; false: there are none or the number is above `most`, and text->at stays. */
+/* Reads a number. False: there are no digits, or it is above `most`; text->at stays then. */
 static inline bool goal_number(struct goal_text *text, uint64_t most, uint64_t *ret_value)
 {
     const char *at = text->at;
@@ -111,28 +112,26 @@ static inline bool goal_is(const struct goal_label *word, const char *text, uint
 
 /* ==== labels ================================================================================== */
 
-/* Internal to sim: the labels of one rank of a GOAL file.
- *
- * Labels "l<number>" with numbers that are dense go to an array, all others to a hash table with
- * copies of their names. */
+/* The labels of one rank. Most files have labels "l<number>" whose numbers are dense: these are
+ * kept in an array. All others are kept in a hash table with copies of their names. */
 
 #define GOAL_NO_OP UINT32_MAX
 
 struct goal_dense {
-    uint32_t rank_mark; /* entries of other ranks count as empty */
+    uint32_t rank_mark; /* an entry with another mark than the labels' is empty */
     uint32_t op;
 };
 
 struct goal_named {
-    uint32_t rank_mark;
+    uint32_t rank_mark; /* as in struct goal_dense */
     uint32_t op;
     uint32_t hash;
-    uint32_t length;
-    size_t name; /* in names */
+    uint32_t length; /* of the name */
+    size_t name;     /* its offset in `names` */
 };
 
 struct goal_labels {
-    uint32_t mark; /* of the rank that is being read */
+    uint32_t mark; /* another one for each rank, so that nothing need be cleared between ranks */
     struct goal_dense *dense;
     size_t n_dense;
     struct goal_named *named; /* open addressing, a power of two */
@@ -166,7 +165,7 @@ static inline lull_status goal_labels_add(struct goal_labels *labels,
     return goal_labels_add_slow(labels, label, op);
 }
 
-/* A number is dense if it is below this for a rank with so many operations so far. */
+/* The numbers below this are dense for a rank that has `op` operations so far. */
 static uint64_t dense_limit(uint32_t op)
 {
     return 4 * (uint64_t)op + 1024;
@@ -212,7 +211,7 @@ static struct goal_named *slot_of(const struct goal_labels *labels, const struct
     }
 }
 
-/* Each returns GOAL_NO_OP where nothing is found. */
+/* The operation with a label; GOAL_NO_OP: there is none so far. */
 static uint32_t goal_labels_find_slow(const struct goal_labels *labels,
                                       const struct goal_label *label)
 {
@@ -281,7 +280,7 @@ static lull_status add_named_label(struct goal_labels *labels, const struct goal
     return LULL_OK;
 }
 
-/* `op` is the index of the operation. LULL_ERR_RANGE: the label is there already. */
+/* Adds the label of the operation with index `op`. LULL_ERR_RANGE: the label is there already. */
 static lull_status goal_labels_add_slow(struct goal_labels *labels, const struct goal_label *label,
                                         uint32_t op)
 {
@@ -316,14 +315,14 @@ static const char *goal_labels_name(const struct goal_labels *labels, uint32_t o
 
 /* ==== tokens ================================================================================== */
 
-/* Internal to sim: the text of a GOAL file as a window that slides, and its tokens.
+/* The text of a GOAL file as a window that slides, and its tokens.
  *
- * A statement is scanned as a whole: where the window ends inside it (`starved`), the caller slides
- * the window on and scans the statement again from its start. */
+ * A statement is scanned as a whole. If the window ends inside the statement (`starved`), the
+ * caller slides the window on and scans the statement again from its start. */
 
 enum { WINDOW = 256 << 10, LONGEST_STATEMENT = 16 << 20 };
 
-/* 1 letters and '_', 2 digits, 0 others */
+/* 1: letters and '_'; 2: digits; 0: all others. */
 static const unsigned char goal_ident[256] = {
     ['0'] = 2, ['1'] = 2, ['2'] = 2, ['3'] = 2, ['4'] = 2, ['5'] = 2, ['6'] = 2, ['7'] = 2,
     ['8'] = 2, ['9'] = 2, ['A'] = 1, ['B'] = 1, ['C'] = 1, ['D'] = 1, ['E'] = 1, ['F'] = 1,
@@ -342,7 +341,7 @@ static lull_status fail_at(const struct goal_text *text, uint64_t line, const ch
                      (unsigned long long)line, cause);
 }
 
-/* "NAME: line N: ..." with the line where the statement begins. */
+/* Fails with "NAME: line N: ..." and the line where the statement begins. */
 static lull_status goal_fail(const struct goal_text *text, struct lull_error *err,
                              const char *format, ...)
 {
@@ -354,7 +353,7 @@ static lull_status goal_fail(const struct goal_text *text, struct lull_error *er
     return fail_at(text, text->begin, cause, err);
 }
 
-/* "NAME: line N: expected WHAT, found ..." with the line of text->at. */
+/* Fails with "NAME: line N: expected WHAT, found ..." and the line of text->at. */
 static lull_status goal_expected(const struct goal_text *text, const char *what,
                                  struct lull_error *err)
 {
@@ -373,7 +372,7 @@ static lull_status goal_expected(const struct goal_text *text, const char *what,
     return fail_at(text, text->line, cause, err);
 }
 
-/* What a shell writes as <(COMMAND). Nobody waits for a writer that is not there. */
+/* Opens a pipe, such as a shell makes for <(COMMAND), without waiting for a writer. */
 static lull_status open_pipe(const char *path, int *ret_fd, struct lull_error *err)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -434,7 +433,7 @@ static void goal_text_close(struct goal_text *text)
     text->window = NULL;
 }
 
-/* Fewer than `room` only at the end. */
+/* Reads up to `room` bytes. *ret_got is less than that only at the end of the text. */
 static lull_status read_some(struct goal_text *text, char *to, size_t room, size_t *ret_got,
                              struct lull_error *err)
 {
@@ -479,8 +478,8 @@ static lull_status make_room(struct goal_text *text, size_t kept, struct lull_er
     return LULL_OK;
 }
 
-/* Slides the window on so that it begins at `keep` and holds more; fails where the file is damaged
- * or one statement is longer than 16 MiB. text->at is `keep` then. */
+/* Slides the window on so that it begins at `keep` and holds more text; text->at is there then.
+ * Fails if the file is damaged, or a statement is longer than 16 MiB (LONGEST_STATEMENT). */
 static lull_status goal_text_more(struct goal_text *text, const char *keep, struct lull_error *err)
 {
     size_t kept = (size_t)(text->end - keep), got;
@@ -500,7 +499,8 @@ static lull_status goal_text_more(struct goal_text *text, const char *keep, stru
     return LULL_OK;
 }
 
-/* Behind a comment, or at the end of the window inside of it; then the line is where it begins. */
+/* Goes behind a comment. If the window ends inside the comment, goes to the end of the window and
+ * sets `unclosed`; the line stays that where the comment begins. */
 static void skip_comment(struct goal_text *text)
 {
     const char *at = text->at + 2;
@@ -518,7 +518,7 @@ static void skip_comment(struct goal_text *text)
     text->unclosed = true;
 }
 
-/* white space and comments */
+/* Skips white space and comments. */
 static void goal_skip_slow(struct goal_text *text)
 {
     for (;;) {
@@ -548,22 +548,23 @@ static void goal_skip_slow(struct goal_text *text)
 
 /* ==== rank ==================================================================================== */
 
-/* Internal to sim: one rank of a GOAL file, from statements to its part of the graph. */
+/* One rank of a GOAL file: its statements become its part of the graph. */
 
 struct goal_edge {
-    uint32_t before, after; /* operations; `after` with LULL_GRAPH_FROM_START for irequires */
+    uint32_t before, after; /* operations; `after` also holds LULL_GRAPH_FROM_START for irequires */
 };
 
 /* A `requires` with a label that had not come yet. */
 struct goal_pending {
-    uint32_t edge;
-    bool is_before; /* which side */
+    uint32_t edge;  /* its index */
+    bool is_before; /* the label is that of the operation before; else of the operation after */
     uint64_t line;
     uint32_t number, length; /* of the label */
-    size_t name;             /* in names */
+    size_t name;             /* its offset in `names` */
 };
 
-/* Kept from rank to rank; zero it before the first. */
+/* The rank that is read. Its arrays are used for one rank after the other; zero it before the
+ * first. */
 struct goal_rank {
     uint32_t rank;
     struct goal_labels labels;
@@ -575,7 +576,7 @@ struct goal_rank {
     size_t n_pending, pending_capacity;
     char *names;
     size_t names_used, names_capacity;
-    uint32_t *scratch; /* of the search for circles */
+    uint32_t *scratch; /* for the search for circles */
     size_t scratch_capacity;
 };
 
@@ -628,7 +629,7 @@ static bool grow_scratch(struct goal_rank *rank)
                               sizeof *rank->scratch);
 }
 
-/* op->requires and first_edge are not looked at. `label` may be NULL. */
+/* Adds an operation, whose `requires` and `first_edge` do not matter. `label` may be NULL. */
 static lull_status goal_rank_op(struct goal_rank *rank, const struct goal_text *text,
                                 const struct goal_label *label, const struct lull_graph_op *op,
                                 struct lull_error *err)
@@ -649,6 +650,8 @@ static lull_status goal_rank_op(struct goal_rank *rank, const struct goal_text *
     return LULL_OK;
 }
 
+/* Remembers that the next edge needs the operation of a label that has not come yet; false: no
+ * memory. */
 static bool remember(struct goal_rank *rank, const struct goal_text *text,
                      const struct goal_label *label, bool is_before)
 {
@@ -679,6 +682,7 @@ static lull_status goal_rank_edge(struct goal_rank *rank, const struct goal_text
     return LULL_OK;
 }
 
+/* Finds the operations of labels that had not come when they were used. */
 static lull_status resolve(struct goal_rank *rank, const struct goal_text *text,
                            struct lull_error *err)
 {
@@ -700,15 +704,16 @@ static lull_status resolve(struct goal_rank *rank, const struct goal_text *text,
     return LULL_OK;
 }
 
-/* Counting sort by `before`, which keeps the order of the text among those of one operation. */
+/* Sorts the edges by `before` with a counting sort, which keeps edges of one operation in the order
+ * of the text. Sets first_edge and requires of the operations. */
 static void sort_edges(const struct goal_rank *rank, struct lull_graph_op *ops, uint32_t *edges)
 {
     for (size_t i = 0; i < rank->n_edges; i++) {
         ops[rank->edges[i].before + 1].first_edge++;
         ops[rank->edges[i].after & MOST_OPS].requires ++;
     }
-    /* first_edge of an operation counts up while its edges are filled in, and is then that of the
-     * next one. */
+    /* The first_edge of an operation counts up while its edges are filled in; at the end it is the
+     * first_edge of the next operation, and is moved there. */
     uint32_t sum = 0;
     for (size_t i = 0; i <= rank->n_ops; i++) {
         sum += ops[i].first_edge;
@@ -721,6 +726,8 @@ static void sort_edges(const struct goal_rank *rank, struct lull_graph_op *ops, 
     ops[0].first_edge = 0;
 }
 
+/* Whether each operation only requires operations that are before it in the text: then there is no
+ * circle. */
 static bool points_forward(const struct goal_rank *rank)
 {
     for (size_t i = 0; i < rank->n_edges; i++)
@@ -729,8 +736,8 @@ static bool points_forward(const struct goal_rank *rank)
     return true;
 }
 
-/* Removes, again and again, what waits for nothing: returns how much is left; `open` says for how
- * many others each still waits. */
+/* Removes operations that wait for no other, until there are no more of them. Returns how many
+ * operations are left; open[i] says for how many others operation i still waits. */
 static size_t unravel(const struct lull_graph_op *ops, const uint32_t *edges, size_t n_ops,
                       uint32_t *open, uint32_t *queue)
 {
@@ -749,7 +756,8 @@ static size_t unravel(const struct lull_graph_op *ops, const uint32_t *edges, si
     return n_ops - tail;
 }
 
-/* What is left waits for something that is left: going back from any of it leads into a circle. */
+/* An operation of a circle. Each operation that is left waits for one that is left, so that going
+ * back n_ops times from any of them leads into a circle. */
 static uint32_t find_circle_of_ops(const struct goal_rank *rank, const uint32_t *open,
                                    uint32_t *previous)
 {
@@ -795,7 +803,7 @@ static void count_units(struct lull_graph_rank *rank)
     rank->n_nics = (uint16_t)(nics + 1);
 }
 
-/* Checks the rank and moves it to the arena. */
+/* Checks the rank and copies it to the arena. */
 static lull_status goal_rank_end(struct goal_rank *rank, const struct goal_text *text,
                                  struct lull_arena *arena, struct lull_graph_rank *ret_rank,
                                  struct lull_error *err)
@@ -825,7 +833,7 @@ static lull_status goal_rank_end(struct goal_rank *rank, const struct goal_text 
 
 enum { MOST_UNIT = 255, RANKS_FOR_FREE = 4096 };
 
-/* A rank as it comes in the text. */
+/* A rank of the text, which may have them in any order. */
 struct found_rank {
     uint32_t number;
     uint64_t line;
@@ -854,7 +862,7 @@ static lull_status get_word(struct goal_text *text, struct goal_label *ret_word,
     return LULL_OK;
 }
 
-/* The word that must stand here. */
+/* Skips the word that must be here. */
 static lull_status expect(struct goal_text *text, const char *word, struct lull_error *err)
 {
     const char *begin = text->at;
@@ -892,7 +900,7 @@ static lull_status get_number(struct goal_text *text, const char *what, uint64_t
     return LULL_OK;
 }
 
-/* A number, or -1 for LULL_OP_ANY where `any` may stand. */
+/* Reads a number, or -1 if `any` is allowed, which becomes LULL_OP_ANY. */
 static lull_status get_matching(struct goal_text *text, const char *what, bool any, uint64_t most,
                                 uint32_t *ret_value, struct lull_error *err)
 {
@@ -916,8 +924,8 @@ enum suffix { TAG, CPU, NIC, NO_SUFFIX };
 
 static const char *const suffixes[] = {[TAG] = "tag", [CPU] = "cpu", [NIC] = "nic"};
 
-/* The suffix that stands here, skipped; a word without a number behind it is the label of the next
- * statement, and stays. */
+/* Skips the suffix that is here, and returns it. A word with no number behind it is the label of
+ * the next statement, and is not skipped. */
 static enum suffix get_suffix(struct goal_text *text)
 {
     const char *begin = text->at;
@@ -1058,7 +1066,7 @@ static lull_status get_unlabelled(struct reader *reader, const struct goal_label
     return status;
 }
 
-/* One line of a rank. Nothing of it counts while text->starved. */
+/* Reads one line of a rank. If text->starved is set then, the line has changed nothing. */
 static lull_status get_statement(struct reader *reader, struct lull_error *err)
 {
     struct goal_text *text = &reader->text;
@@ -1100,7 +1108,8 @@ static lull_status get_rank(struct reader *reader, struct lull_error *err)
     return status;
 }
 
-/* Scans one piece as a whole: again with more text as long as the window ends in it. */
+/* Reads one piece of the text by `get`. If the window ends inside the piece, slides it on and reads
+ * the piece again from its start. */
 static lull_status whole(struct reader *reader,
                          lull_status (*get)(struct reader *reader, struct lull_error *err),
                          struct lull_error *err)
@@ -1176,7 +1185,8 @@ static lull_status read_text(struct reader *reader, struct lull_error *err)
     return status;
 }
 
-/* Puts the ranks in order; those that are missing have one closing operation and nothing else. */
+/* Puts the ranks in order. Ranks that are missing have no operations but the closing one that ends
+ * each rank. */
 static lull_status make_graph(struct reader *reader, struct lull_graph *graph,
                               struct lull_error *err)
 {
@@ -1208,7 +1218,8 @@ static lull_status make_graph(struct reader *reader, struct lull_graph *graph,
     return LULL_OK;
 }
 
-/* "l4" of "l4: calc 5" on this line of the file, "" where it cannot be read. */
+/* The label of the operation on a line of the file, such as "l4" of "l4: calc 5"; "" if there is
+ * none or the file cannot be read. */
 static void find_label(const char *path, int64_t wanted, char *label, size_t size)
 {
     struct goal_text text;

@@ -21,9 +21,9 @@ struct detour_list {
     struct lull_arena *arena;
     struct lull_recorded_detour *detours;
     size_t count, capacity;
-    int64_t end;      /* of the last */
-    int64_t lost;     /* by all */
-    int64_t duration; /* 0: not said */
+    int64_t end;      /* ns: end of the last detour */
+    int64_t lost;     /* ns: sum of the lengths of all detours */
+    int64_t duration; /* ns; 0: not said */
 };
 
 /* Appends a detour, or says in `err` what is wrong with it. */
@@ -105,7 +105,7 @@ static lull_status read_json(struct detour_list *list, const struct lull_mapping
     return status;
 }
 
-/* Whole ns; spaces around are allowed. */
+/* Reads a whole number of ns; spaces around it are allowed. */
 static bool read_whole_ns(const char *text, size_t length, int64_t *ret_value)
 {
     uint64_t value;
@@ -181,7 +181,7 @@ lull_status lull_noise_recording_read(const char *path, struct lull_arena *arena
     return status == LULL_OK ? finish(&list, ret_recording, err) : status;
 }
 
-/* Time lost to detours before `at` in [0, duration). */
+/* How many ns were lost to detours before `at` in [0, duration). */
 static int64_t lost_before(const struct lull_noise_recording *recording, int64_t at)
 {
     uint64_t low = 0, high = recording->count;
@@ -199,8 +199,9 @@ static int64_t lost_before(const struct lull_noise_recording *recording, int64_t
     return next->before + (at > next->begin ? at - next->begin : 0);
 }
 
-/* Time lost when as much work as `work` in (0, duration - lost] is done since the start of the
- * recording: that of all detours that begin before the work is at its end. */
+/* How many ns were lost when `work` ns of work are done, counted from the start of the recording:
+ * the lengths of all detours that begin before this work is at its end. `work` is in
+ * (0, duration - lost]. */
 static int64_t lost_after(const struct lull_noise_recording *recording, int64_t work)
 {
     uint64_t low = 0, high = recording->count;
@@ -221,9 +222,10 @@ int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording
     int64_t round = recording->duration - recording->lost, total;
     if (work <= 0)
         return 0;
-    /* Counted from the start of the recording: so much is lost and done before. */
+    /* Both are counted from the start of the recording: what was lost before `at`, and the work
+     * that is done when the computation ends. */
     int64_t lost = lost_before(recording, at), done = at - lost + work;
-    int64_t rounds = (done - 1) / round; /* the last one ends with done - rounds * round > 0 */
+    int64_t rounds = (done - 1) / round; /* at least 1 ns of work is left for the last round */
     if (__builtin_mul_overflow(rounds, recording->lost, &total) || total > MOST_RECORDED_NS)
         return MOST_RECORDED_NS;
     total += lost_after(recording, done - rounds * round) - lost;
@@ -236,16 +238,16 @@ int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording
 
 struct lull_noise {
     const struct lull_noise_class *class;
-    struct lull_distribution distribution; /* of what draws */
+    struct lull_distribution distribution; /* of the amounts, if the class draws them */
     double per;
-    int64_t period, length;                /* periodic */
-    struct lull_noise_recording recording; /* recorded */
+    int64_t period, length;                /* ns, of class periodic */
+    struct lull_noise_recording recording; /* of class recorded */
     bool synchronised;
     uint32_t n_ranges;
-    const struct lull_rank_range *ranges; /* sorted, apart from each other */
+    const struct lull_rank_range *ranges; /* sorted, without overlaps */
 };
 
-/* The finaliser of splitmix64: neighbouring numbers become unlike each other. */
+/* The mixing step of splitmix64: neighbouring numbers become unlike each other. */
 static uint64_t scatter(uint64_t z)
 {
     z += UINT64_C(0x9e3779b97f4a7c15);
@@ -254,7 +256,7 @@ static uint64_t scatter(uint64_t z)
     return z ^ z >> 31;
 }
 
-/* The n-th generator of a rank; n = 0 is for its phase. */
+/* The generator for the n-th draw of a rank; n = 0 is for its phase. */
 static struct lull_random generator(uint64_t seed, uint32_t rank, uint32_t n)
 {
     struct lull_random random;
@@ -432,7 +434,8 @@ struct lull_noise_spec lull_noise_spec_empty(const struct lull_noise_class *clas
     return spec;
 }
 
-/* What was said, else the default; refuses what is missing or out of bounds. */
+/* Takes the values of the spec, and the default where none is said. Refuses what is missing or out
+ * of bounds. */
 static lull_status take_values(const struct lull_noise_spec *spec, double *values,
                                struct lull_error *err)
 {
@@ -536,9 +539,10 @@ static int64_t draw(const struct lull_noise *noise, uint64_t seed, uint32_t rank
     return amount < 0x1p62 ? (int64_t)(amount + 0.5) : MOST_NOISE_NS;
 }
 
-/* Detours take the first `length` ns of each period; `at` in [0, period). What is left of a detour
- * that is under way comes first, then one for each stretch between two that is worked to its end
- * and beyond. */
+/* How many ns periodic detours add to `work` ns of computation that begin at `at` in [0, period). A
+ * detour takes the first `length` ns of each period. What is left of a detour that is under way
+ * comes first; then each stretch between two detours that is used up before the work is done costs
+ * one detour more. */
 static int64_t extend_periodic(const struct lull_noise *noise, int64_t at, int64_t work)
 {
     int64_t between = noise->period - noise->length, added = 0, total;
@@ -555,7 +559,7 @@ static int64_t extend_periodic(const struct lull_noise *noise, int64_t at, int64
     return added + total;
 }
 
-/* Where in the period (or recording) a rank is at the start. */
+/* Where in the period (or recording) a rank is at the start, in ns. */
 static int64_t phase(const struct lull_noise *noise, uint64_t seed, uint32_t rank, int64_t period)
 {
     if (noise->synchronised)
@@ -627,8 +631,6 @@ double lull_noise_mean(const struct lull_noise *noise, bool *ret_share)
 }
 
 /* ==== spec ==================================================================================== */
-
-/* A noise from what the user says. */
 
 static lull_status find_noise_class(const struct lull_spec *spec,
                                     const struct lull_noise_class **ret, struct lull_error *err)

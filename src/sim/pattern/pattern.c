@@ -21,22 +21,23 @@ enum pattern_region {
     PATTERN_REGIONS
 };
 
-/* One step, the same for all ranks; a rank without such a neighbour passes over it. */
+/* One step of an iteration, the same for all ranks. A rank that has no such neighbour leaves it
+ * out. All but the kind are for SEND and RECV. */
 struct pattern_step {
     uint8_t kind;      /* enum lull_op_kind */
-    uint8_t dimension; /* SEND, RECV: of the neighbour ... */
-    bool up;           /* ... which is above */
-    uint32_t distance;
+    uint8_t dimension; /* in which the neighbour is */
+    bool up;           /* the neighbour is above */
+    uint32_t distance; /* of the neighbour */
     uint32_t tag;
     uint32_t request;
 };
 
 struct pattern_rank {
-    uint32_t iteration, at; /* next step */
+    uint32_t iteration, at; /* the iteration, and the step that comes next in it */
 };
 
 struct pattern {
-    uint32_t extents[3], strides[3];
+    uint32_t extents[3], strides[3]; /* ranks in each dimension; how far neighbours are apart */
     bool periodic;
     uint64_t bytes;
     const int64_t *exec; /* rank r computes exec[r % n_exec] */
@@ -89,7 +90,8 @@ static bool neighbour(const struct pattern *pattern, const struct pattern_step *
     return true;
 }
 
-/* What a rank passes to and gets from the operation, as MPI counts it. */
+/* Sets how many bytes a rank gives to and gets from the collective operation, as MPI counts them.
+ */
 static void set_sizes(const struct pattern *pattern, uint32_t n_ranks, bool root,
                       struct lull_op *op)
 {
@@ -133,7 +135,7 @@ static bool has_root(unsigned collective)
     return needs == LULL_NEEDS_ROOT || needs == LULL_ROOT_NEEDS_ALL;
 }
 
-/* The operation of a step; false: this rank has none. */
+/* Makes the operation of a step; false: this rank leaves the step out in this iteration. */
 static bool make_op(const struct pattern *pattern, const struct pattern_step *step, uint32_t rank,
                     uint32_t n_ranks, uint32_t iteration, struct lull_op *op)
 {
@@ -229,13 +231,12 @@ uint32_t lull_pattern_period(const struct lull_program *program)
 
 /* ==== steps =================================================================================== */
 
-/* What one iteration of a pattern consists of. Internal to the sim room. */
-
 /* The steps of an iteration, in order. */
 
-/* A link in one direction: to the neighbour above or below, from the one opposite. */
+/* Messages of one distance, dimension and direction: a rank sends to its neighbour in this
+ * direction and receives from the opposite one. */
 struct link {
-    uint32_t distance; /* index */
+    uint32_t distance; /* its index in `distances` */
     uint32_t dimension;
     uint32_t down; /* 0: upwards */
 };
@@ -265,7 +266,7 @@ static uint32_t count_phases(const struct pattern_exchange *exchange)
     return 0;
 }
 
-/* The phase in which a link is used; phases without any link are passed over. */
+/* The phase in which a link is used. */
 static uint32_t phase_of(const struct pattern_exchange *exchange, struct link link)
 {
     switch (exchange->wait) {
@@ -288,7 +289,7 @@ static struct pattern_step *add_step(struct pattern *pattern, uint8_t kind)
     return step;
 }
 
-/* The receives or the sends of a phase; returns how many there are. */
+/* Adds the receives or the sends of a phase; returns how many there are. */
 static uint32_t add_half(struct pattern *pattern, const struct pattern_exchange *exchange,
                          uint32_t phase, bool sends, uint32_t first_request)
 {
@@ -302,14 +303,15 @@ static uint32_t add_half(struct pattern *pattern, const struct pattern_exchange 
         struct pattern_step *step = add_step(pattern, sends ? LULL_OP_SEND : LULL_OP_RECV);
         step->dimension = (uint8_t)link.dimension;
         step->distance = exchange->distances[link.distance];
-        step->up = sends == !link.down; /* what goes up is received from below */
+        step->up = sends == !link.down; /* a message that goes up is received from below */
         step->tag = (link.distance * exchange->n_dimensions + link.dimension) * 2 + link.down;
         step->request = first_request + n++;
     }
     return n;
 }
 
-/* Sets steps and n_steps of the pattern, in `arena`. */
+/* Sets steps and n_steps of the pattern; the steps live in `arena`. A phase without messages gets
+ * no steps. */
 static void pattern_lay_out(struct pattern *pattern, const struct pattern_exchange *exchange,
                             struct lull_arena *arena)
 {
@@ -327,8 +329,6 @@ static void pattern_lay_out(struct pattern *pattern, const struct pattern_exchan
 }
 
 /* ==== spec ==================================================================================== */
-
-/* Patterns from specs. */
 
 #define KEYS_OF_ITERATIONS                                                        \
     {"exec", "1ms", "time of computation; a list 1ms+2ms goes around the ranks"}, \
@@ -379,7 +379,8 @@ const struct lull_pattern_class lull_patterns[] = {
     [PATTERNS] = {NULL, NULL, NULL},
 };
 
-/* Those whose parts are of one size; making a communicator is none. */
+/* The collective operations that a pattern may have: those in which all ranks have parts of the
+ * same size. */
 static const uint8_t uniform_operations[] = {
     LULL_COLLECTIVE_BARRIER,   LULL_COLLECTIVE_BCAST,          LULL_COLLECTIVE_REDUCE,
     LULL_COLLECTIVE_ALLREDUCE, LULL_COLLECTIVE_GATHER,         LULL_COLLECTIVE_SCATTER,
