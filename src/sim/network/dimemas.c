@@ -1,16 +1,17 @@
-/* The model of Dimemas: a message takes its startup, which occupies the sender's processor (and, as
- * long, the receiver's, once it waits for the message), then
- * waits for a bus of the network, an output link of the node that it leaves and an input link of
- * the node that it goes to, and then moves, size / bandwidth. Inside a node the numbers of level
- * node (or closer) hold, and the node's own buses. What waits is served in the order of request,
- * except that a message whose links are free passes one whose links are not. Up to `eager` bytes a
- * message moves at once, beyond when its receive was posted too; until then the sender waits. A
- * blocking receive counts as posted behind its startup.
+/* The model of Dimemas. A message first takes its startup, which occupies the sender's processor,
+ * and for as long the receiver's once it waits for the message. Then the message waits for a bus of
+ * the network, an output link of the node that it leaves and an input link of the node that it goes
+ * to. Then it moves, which takes size / bandwidth. Inside a node the values of level node (or
+ * closer) hold, and the node has its own buses. Messages that wait are served in the order in which
+ * they asked, except that a message whose links are free passes one whose links are not. A message
+ * of up to `eager` bytes moves at once, a larger one when its receive was posted, too; until then
+ * the sender waits. A blocking receive counts as posted behind its startup.
  *
- * Collective operations in closed form: all leave when the last has arrived, plus fan-in and
- * fan-out, each 0, one step, P - 1 steps or ceil(log2 P) steps of (startup + size / bandwidth),
- * with a size made from those of the ranks. Which, says a table. (R. Badia, J. Labarta, J. Gimenez,
- * F. Escale, "DIMEMAS: Predicting MPI applications behavior in Grid environments", 2003.) */
+ * Collective operations have closed forms: all ranks leave when the last has arrived, and the times
+ * of a fan-in and a fan-out have passed. Each of these is 0, 1, P - 1 or ceil(log2 P) steps of
+ * (startup + size / bandwidth), with a size made from those of the ranks; the table `forms` says
+ * which. Source: R. Badia, J. Labarta, J. Gimenez, F. Escale, "DIMEMAS: Predicting MPI applications
+ * behavior in Grid environments", 2003. */
 #include "sim/network/transfer.h"
 
 #include "base/collective.h"
@@ -30,18 +31,20 @@ static const struct lull_parameter dimemas_parameters[] = {
     {"out", "messages out of a node at once; 0: any", LULL_COUNT, 1, 0, 1e9, false},
 };
 
-/* Of a message. */
+/* Bits of a message's phase: its startup is over, it has moved, it is matched, the receiver's
+ * startup is under way. */
 enum { IS_THERE = 1, MOVED = 2, MATCHED = 4, STARTS = 8 };
 
 struct waiting {
-    uint64_t number; /* of the request */
+    uint64_t number; /* of the request, in the order of asking */
     uint32_t id;
 };
 
-/* Buses or links. A message that lacks several waits for the first of them; what waits is a heap by
- * number, so that giving one back looks at no more than what was waiting for it. */
+/* Buses or links of one kind. A message that lacks several resources waits for the first of them.
+ * The messages that wait are a heap by number, so that giving a resource back looks only at
+ * messages that wait for it. */
 struct resource {
-    double most; /* 0: any */
+    double most; /* how many there are; 0: any number */
     uint32_t used;
     struct waiting *heap;
     size_t count, room;
@@ -88,7 +91,7 @@ static lull_status open_dimemas(struct lull_fabric *fabric, struct lull_error *e
 
 enum { RESOURCES = 3 };
 
-/* What a message occupies while it moves. */
+/* Finds what a message occupies while it moves; returns how many resources these are. */
 static unsigned find_resources(const struct lull_fabric *fabric,
                                const struct lull_transfer *message,
                                struct resource *ret_resources[RESOURCES])
@@ -147,7 +150,8 @@ static void move(struct lull_fabric *fabric, uint32_t id, struct lull_moment mom
                              lull_cost((double)message->bytes * 1e9 / v[DIMEMAS_BANDWIDTH])));
 }
 
-/* Takes all that the message needs, or puts it in the line of what is lacking. */
+/* Takes all resources that a message needs; if one is not free, puts the message into its line
+ * instead and returns false. */
 static bool occupy(struct lull_fabric *fabric, struct waiting waiting)
 {
     struct resource *resources[RESOURCES];
@@ -175,7 +179,8 @@ static void request(struct lull_fabric *fabric, uint32_t id, struct lull_moment 
         fabric->transfer_path[id] = moment.path;
 }
 
-/* Of those that wait for one of these and can have it, the one that asked first; NULL: none. */
+/* The resource, free and waited for, whose first message asked before those of the others; NULL:
+ * there is none. */
 static struct resource *find_next(struct resource *const *resources, unsigned n)
 {
     struct resource *next = NULL;
@@ -186,7 +191,7 @@ static struct resource *find_next(struct resource *const *resources, unsigned n)
     return next;
 }
 
-/* A message gives back what it occupied: those that wait for it move, in their order. */
+/* A message gives back its resources; messages that wait for these move, in the order of asking. */
 static void give_back(struct lull_fabric *fabric, const struct lull_transfer *message, int64_t now)
 {
     struct resource *resources[RESOURCES], *next;
@@ -226,7 +231,7 @@ static void send_dimemas(struct lull_fabric *fabric, uint32_t id, int64_t now)
         lull_sent(fabric, id, end);
 }
 
-/* Both sides of a rendezvous are there: it moves, and the sender goes on. */
+/* Both sides of a rendezvous are there: the message moves, and the sender goes on. */
 static void begin_rendezvous(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
     request(fabric, id, moment);
@@ -278,7 +283,7 @@ static void match_dimemas(struct lull_fabric *fabric, uint32_t id, uint32_t rece
                   lull_after(fabric, posted, LULL_PATH_OVERHEAD, startup));
 }
 
-/* A receive takes its startup, too. */
+/* A receive takes a startup, too. */
 static int64_t dimemas_receive_cost(const struct lull_network *network, enum lull_level level,
                                     uint64_t bytes)
 {

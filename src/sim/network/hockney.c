@@ -1,16 +1,17 @@
-/* Hockney's model: a message of n bytes takes latency + n / bandwidth, whatever else is under way
- * (R. Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994). Processors have
- * nothing to do with it.
+/* Hockney's model: a message of n bytes takes latency + n / bandwidth, whatever else is under way.
+ * Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994. Messages
+ * take no time of processors.
  *
- * Up to `eager` bytes the sender goes on at once and the transfer begins; beyond, it begins when
- * the receive was posted too, and both go on when it ends. So that messages of one pair are matched
- * in the order of their sending, a message is matched a latency after it was sent.
+ * A message of up to `eager` bytes is transferred at once, and the sender goes on at once. A larger
+ * one is transferred when its receive was posted, too, and sender and receiver go on when this
+ * ends. A message is matched a latency after it was sent, whatever its size, so that the messages
+ * of a pair of ranks are matched in the order in which they were sent.
  *
- * A wait for a message that is there already takes `receive` + bytes / `copy`: somebody has to copy
- * it out, and a message that has waited for its receiver costs no less than that.
+ * A wait for a message takes at least `receive` + bytes / `copy`, even if the message came long
+ * before, because it has to be copied out.
  *
- * `ranges` is the same with numbers for each range of sizes, as a machine file or the messages of a
- * trace have them; matched is a message after the latency of the smallest ones. */
+ * The class `ranges` is the same with values for each range of sizes, as a machine file or the
+ * messages of a trace have them; it matches a message after the latency of the smallest ones. */
 #include "sim/network/transfer.h"
 
 #include <math.h>
@@ -55,7 +56,7 @@ static int64_t hockney_receive_cost(const struct lull_network *network, enum lul
     return lull_cost(v[RECEIVE] + (double)bytes * 1e9 / v[COPY]);
 }
 
-/* NULL: the level has none. */
+/* The range of a message with so many bytes; NULL: the level has no ranges. */
 static const struct lull_network_range_cost *find_range(const struct lull_network *network,
                                                         enum lull_level level, uint64_t bytes)
 {
@@ -75,7 +76,7 @@ static int64_t receiving_by_range(const struct lull_network *network, enum lull_
                  : hockney_receive_cost(network, level, bytes);
 }
 
-/* What comes behind the latency of the smallest messages. */
+/* How long a message takes behind the latency of the smallest messages, in ns. */
 static int64_t content_by_range(const struct lull_fabric *fabric,
                                 const struct lull_transfer *message, const double *v)
 {

@@ -1,6 +1,6 @@
-/* A network that costs nothing: what remains is that a receive needs its message sent, and that
- * beyond `eager` bytes a send needs its receive posted. Collective operations cost nothing either:
- * each rank leaves when those whose data it needs have arrived. */
+/* The ideal network, on which messages cost nothing. What remains is that a receive needs its
+ * message sent, and that a send of more than `eager` bytes needs its receive posted. Collective
+ * operations cost nothing either: a rank leaves when the ranks whose data it needs have arrived. */
 #include "sim/network/transfer.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@ static void send_ideal(struct lull_fabric *fabric, uint32_t id, int64_t now)
     lull_arrived(fabric, id, lull_hop(fabric, moment, 0));
 }
 
-/* Nothing takes time, so nothing is ever scheduled. */
+/* Never called, because nothing is scheduled on this network. */
 static void advance_ideal(struct lull_fabric *fabric, uint32_t id, int64_t now)
 {
     lull_arrived(fabric, id, lull_now(fabric, id, now));

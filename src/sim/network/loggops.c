@@ -1,29 +1,30 @@
-/* LogGOPS: latency L, processor time o per message and O per byte at either end, gap g between
- * messages and G per byte of a NIC, messages up to S bytes are sent eagerly. After Hoefler,
- * Schneider and Lumsdaine, "LogGOPSim" (HPDC 2010), section 2; of what is left open there:
+/* LogGOPS: a message has the latency L. It takes the processor time o, and O per byte, at either
+ * end. A NIC has the gap g between messages, and takes G per byte. Messages of up to S bytes are
+ * sent eagerly. Source: Hoefler, Schneider and Lumsdaine, "LogGOPSim" (HPDC 2010), section 2. What
+ * the paper leaves open is decided so:
  *
  *  - Processors and NICs serve in the order of request. A send occupies the processor for o + B O
  *    (B = size - 1), then waits for the NIC without occupying the processor.
  *  - The last byte is at the receiver B G after the first; the NICs of both ends are busy for
  *    g + B G. The receiving processor works, o + B O, when the last byte is there and the receive
  *    was posted.
- *  - Rendezvous: the sender announces (o, L); once that has come and the receive was posted the
- *    receiver answers (o, L); then the sender sends (o + B O, L, B G) and the receiver works as
- *    above. Announcement and answer pass the NICs like messages of one byte. There is no progress
- *    behind the back of a processor that computes.
+ *  - In a rendezvous the sender announces the message (o, L). When the announcement has come and
+ *    the receive was posted, the receiver answers (o, L). Then the sender sends (o + B O, L, B G)
+ *    and the receiver works as above. Announcement and answer pass the NICs like messages of one
+ *    byte. While a processor computes, it does none of this.
  *  - A send is over when the processor is done with it and, with rendezvous, the last byte has
  *    left. */
 #include "sim/network/transfer.h"
 
 /* ==== loggops compat ========================================================================== */
 
-/* LogGOPS as LogGOPSim computes it, so that results can be compared. Source of the rules: the
- * simulator by Hoefler, Schneider and Lumsdaine ("LogGOPSim", HPDC 2010), as it behaves, to the
- * nanosecond but for one thing: where a rendezvous waits for its receive, it holds the sender's
- * processor and NIC with the numbers of the receive, and looks at the receive's size. Here those of
- * the send count, for they are the sender's.
+/* LogGOPS as LogGOPSim computes it, so that results can be compared. The rules are those by which
+ * the simulator of Hoefler, Schneider and Lumsdaine ("LogGOPSim", HPDC 2010) behaves, to the
+ * nanosecond, but for one thing: where a rendezvous waits for its receive, LogGOPSim holds the
+ * processor and NIC of the sender that have the numbers of the receive's, and looks at the
+ * receive's size. Here the numbers and the size of the send count.
  *
- * With B = size - 1 (0 for nothing), t the time at which an operation starts:
+ * B is size - 1 (0 for an empty message), t is the time at which an operation starts:
  *  - send: processor until t + o + B O, NIC until t + g + B G; the message is at the receiver at
  *    t + o + L; up to S bytes the send is done at t.
  *  - message, when processor and NIC are free: processor until t + o + max(B O, B G), NIC until
@@ -128,10 +129,12 @@ const struct lull_network_class lull_network_loggops_compat = {
 
 /* ==== loggops ================================================================================= */
 
-/* What is under way, and whether it has passed the NIC of its receiver. */
+/* A message's phase: which part of it is under way (by LOGGOPS_KINDS), and the bit PASSED_NIC once
+ * this part has passed the NIC of the rank that it goes to. */
 enum { ANNOUNCEMENT, ANSWER, PAYLOAD, LOGGOPS_KINDS = 3, PASSED_NIC = 4 };
 
-/* Occupies a processor from `moment` on, for the message and `b` bytes. */
+/* Occupies a processor for a message of which `b` bytes count, from `moment` on or when it is free.
+ * Returns when it is done. */
 static struct lull_moment occupy_processor(struct lull_fabric *fabric, uint32_t rank,
                                            unsigned cpu_number, struct lull_moment moment,
                                            const double *v, double b)
@@ -144,7 +147,7 @@ static struct lull_moment occupy_processor(struct lull_fabric *fabric, uint32_t 
     return end;
 }
 
-/* Passes a NIC from `moment` on: returns when the first byte passes. */
+/* Passes a NIC from `moment` on, or when it is free. Returns when the first byte passes. */
 static struct lull_moment pass(const struct lull_fabric *fabric, struct lull_clock nic,
                                struct lull_moment moment, const double *v, double b)
 {
@@ -155,8 +158,9 @@ static struct lull_moment pass(const struct lull_fabric *fabric, struct lull_clo
     return first;
 }
 
-/* The processor of `from` works for the message from `moment` on, then it goes to `to`. Returns
- * when the processor is done with it; *ret_left: the last byte has left. */
+/* Sends an announcement, answer or payload of a message, as `kind` says: first the processor works
+ * for it, from `moment` on, then it passes the NIC. Returns when the processor is done with it;
+ * *ret_left is when the last byte has left. */
 static struct lull_moment launch(struct lull_fabric *fabric, uint32_t id, unsigned kind,
                                  struct lull_moment moment, struct lull_moment *ret_left)
 {
@@ -188,7 +192,7 @@ static void send_loggops(struct lull_fabric *fabric, uint32_t id, int64_t now)
         lull_sent(fabric, id, end);
 }
 
-/* The payload is there and its receive was posted. */
+/* The payload is there and its receive was posted: the receiver's processor works for it. */
 static void take_payload(struct lull_fabric *fabric, uint32_t id, struct lull_moment moment)
 {
     const struct lull_transfer *message = &fabric->transfers[id];
@@ -251,7 +255,7 @@ static void match_loggops(struct lull_fabric *fabric, uint32_t id, uint32_t rece
         take_payload(fabric, id, moment);
 }
 
-/* A part has its processor for o at least, and then a way of L. */
+/* Whatever goes to another rank occupies a processor for o at least, and is on its way for L. */
 static int64_t lookahead(const struct lull_network *network)
 {
     int64_t least = INT64_MAX;

@@ -11,7 +11,7 @@ static const char *const measured_level_names[MEASURED_LEVELS] = {"socket", "nod
 static const char *const between[MEASURED_LEVELS] = {
     "between cores of a socket", "between the sockets of a node", "between nodes"};
 
-/* Which of them a level of the network is. */
+/* The measured level from which each level of the network is taken. */
 static const int source_of[LULL_LEVELS] = {[LULL_LEVEL_CORE] = SOCKET,
                                            [LULL_LEVEL_SOCKET] = SOCKET,
                                            [LULL_LEVEL_NODE] = NODE,
@@ -20,7 +20,8 @@ static const int source_of[LULL_LEVELS] = {[LULL_LEVEL_CORE] = SOCKET,
 
 /* ---- parameters by name ---------------------------------------------------------------------- */
 
-/* In the units of the simulator: ns, bytes, bytes/s. NAN: not measured. */
+/* A value of a measured level in the units of the simulator: ns, bytes, bytes/s. NAN: not measured.
+ */
 typedef double value_function(const struct lull_network_level *level);
 
 static double small_latency(const struct lull_network_level *level)
@@ -67,7 +68,7 @@ static double nothing(const struct lull_network_level *level)
 struct source {
     const char *class, *parameter;
     value_function *value;
-    bool optional; /* the class's own value where it was not measured */
+    bool optional; /* it need not be measured: the class has a default */
 };
 
 static const struct source sources[] = {
@@ -79,7 +80,7 @@ static const struct source sources[] = {
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
-/* Both classes of that name have the same parameters. */
+/* Whether a source is for a class. Those of loggops are for loggops-compat, too. */
 static bool is_for(const struct source *source, const struct lull_network_class *class)
 {
     if (strcmp(source->class, "loggops") == 0 && strcmp(class->name, "loggops-compat") == 0)
@@ -112,7 +113,8 @@ static bool has_all(const struct lull_network_level *level, const struct lull_ne
     return true;
 }
 
-/* The machine's levels that have what the class needs; returns how many. */
+/* Finds the machine's levels that have what the class needs, and NULL for the others. Returns how
+ * many it found. */
 static size_t find_levels(const struct lull_machine *machine,
                           const struct lull_network_class *class,
                           const struct lull_network_level *found[MEASURED_LEVELS])
@@ -127,7 +129,8 @@ static size_t find_levels(const struct lull_machine *machine,
     return count;
 }
 
-/* The level that stands for one, itself or the next nearer one, else the next wider one. */
+/* The measured level that is taken for `wanted`: this level itself, else the next nearer one, else
+ * the next wider one. */
 static int stand_in(const struct lull_network_level *const found[MEASURED_LEVELS], int wanted)
 {
     int level = wanted;
@@ -142,7 +145,7 @@ static int stand_in(const struct lull_network_level *const found[MEASURED_LEVELS
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Where ranks are: on the machine's cores, node after node. */
+/* Puts ranks on the machine's cores, node after node. */
 static void place_on_cores(const struct lull_machine *machine, uint32_t n_ranks,
                            struct lull_placement *placement)
 {
