@@ -10,11 +10,12 @@
 
 struct grid {
     uint32_t size[3];
-    int reach;      /* neighbours at a distance of up to that in each direction */
-    bool axes_only; /* of these those along an axis */
+    int reach;      /* neighbours are up to so many points away in each direction */
+    bool axes_only; /* only points along an axis are neighbours */
 };
 
-/* The value at the centre makes the sum of a row inside of the grid 0. */
+/* Adds the row of a point. A neighbour has the value -1 and the point itself the number of
+ * neighbours, so that the sum of a row is 0 unless the point is at the edge of the grid. */
 static void add_grid_points(const struct grid *grid, const int64_t at[3], int neighbours,
                             struct lull_matrix_rows *rows)
 {
@@ -114,8 +115,8 @@ static int compare_columns(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-/* `count` different columns that `draw` gives, in order. Where most of them are hard to meet some
- * are taken in sequence. */
+/* Adds up to `count` different columns from `draw`, in order. If the draws hit the same columns
+ * again and again, it gives up after MOST_TRIES rounds with fewer columns. `columns` is scratch. */
 static void add_drawn(struct lull_matrix_rows *rows, struct lull_random *random, uint32_t count,
                       uint32_t (*draw)(const void *context, struct lull_random *random),
                       const void *context, uint32_t *columns)
@@ -161,12 +162,13 @@ static lull_status make_random(const double *values, struct lull_matrix *ret_mat
     return lull_matrix_finish(&rows, ret_matrix, err);
 }
 
-/* Columns by their rank: that of rank r is met in proportion to r^-s, by the inverse of the
- * integral of that density, and lies anywhere. */
+/* Columns drawn by a power law: the column of rank r (1 to n) is drawn with a probability in
+ * proportion to r^-s. A rank is drawn by the inverse of the integral of this density; which column
+ * has which rank is random. */
 struct ranks {
     uint32_t n;
-    double s; /* not 1 */
-    const uint32_t *column;
+    double s;               /* not 1 */
+    const uint32_t *column; /* [n]: by rank */
 };
 
 static double power(double x, double exponent)
@@ -183,6 +185,7 @@ static uint32_t draw_rank(const void *context, struct lull_random *random)
     return ranks->column[at < ranks->n ? at : ranks->n - 1];
 }
 
+/* Fills items[count] with the numbers below count in random order. */
 static void shuffle(uint32_t *items, uint32_t count, struct lull_random *random)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -194,7 +197,8 @@ static void shuffle(uint32_t *items, uint32_t count, struct lull_random *random)
     }
 }
 
-/* Lengths of rows: Pareto with that exponent of their density and that mean, within the matrix. */
+/* Draws the length of a row, between 1 and `most`, from a Pareto distribution with this mean and
+ * this exponent of its density. */
 static uint32_t draw_length(double mean, double exponent, uint32_t most, struct lull_random *random)
 {
     double least = mean * (exponent - 2) / (exponent - 1);
@@ -284,7 +288,7 @@ const struct lull_generator *lull_generator_find(const char *spec)
 
 /* ---- specs ---------------------------------------------------------------------------------- */
 
-/* One "name=value", which ends at a comma or the end. */
+/* Reads one "name=value", which ends at a comma or at the end of the spec. */
 static lull_status read_setting(const struct lull_generator *generator, const char *pair,
                                 double *values, struct lull_error *err)
 {

@@ -1,4 +1,4 @@
-/* Matrices that are made instead of read, by specs: "stencil5:nx=1000,ny=500". */
+/* Generators: matrices that are made from specs such as "stencil5:nx=1000,ny=500". */
 #ifndef LULL_MODEL_SPMV_GENERATE_H
 #define LULL_MODEL_SPMV_GENERATE_H
 
@@ -9,9 +9,9 @@ enum { LULL_GENERATOR_PARAMETERS = 4 };
 struct lull_generator {
     const char *name, *summary;
     struct {
-        const char *name; /* NULL at the end */
-        double usual, least, most;
-        bool whole;
+        const char *name;          /* NULL at the end */
+        double usual, least, most; /* the default; the bounds */
+        bool whole;                /* only whole numbers */
     } parameters[LULL_GENERATOR_PARAMETERS];
     lull_status (*make)(const double *values, struct lull_matrix *ret_matrix,
                         struct lull_error *err);
@@ -20,11 +20,12 @@ struct lull_generator {
 /* All generators, NULL at the end. */
 extern const struct lull_generator *const lull_generators[];
 
-/* The generator that a spec names; NULL where it names none and may be a file. */
+/* The generator that a spec names; NULL: it names none, so that it may be a file. */
 const struct lull_generator *lull_generator_find(const char *spec);
 
-/* Makes the matrix of a spec. Random matrices take a seed in the spec and are the same on every
- * machine. Fails with LULL_ERR_RANGE on what is wrong in the spec, and with LULL_ERR_MEMORY. */
+/* Makes the matrix of a spec. Random matrices have a seed in the spec, and are the same on every
+ * machine. Fails with LULL_ERR_RANGE if something in the spec is wrong, and with LULL_ERR_MEMORY.
+ */
 lull_status lull_generate(const char *spec, struct lull_matrix *ret_matrix, struct lull_error *err);
 
 #endif

@@ -19,7 +19,7 @@
 /* The functions of this section take a place in the text and its end, and move the place behind
  * what they have read. */
 
-/* Does not go beyond the end of the line. */
+/* Skips blanks, but not the end of a line. */
 static void market_skip_blanks(const char **place, const char *end)
 {
     while (*place < end && (**place == ' ' || **place == '\t' || **place == '\r'))
@@ -31,7 +31,7 @@ static bool market_at_line_end(const char *place, const char *end)
     return place == end || *place == '\n';
 }
 
-/* Behind the next end of a line, or to the end. */
+/* Goes to the begin of the next line, or to the end. */
 static void market_next_line(const char **place, const char *end)
 {
     const char *found = *place < end ? memchr(*place, '\n', (size_t)(end - *place)) : NULL;
@@ -43,7 +43,7 @@ static inline bool is_digit(char c)
     return (unsigned char)(c - '0') < 10;
 }
 
-/* Decimal digits after blanks; false where there are none or the number is above 2^32 - 1. */
+/* Reads decimal digits behind blanks; false if there are none, or the number is above `most`. */
 static bool market_whole(const char **place, const char *end, uint64_t most, uint64_t *ret_value)
 {
     market_skip_blanks(place, end);
@@ -60,7 +60,7 @@ static bool market_whole(const char **place, const char *end, uint64_t most, uin
     return found;
 }
 
-/* The C library's, for what has too many digits to be exact at once. */
+/* Reads a number by the C library, for numbers that the faster ways cannot read exactly. */
 static bool read_slowly(const char **place, const char *end, double *ret_value)
 {
     char copy[512];
@@ -76,9 +76,10 @@ static bool read_slowly(const char **place, const char *end, double *ret_value)
     return stop > copy;
 }
 
-/* Nineteen digits and powers of 10 up to 27 are exact in a type with 64 bits of mantissa: their
- * product or quotient is within half a unit of its last place, and rounds to the right double
- * unless it lies next to the middle between two. */
+/* Makes digits * 10^exponent a double by a type with 64 bits of mantissa. Up to 19 digits and a
+ * power of 10 up to 27 are both exact in it, so that their product or quotient is wrong by half a
+ * unit of its last place at most. It then rounds to the right double unless it lies next to the
+ * middle between two doubles: false in this case, and where there is no such type. */
 static bool read_extended(uint64_t digits, int exponent, double *ret_value)
 {
 #if LDBL_MANT_DIG == 64
@@ -104,7 +105,8 @@ static bool read_extended(uint64_t digits, int exponent, double *ret_value)
 #endif
 }
 
-/* Up to 2^53 and with a power of 10 up to 22 both are exact, and one operation rounds once. */
+/* The fast way: digits up to 2^53 and a power of 10 up to 22 are both exact as doubles, so that
+ * their product or quotient is rounded once only, and correctly. */
 bool lull_market_real(const char **place, const char *end, double *ret_value)
 {
     static const double tens[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -155,8 +157,7 @@ bool lull_market_real(const char **place, const char *end, double *ret_value)
 
 static const char banner[] = "%%MatrixMarket";
 
-/* Text that a thread takes at a time. */
-enum { PIECE = 4 << 20 };
+enum { PIECE = 4 << 20 }; /* bytes of text that a thread takes at a time */
 
 #define MOST_ROWS (UINT32_MAX - 1) /* and columns */
 
@@ -172,7 +173,7 @@ struct market {
     enum form form;
     enum field field;
     enum symmetry symmetry;
-    uint64_t rows, columns, entries; /* as announced */
+    uint64_t rows, columns, entries; /* as the line with the sizes says */
 };
 
 /* ---- the text -------------------------------------------------------------------------------- */
@@ -305,7 +306,7 @@ static lull_status read_banner(struct market *market, struct lull_error *err)
     return LULL_OK;
 }
 
-/* Behind comments and empty lines. */
+/* Skips comments and empty lines. */
 static void skip_comments(const char **place, const char *end)
 {
     while (*place < end) {
@@ -319,7 +320,9 @@ static void skip_comments(const char **place, const char *end)
     }
 }
 
-/* Whether sizes from a file fit its length: each entry has a line, and hardly any row is empty. */
+/* Whether the sizes that a file says fit its length: each entry takes two bytes at least, and of a
+ * large matrix not nearly all rows or columns are empty. So a small damaged file cannot ask for
+ * much memory. */
 static lull_status check_market_sizes(const struct market *market, struct lull_error *err)
 {
     enum { SURELY_ALLOWED = 10000000, EMPTY_ROWS = 100 };
@@ -387,7 +390,7 @@ static lull_status read_market_head(struct market *market, struct lull_error *er
 /* ---- the body, in pieces --------------------------------------------------------------------- */
 
 struct piece {
-    struct lull_matrix_part part; /* of an array: row counts, column is not set */
+    struct lull_matrix_part part; /* of an array only the values count until place_array */
     const char *wrong;            /* where the first mistake is; NULL: none */
     const char *cause;
     bool no_memory;
@@ -400,7 +403,7 @@ struct body {
     atomic_size_t next;
 };
 
-/* Pieces begin behind the first end of a line at or behind each multiple of their size. */
+/* Where a piece begins: at the first line that begins at or behind this multiple of PIECE. */
 static const char *piece_start(const struct market *market, size_t number)
 {
     size_t size = (size_t)(market->end - market->body), at = number * PIECE;
@@ -424,7 +427,7 @@ static const char *check_place(const struct market *market, uint64_t row, uint64
     return NULL;
 }
 
-/* NULL, or what is wrong with the line. */
+/* Reads the entry of a line. Returns NULL, or what is wrong with the line. */
 static const char *read_entry(const struct market *market, const char **place, const char *end,
                               struct lull_matrix_entry *entry)
 {
@@ -489,7 +492,7 @@ static void work_on_pieces(void *context, unsigned worker)
         read_piece(body->market, n, &body->pieces[n]);
 }
 
-/* The first line that is one too many. */
+/* The first line with an entry more than the file announced, somewhere in the first n_pieces. */
 static const char *line_beyond(const struct market *market, const struct body *body,
                                size_t n_pieces)
 {
@@ -533,7 +536,8 @@ static lull_status check_body(const struct market *market, const struct body *bo
     return LULL_OK;
 }
 
-/* Values of an array come column by column, of a symmetric one from the diagonal down. */
+/* Sets rows and columns of an array's values, which come column by column. In a symmetric array
+ * each column begins at the diagonal, in a skew-symmetric one below it. */
 static void place_array(const struct market *market, const struct body *body)
 {
     uint32_t skip = market->symmetry == SKEW;

@@ -25,7 +25,7 @@ struct sorted_row {
     uint32_t length, row;
 };
 
-/* The longest first; rows of one length as they come. */
+/* The longest first; rows of one length stay in their order. */
 static int compare_lengths(const void *a, const void *b)
 {
     const struct sorted_row *x = a, *y = b;
@@ -53,7 +53,7 @@ static bool sort_windows(const struct lull_matrix *matrix, uint32_t sigma, uint3
     return true;
 }
 
-/* Places of a chunk's rows that exist: the last chunk may have fewer. */
+/* How many rows a chunk has; the last one may have fewer than C. */
 static uint32_t rows_of(const struct lull_sell *sell, uint32_t chunk)
 {
     uint32_t left = sell->rows - chunk * sell->chunk;
@@ -120,11 +120,11 @@ lull_status lull_sell_build(const struct lull_matrix *matrix, uint32_t chunk, ui
 /* The pattern of A + A^T without its diagonal, and the state of a breadth-first search. */
 struct graph {
     uint32_t nodes;
-    uint64_t *starts; /* nodes + 1 */
+    uint64_t *starts; /* [nodes + 1]: where the neighbours of each node begin */
     uint32_t *neighbours;
-    uint32_t *mark; /* nodes: number of the last search that came by, 0: none */
-    uint32_t search;
-    bool *done; /* nodes: numbered */
+    uint32_t *mark;  /* [nodes]: number of the last search that reached the node; 0: none */
+    uint32_t search; /* number of the present search */
+    bool *done;      /* [nodes]: the node is in the order */
 };
 
 static uint32_t degree_of_node(const struct graph *graph, uint32_t node)
@@ -140,7 +140,8 @@ static void free_graph(struct graph *graph)
     free(graph->done);
 }
 
-/* Of each nonzero both ends; a pair that is stored twice counts twice, which does no harm. */
+/* Makes row and column of each nonzero neighbours. Two nodes that are linked by two nonzeros are
+ * neighbours twice, which does no harm. */
 static void link_nodes(struct graph *graph, const struct lull_matrix *matrix)
 {
     for (uint32_t r = 0; r < matrix->rows; r++)
@@ -188,8 +189,9 @@ static int compare_degrees(const void *a, const void *b)
     return x->node < y->node ? -1 : x->node > y->node;
 }
 
-/* Breadth first from a node into order[]; new neighbours of one node by degree. Returns how many
- * were reached; *ret_last is where the last level begins, *ret_levels how many there are. */
+/* Searches breadth first from a node, and puts the nodes that it reaches into order[], the new
+ * neighbours of one node by their degree. `fresh` is scratch. Returns how many nodes it reaches;
+ * *ret_last is where the last level begins in order[], *ret_levels how many levels there are. */
 static uint32_t search_from(struct graph *graph, uint32_t node, uint32_t *order,
                             struct node_degree *fresh, uint32_t *ret_last, uint32_t *ret_levels)
 {
@@ -220,8 +222,9 @@ static uint32_t search_from(struct graph *graph, uint32_t node, uint32_t *order,
     return count;
 }
 
-/* A component in the order of Cuthill and McKee, from a node as far from the others as a few
- * searches find. */
+/* Puts a component into the order of Cuthill and McKee. It begins at a node that is as far from the
+ * others as a few searches find: each search begins at the node of the least degree in the last
+ * level of the search before. Returns how many nodes the component has. */
 static uint32_t order_component(struct graph *graph, uint32_t node, uint32_t *order,
                                 struct node_degree *fresh)
 {
@@ -343,7 +346,7 @@ static bool has_image(const struct lull_matrix_entry *entry, enum lull_matrix_sy
     return symmetry != LULL_MATRIX_GENERAL && entry->row != entry->column;
 }
 
-/* Nonzeros by row into starts[row + 1]; returns their sum. */
+/* Counts the nonzeros of each row in starts[row + 1]; returns their sum. */
 static uint64_t count_rows(const struct lull_matrix_part *parts, size_t n_parts,
                            enum lull_matrix_symmetry symmetry, uint32_t *starts)
 {
@@ -380,7 +383,7 @@ static void fill_rows(struct lull_matrix *matrix, const struct lull_matrix_part 
                 place_entry(matrix, entry->column, entry->row,
                             symmetry == LULL_MATRIX_SKEW ? -entry->value : entry->value);
         }
-    /* Each start has moved to the next one's place. */
+    /* Each start has moved to where the next row begins. */
     memmove(matrix->starts + 1, matrix->starts, matrix->rows * sizeof *matrix->starts);
     matrix->starts[0] = 0;
 }

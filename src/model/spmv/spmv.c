@@ -25,7 +25,8 @@ struct lull_spmv_shape lull_spmv_shape(const struct lull_matrix *matrix, bool tr
                                     .stored = sell ? (double)sell->stored : nonzeros};
 }
 
-/* Bytes per nonzero and unit of alpha: loads, and of a result that is updated stores as well. */
+/* Bytes per nonzero and unit of alpha: those that are loaded, and as many that are stored if the
+ * vector is a result that is updated. */
 static double alpha_bytes(const struct lull_spmv_shape *shape)
 {
     return shape->transposed ? 2 * shape->value_bytes : shape->value_bytes;
@@ -64,9 +65,9 @@ double lull_spmv_alpha_once(const struct lull_spmv_shape *shape)
 
 /* ==== the simulation ========================================================================== */
 
-/* Where arrays lie: far apart, and not all at the same place of a cache. */
 enum array { VALUES, COLUMNS, STARTS, ROWS, VECTOR, RESULT };
 
+/* Where an array lies: far from the others, and not at the same place of a cache as they. */
 static uint64_t base_of(enum array array)
 {
     return (uint64_t)(array + 1) << 50 | (uint64_t)array * 4160;
@@ -74,7 +75,8 @@ static uint64_t base_of(enum array array)
 
 enum { SEGMENT = 512, LEAST_LINE = 8, INDEX_BYTES = 4, START_BYTES = 8 };
 
-/* A segment's elements with a value of 16 bytes and an index of 4 touch at most this many lines. */
+/* How many accesses fit into a batch: those of the lines of a segment's values (16 bytes) and
+ * indices (4 bytes), and those of its rows. */
 enum { BATCH = SEGMENT * 20 / LEAST_LINE + 4 * SEGMENT };
 
 struct walk {
@@ -102,7 +104,8 @@ static void run_batch(struct walk *walk)
     walk->count = 0;
 }
 
-/* A stream is read from byte `from` to `to`: each line where it begins, and where the walk does. */
+/* Reads an array from byte `from` to `to`. A line is accessed when its first byte is read; if this
+ * is the `first` part of a walk, also the line in which it begins. */
 static void add_stream(struct walk *walk, enum array array, uint64_t from, uint64_t to, bool first)
 {
     uint64_t line = walk->line_bytes;
@@ -112,7 +115,8 @@ static void add_stream(struct walk *walk, enum array array, uint64_t from, uint6
         add_access(walk, lull_cache_read(base + at));
 }
 
-/* Elements first .. last - 1 of the matrix as it is stored. */
+/* Walks over the elements first .. last - 1 of the matrix as it is stored; `begins`: the walk
+ * begins with them. */
 static void walk_elements(struct walk *walk, uint64_t first, uint64_t last, bool begins)
 {
     const uint32_t *column = walk->sell ? walk->sell->column : walk->matrix->column;
@@ -135,7 +139,7 @@ static void walk_elements(struct walk *walk, uint64_t first, uint64_t last, bool
     }
 }
 
-/* What belongs to a row: its element of the vector that has one per row. */
+/* Accesses the element that a row has in the vector with one element per row. */
 static void add_row(struct walk *walk, uint32_t row)
 {
     uint64_t address =
@@ -187,7 +191,7 @@ static void walk_part(struct walk *walk, uint32_t first, uint32_t last)
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* The first row or chunk whose elements begin at or behind `element`. */
+/* The first row or chunk whose elements begin at `element` or behind it. */
 static uint32_t part_at(const struct lull_matrix *matrix, const struct lull_sell *sell,
                         uint64_t element)
 {
@@ -225,11 +229,11 @@ struct product_simulation {
     bool transposed;
     const struct lull_cache_spec *spec;
     unsigned threads;
-    struct part_result *results; /* threads */
+    struct part_result *results; /* [threads] */
     atomic_uint next;
 };
 
-/* Nonzeros of the rows or chunks, without padding. */
+/* How many nonzeros the rows or chunks first .. last - 1 have, without padding. */
 static uint64_t nonzeros_of(const struct product_simulation *simulation, uint32_t first,
                             uint32_t last)
 {
@@ -314,7 +318,8 @@ static lull_status add_up_threads(const struct product_simulation *simulation,
         traffic->alpha_low = fmin(traffic->alpha_low, alpha);
         traffic->alpha_high = fmax(traffic->alpha_high, alpha);
     }
-    /* The result of y = A x is written and not read, that of y = A^T x updated. */
+    /* The result of y = A x is written without being read, so that its loads are write-allocates;
+     * the result of y = A^T x is updated. */
     for (size_t n = 0; n < traffic->n_levels && !simulation->transposed; n++)
         traffic->lines[n].allocates = fmin(traffic->lines[n].loads, traffic->lines[n].stores);
     return LULL_OK;
@@ -352,7 +357,7 @@ lull_status lull_spmv_simulate(const struct lull_matrix *matrix, const struct lu
 
 /* ==== the prediction ========================================================================== */
 
-enum { UNIT = 8 }; /* nonzeros */
+enum { UNIT = 8 }; /* nonzeros that ECM counts cycles for */
 
 struct lull_spmv_core lull_spmv_estimate_core(const struct lull_spmv_shape *shape)
 {
@@ -366,8 +371,9 @@ struct lull_spmv_core lull_spmv_estimate_core(const struct lull_spmv_shape *shap
                 rows * (partial_sums - 1) / adds_per_cycle * of_complex};
 }
 
-/* Lines per nonzero for making private results and adding them up, where they do not stay in the
- * last cache: clearing writes each of them once, the sum reads them and writes the result. */
+/* Cache lines per nonzero for clearing the private results of a transposed product and adding them
+ * up; none if they all stay in the last cache. Clearing writes each private result once, adding up
+ * reads them and writes the result. */
 static struct lull_ecm_lines update_lines(const struct lull_spmv_shape *shape,
                                           const struct lull_machine *machine, size_t levels,
                                           unsigned cores)
@@ -384,7 +390,8 @@ static struct lull_ecm_lines update_lines(const struct lull_spmv_shape *shape,
                                    .allocates = lines * (cores + 1)};
 }
 
-/* Of that many cores, or what saturates the memory where the machine file has no such number. */
+/* The memory bandwidth of so many cores; where the machine file does not have it, that of as many
+ * as saturate the memory. */
 static lull_status memory_of(const struct lull_machine *machine, const struct lull_ecm_lines *lines,
                              unsigned cores, struct lull_ecm_bandwidth *ret_memory,
                              struct lull_error *err)
