@@ -1,4 +1,4 @@
-// Every action of the timeline: its keys, its button if it has one, and what it does.
+// The actions of the timeline: the keys of each, its button if it has one, and what it does.
 
 const actions = [
     {keys: ["+", "="], button: "Zoom in", about: "look closer at the cursor", run: (viewer) => viewer.zoom(2)},
@@ -50,7 +50,7 @@ function scrollRows(viewer, pages) {
     viewer.moveCursor(panel, clamp(panel.cursor.place, panel.scroll, panel.scroll + panel.seen - 1), panel.cursor.time);
 }
 
-// A row that cannot be folded folds the one that it is in.
+// Folds or unfolds the row at the cursor; if it cannot be folded, folds the row that it is in.
 function toggleFold(viewer) {
     viewer.changeRows((rows, row) => {
         const parent = rows.timeline.rows.parent[row];
@@ -97,7 +97,8 @@ function currentLeaf(panel) {
     return panel.timeline.rows.leaf[panel.rows.list[panel.cursor.place].row];
 }
 
-// From a wait to what ended it; again, to why that came so late, up the chain of waits.
+// Moves the cursor from a wait to what ended it. Called again there, it moves on along the chain of waits: to what
+// ended the wait that made this come late.
 async function goToEnd(viewer) {
     const panel = viewer.current, {timeline} = panel, leaf = currentLeaf(panel), {chain} = panel;
     await timeline.loadAllSteps();
@@ -142,7 +143,7 @@ function neighbour(viewer, direction) {
 
 function search(viewer, text) {
     const word = text.trim().toLowerCase();
-    const hits = {word, regions: new Map(), rows: []}; // regions of each panel
+    const hits = {word, regions: new Map(), rows: []}; // regions: panel -> indices of its regions
     let count = 0;
     if (word) {
         for (const panel of viewer.panels) {
@@ -164,7 +165,7 @@ function search(viewer, text) {
     viewer.redraw();
 }
 
-// Rows first, then steps by time.
+// Goes to the next row that was found, or the one before; if no row was found, to the next step in a region that was.
 function nextHit(viewer, direction) {
     const {hits} = viewer;
     if (!hits)
@@ -197,7 +198,7 @@ async function nextStepHit(viewer, direction) {
             }
     });
     if (best) {
-        const {from, to} = viewer.view, least = 8 * (to - from) / panel.columns; // to be seen at all
+        const {from, to} = viewer.view, least = 8 * (to - from) / panel.columns; // shorter steps are hard to see
         viewer.goTo(panel, timeline.leafRows[best.leaf], best.middle, best.length < least ? 20 * best.length : 0);
     }
     viewer.found.textContent = best ? "" : "no further step is on this page";
@@ -228,7 +229,8 @@ function listen(viewer, panel) {
     listenDrag(viewer, panel);
 }
 
-// Ctrl zooms, Shift moves in time; else rows scroll where not all are seen, or the page does.
+// The wheel zooms with Ctrl and moves in time with Shift. Else it scrolls the rows or, where they cannot scroll
+// further, the page.
 function wheel(viewer, panel, event) {
     const amount = event.deltaY || event.deltaX;
     if (event.ctrlKey || event.metaKey) {
@@ -246,7 +248,7 @@ function wheel(viewer, panel, event) {
     event.preventDefault();
 }
 
-// Dragging moves in time; with Shift it chooses what is looked at.
+// Dragging moves in time; with Shift it chooses the part of the time that is seen.
 function listenDrag(viewer, panel) {
     const {canvas} = panel;
     let drag = null;

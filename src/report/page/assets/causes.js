@@ -1,6 +1,6 @@
-// What ended a wait, and why that came so late: a chain of waits from rank to rank.
+// What ended a wait, and why it came so late: a chain of waits from rank to rank.
 
-// The message that a leaf received last in a span of time, or -1.
+// The index of the message that a leaf received last in a span of time, or -1.
 function lastReceived(list, leaf, from, to) {
     let best = -1;
     for (let i = 0; i < list.count; i++)
@@ -10,7 +10,8 @@ function lastReceived(list, leaf, from, to) {
     return best;
 }
 
-// The message that a leaf sent in a step and whose receiver began to receive it last: after the step had begun.
+// Of the messages that a leaf sent in a step, the one whose receiver began to receive it last, if only after the step
+// had begun: {leaf, time} of this begin, or null.
 function lateReceiver(timeline, list, leaf, step) {
     let best = null;
     for (let i = firstAbove(list.sent, step.begin - 1e-9); i < list.count && list.sent[i] < step.end; i++) {
@@ -22,8 +23,9 @@ function lateReceiver(timeline, list, leaf, step) {
     return best;
 }
 
-// Whose step of the same region and activity began last before this one ended: who was late. Threads wait for
-// those of their own process only.
+// The leaf that was late for a step: the one whose step of the same region and activity began last before this one
+// ended. {leaf, time} of this begin, or null. With `ofProcess` only leaves of the same process count, as threads wait
+// for those of their own process only.
 function lastToArrive(timeline, leaf, step, ofProcess) {
     const parentOf = (one) => timeline.rows.parent[timeline.leafRows[one]];
     let best = null;
@@ -46,10 +48,10 @@ function lastToArrive(timeline, leaf, step, ofProcess) {
     return best && best.leaf !== leaf ? best : null;
 }
 
-// Kinds of activities (enum lull_picture_paint) in which one waits for messages, for all, for threads.
+// Kinds of activities (enum lull_picture_paint): waiting for messages, for all ranks, for threads.
 const paintMessages = 1, paintCollective = 2, paintSync = 4;
 
-// What ended a step of a leaf: {leaf, time}, or null where nothing is known to have.
+// What ended a step of a leaf: {leaf, time} of its cause, or null if none is known.
 function endOf(timeline, leaf, step) {
     const list = timeline.messagesKept(), {paint} = timeline.activities[step.activity];
     const message = list ? lastReceived(list, leaf, step.begin, step.end) : -1;
@@ -62,7 +64,7 @@ function endOf(timeline, leaf, step) {
     return null;
 }
 
-// The longest step of an activity of a leaf in a span of time, or null.
+// The step of a leaf with this activity that takes longest within a span of time, or null.
 function longestStep(timeline, leaf, activity, from, to) {
     let best = null, longest = 0;
     for (const piece of timeline.leafPieces(leaf) || [])
@@ -78,8 +80,8 @@ function longestStep(timeline, leaf, activity, from, to) {
     return best;
 }
 
-// Whoever came late to a wait that began at `from` and ended at `to` did mostly one thing meanwhile. Where it waited
-// itself, that step is the next `wait` of the chain; else it was late by itself. `text` says what it did.
+// Why a leaf came late to a wait that began at `from` and ended at `to`: {text, wait}. `text` says what the leaf did
+// for most of this time. If it waited, `wait` is this step, the next one of the chain; else it is null.
 function whyLate(timeline, leaf, from, to) {
     const name = timeline.rows.name[timeline.leafRows[leaf]];
     if (to <= from)

@@ -13,7 +13,7 @@ async function readMeta(id) {
     return JSON.parse(new TextDecoder().decode(await inflate(id)));
 }
 
-// Numbers of seven bits a byte, the low ones first.
+// Numbers with seven bits in each byte, the low bits first; the top bit says that a byte follows.
 class Varints {
     constructor(bytes) {
         this.bytes = bytes;
@@ -74,7 +74,7 @@ class Timeline {
         this.sortKeys = this.makeSortKeys();
     }
 
-    // What rows can be sorted by, the most first: {id, label, valueOf(row)}. What is not known, or not yet, comes last.
+    // What rows can be sorted by: {id, label, valueOf(row)}. The largest value comes first, and an unknown one last.
     makeSortKeys() {
         const keys = this.activities.map(({id, label}, i) => (
             {id, label: "most " + label, valueOf: (row) => (this.totals(row) || [])[i] || 0}));
@@ -94,9 +94,9 @@ class Timeline {
         return keys;
     }
 
-    // Rows that are drawn from steps: leaves, and rows all of whose leaves are on the page from begin to end. A
-    // row's own cells are finer than those of leaves of which only pieces are known. Children stand behind their
-    // parents.
+    // Finds the rows that are drawn from steps: leaves, and rows all of whose leaves have their steps on the page from
+    // begin to end. Where only pieces of the leaves are known, the row's own cells are finer than those of its leaves.
+    // Children have higher numbers than their parents.
     findStepped() {
         this.stepBlockOf = [];
         for (const block of this.stepBlocks)
@@ -126,7 +126,7 @@ class Timeline {
             });
     }
 
-    // Loads a block once; `use` gets its bytes.
+    // Loads a block, if that was not done before; `use` gets its bytes.
     load(index, use) {
         if (!this.loading.has(index))
             this.loading.set(index, inflate(`timeline-${this.number}-${index}`).then((bytes) => {
@@ -145,7 +145,7 @@ class Timeline {
                 planes.push([activity, plane]);
                 plane += cells;
             }
-        for (const [, begin] of planes.slice(1)) // the first one holds the sums of all
+        for (const [, begin] of planes.slice(1)) // the first plane holds the sums of all planes
             for (let cell = 0; cell < cells; cell++)
                 bytes[planes[0][1] + cell] -= bytes[begin + cell];
         block.rows.forEach((row, place) => {
@@ -174,7 +174,7 @@ class Timeline {
         return this.sumOfChildren(row);
     }
 
-    // What rows without a tile of their own spend: the mean of their children, by locations.
+    // The cells of a row that has no tile: the mean of its children, weighted by their numbers of leaves.
     sumOfChildren(row) {
         const children = this.children[row];
         const parts = children.map((child) => this.rowCells(child));
@@ -198,7 +198,7 @@ class Timeline {
         return cells;
     }
 
-    // Shares of the whole run by activity, or null while cells are on their way.
+    // Which share of the whole run a row spends on each activity; null while its cells are on their way.
     totals(row) {
         const cells = this.rowCells(row);
         if (!cells)
@@ -235,7 +235,7 @@ class Timeline {
         }
     }
 
-    // The pieces of a leaf that are known step by step; null while they are on their way.
+    // The pieces of time of which all steps of a leaf are known; null while they are on their way.
     leafPieces(leaf) {
         if (this.steps[leaf])
             return this.steps[leaf];
@@ -271,7 +271,7 @@ class Timeline {
         this.messageList = list;
     }
 
-    // All messages, by the time of sending; null while they are on their way or where none are kept.
+    // All messages, by the time of sending; null while they are on their way, or if none are kept.
     messagesKept() {
         if (this.messageBlock >= 0 && !this.messageList)
             this.load(this.messageBlock, (bytes) => this.unpackMessages(bytes));
@@ -284,15 +284,14 @@ class Timeline {
             this.counts[block.first + i] = values.subarray(i * width, (i + 1) * width);
     }
 
-    // What was counted in a row while it was useful, by counter, in one of the 64 bins; null where
-    // that is not known, or not yet.
+    // What each counter counted in a row's useful time in one of the 64 bins; null if it is not known, or not yet.
     countsIn(row, bin) {
         const sums = new Float64Array(this.counters.length);
         return this.counters.length && this.rows.leaves[row] <= mostCountedLeaves && this.addCounts(row, bin, sums)
             ? sums : null;
     }
 
-    // The same of the whole run.
+    // What each counter counted in a row's useful time in the whole run; null if it is not known, or not yet.
     countsOf(row) {
         const sums = new Float64Array(this.counters.length);
         for (let bin = 0; bin < countBins; bin++) {
@@ -343,7 +342,7 @@ class Timeline {
     }
 }
 
-// Index of the first of some rising numbers that is above `value`.
+// The index of the first number above `value`, of numbers that rise.
 function firstAbove(numbers, value) {
     let low = 0, high = numbers.length;
     while (low < high) {

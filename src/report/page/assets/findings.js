@@ -1,4 +1,4 @@
-// From a finding to its place on the timeline, and back.
+// Links from a finding to its place on the timeline, and back.
 
 function linkFindings(section) {
     const findings = byId("findings");

@@ -1,4 +1,4 @@
-// What is seen, in the fragment of the address: it can be kept, sent and opened again.
+// The fragment of the address says what is seen, so that a view can be kept, sent and opened again.
 
 function writeFragment(viewer) {
     const {from, to} = viewer.view, {cursor, rows, timeline} = viewer.current;
@@ -30,7 +30,7 @@ function numbersOf(text, below) {
     return (text || "").split(",").filter((word) => /^\d+$/.test(word)).map(Number).filter((number) => number < below);
 }
 
-// Whatever of it makes no sense is passed over. Returns whether there was a view.
+// Shows the view of the fragment, of which anything that makes no sense is passed over. Returns whether it has a view.
 function readFragment(viewer) {
     if (!location.hash.startsWith("#view?"))
         return false;

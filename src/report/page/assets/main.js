@@ -1,6 +1,7 @@
-// Begins when all of the page is there.
+// The start of the page's scripts, which runs when all of the page is there.
 
-// Those that are there. `section` says which ones the page is too small for.
+// Reads what is known of the timelines or matrices on the page: [number, meta] of each. Those that were left out to
+// keep the page small are told in `section`.
 async function readPictures(name, section) {
     const metas = [];
     for (let i = 0; byId(`${name}-${i}`); i++) {

@@ -2,7 +2,7 @@
 
 const mostPixels = 1120, largestCell = 24, textHeight = 14;
 
-// Numbers whose lowest bytes come first, then the second ones, and so on.
+// `count` floats from bytes in which the lowest bytes of all of them come first, then the second ones, and so on.
 function floatsOfPlanes(bytes, count) {
     const together = new Uint8Array(4 * count);
     for (let part = 0; part < 4; part++)
@@ -65,7 +65,7 @@ class Matrix {
         this.fillTable();
     }
 
-    // Far apart values are coloured by their logarithm, others from 0 on: equal ones look equal.
+    // Values that are far apart are coloured by their logarithm, others in proportion, from 0 on.
     findRange() {
         let low = Infinity, high = -Infinity, least = Infinity;
         for (const value of this.shown) {
@@ -88,8 +88,8 @@ class Matrix {
                                 : (value - this.low) / (this.high - this.low);
     }
 
-    // As many whole pixels per cell as there is room for; where there are more cells than pixels,
-    // a pixel shows the largest of its cells.
+    // Gives a cell as many whole pixels as there is room for. If there are more cells than pixels, a pixel shows the
+    // largest of its cells.
     measure() {
         const beside = this.rowNames.offsetWidth + 10;
         const room = Math.max(200, Math.min(this.element.clientWidth - beside, mostPixels));
@@ -101,7 +101,7 @@ class Matrix {
         this.canvas.height = down ? down * this.height : Math.min(mostPixels / 2, this.height);
     }
 
-    // All rows have their names where cells are as high as these; else the first and the last.
+    // Names all rows if cells are as high as text, else the first and the last row.
     nameAxes() {
         const all = this.canvas.height >= textHeight * this.height;
         if (all === this.namesAll)
@@ -112,7 +112,7 @@ class Matrix {
         this.rowNames.classList.toggle("all", all);
         this.rowNames.replaceChildren(...spans(all ? this.row_names : ends(this.row_names)));
         this.columnNames.replaceChildren(...spans(ends(this.column_names)));
-        this.measure(); // beside the names
+        this.measure(); // again: the names have another width now
     }
 
     columnAt(x) {

@@ -1,10 +1,9 @@
-// Messages between the rows of a timeline: arrows where there are few rows, else how many are on
-// their way.
+// Messages between the rows of a timeline: arrows if there are few rows, and how many messages are on their way.
 
 const mostArrowRows = 200, mostArrows = 2000;
 const plainArrows = 150; // more are drawn thinner, without heads
 
-// Those that overlap the view, as indices; at most `most` of them, then null.
+// The indices of the messages that are on their way within the view; null if there are more than `most`.
 function messagesIn(list, view, most) {
     const found = [];
     const end = firstAbove(list.sent, view.to);

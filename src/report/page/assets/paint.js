@@ -2,7 +2,7 @@
 
 const paintCount = 12;
 
-// Which pixels of a square of 8 are hatched; what is useful, idle or not there is plain.
+// By paint, which pixels of a square of 8 x 8 are hatched; paints that are not listed are plain (useful, idle ...).
 const hatchings = {
     1: (x, y) => (x + y) % 8 === 7,
     2: (x, y) => x === y,
@@ -15,8 +15,8 @@ const hatchings = {
     10: (x) => x % 4 === 2,
 };
 
-// Colours as the style sheet has them now: light, dark, or for print, which is light. `users` are
-// called when they have changed, and draw at once.
+// The colours that the style sheet has now: light, dark, or for print, which is light. When they change, each of
+// `users` is called, and must draw at once.
 class Palette {
     constructor() {
         this.users = [];
@@ -72,15 +72,15 @@ function mix(from, to, share) {
     return from.map((value, i) => value + (to[i] - value) * share);
 }
 
-// As a canvas keeps it: red in the lowest byte.
+// A colour as a canvas keeps it: red in the lowest byte.
 function pack([red, green, blue]) {
     return (0xff000000 | Math.round(blue) << 16 | Math.round(green) << 8 | Math.round(red)) >>> 0;
 }
 
-const stackedFrom = 8; // rows of as many pixels show stacks, lower ones one mixed colour
+const stackedFrom = 8; // rows of so many pixels or more show stacks, lower rows one mixed colour
 
-// Draws one row into {pixels, stride, top, height, columns}; `phase` is where the hatching begins.
-// Shares are as addShares makes them.
+// Draws one row into {pixels, stride, top, height, columns, phase}; `phase` is where the hatching begins. `shares` are
+// those of addShares.
 function paintRow(target, shares, paints, palette) {
     if (target.height >= stackedFrom)
         paintStacks(target, shares, paints, palette);
@@ -88,7 +88,7 @@ function paintRow(target, shares, paints, palette) {
         paintMixed(target, shares, paints, palette);
 }
 
-// Whatever is there gets a pixel at least; the largest part gives it.
+// Each activity that there is gets a pixel at least, at the cost of the largest one.
 function paintStacks({pixels, stride, top, height, columns, phase}, shares, paints, palette) {
     const count = paints.length, heights = new Int32Array(count);
     for (let column = 0; column < columns; column++) {

@@ -1,6 +1,6 @@
-// One run of the timeline: its canvas, what is drawn there, and where a point is.
+// Panel: one run of the timeline. Its canvas, what is drawn there, and which time and row a point is.
 
-const mostDrawnLeaves = 4096; // of all rows that are seen, in one picture
+const mostDrawnLeaves = 4096; // drawn from steps in one picture, of all rows that are seen
 const labelWidth = 150, axisHeight = 22, flowHeight = 18, lowestRow = 1, highestRow = 28;
 
 class Panel {
@@ -15,9 +15,9 @@ class Panel {
             "aria-label": `Timeline of ${timeline.title}: ${timeline.rows.leaf.filter((leaf) => leaf >= 0).length} `
                           + "rows. Arrow keys move, plus and minus zoom, question mark lists all keys."});
         this.element = make("div", {class: "panel"}, make("h3", {}, timeline.title), this.canvas);
-        this.drawn = null; // the picture below: what moves alone is drawn over it
+        this.drawn = null; // the picture of the rows, over which all else is drawn; null: it must be drawn anew
         this.cursor = {place: 0, time: timeline.length / 2};
-        this.room = 0; // the width that there is; 0: to be measured, which has the browser lay out the page
+        this.room = 0; // the width that there is; 0: it must be measured, for which the browser lays out the page
         new ResizeObserver(() => {
             this.room = 0;
             viewer.redraw();
@@ -27,7 +27,7 @@ class Panel {
             timeline.messagesKept();
     }
 
-    // Sizes in CSS pixels; the canvas has `ratio` times as many.
+    // Sets all sizes, in CSS pixels; the canvas has `ratio` times as many pixels.
     measure() {
         this.room = this.room || this.element.clientWidth;
         const width = Math.max(200, this.room);
@@ -78,7 +78,7 @@ class Panel {
         this.drawn = null;
     }
 
-    // The cursor stays on its row.
+    // Changes which rows are seen or their order. The cursor stays on its row.
     layRows(change) {
         const {row} = this.rows.list[this.cursor.place];
         change();
@@ -86,7 +86,7 @@ class Panel {
         this.invalidate();
     }
 
-    // What rows are sorted by may have been on its way until now.
+    // Called when data have arrived. They may be what rows are sorted by.
     takeIn() {
         if (this.rows.sort >= 0)
             this.layRows(() => this.rows.lay());
@@ -100,7 +100,7 @@ class Panel {
         const {palette, view} = this.viewer, span = view.to - view.from;
         if (!this.drawn || this.drawn.scroll !== this.scroll || this.drawn.palette !== palette.text
             || this.drawn.width !== this.columns || this.drawn.flow !== this.flow
-            || Math.abs(this.drawn.span - span) > 1e-9 * span) // rounding: a move leaves it as it is
+            || Math.abs(this.drawn.span - span) > 1e-9 * span) // a smaller difference is rounding of a move
             this.drawRows(0, this.columns, true);
         else if (this.drawn.from !== view.from)
             this.moveRows();
@@ -117,7 +117,7 @@ class Panel {
         this.drawCursor(context);
     }
 
-    // The pixels of columns `left` to `right`, of all rows that are seen.
+    // Draws the columns `left` to `right` of all rows that are seen; `anew`: into a new picture.
     drawRows(left, right, anew) {
         const {view, palette} = this.viewer;
         const height = Math.round(this.rowHeight * this.ratio), columns = this.columns;
@@ -145,7 +145,7 @@ class Panel {
         Object.assign(this.drawn, {from: view.from, span: view.to - view.from});
     }
 
-    // After a move by whole columns only what has come into view is drawn.
+    // Moves the picture; after a move by whole columns only the columns that have come into view are drawn.
     moveRows() {
         const {view} = this.viewer, columns = this.columns;
         const moved = (view.from - this.drawn.from) / this.drawn.span * columns;
@@ -195,7 +195,7 @@ class Panel {
         context.fillRect(share(view.from), axisHeight - 3, Math.max(3, share(view.to) - share(view.from)), 3);
     }
 
-    // Below its parent a row does not repeat the parent's name.
+    // The name of a row, without the name of its parent if it begins with that and is shown below it.
     shortName(row, depth) {
         const {name, parent} = this.timeline.rows;
         const above = depth && parent[row] >= 0 ? name[parent[row]] + " " : "";
@@ -272,7 +272,7 @@ class Panel {
         context.fill();
     }
 
-    // How many messages are on their way, as heights of a band.
+    // Draws a band whose height says how many messages are on their way.
     drawFlow(context, list) {
         const {palette, view} = this.viewer, columns = Math.round(this.plot);
         const density = messageDensity(list, view, columns);
@@ -285,7 +285,7 @@ class Panel {
         }
     }
 
-    // Steps in regions that are searched for.
+    // Underlines steps in regions that were found by the search.
     drawHits(context) {
         const {hits, palette, view} = this.viewer, regions = hits && hits.regions.get(this);
         if (!regions || !regions.size)
@@ -348,7 +348,8 @@ class Panel {
         return [...sentences, ...this.describeCounts(row)].join("; ") + ".";
     }
 
-    // Counters are known of 1/64 of the time; the frequency where useful time is no mere rest of rounding.
+    // What was counted in the 1/64 of the run where the cursor is. The frequency is told only if enough of this time
+    // is useful: shares are rounded.
     describeCounts(row) {
         const {timeline} = this, perBin = timeline.length / countBins;
         const bin = clamp(Math.floor(this.cursor.time / perBin), 0, countBins - 1);

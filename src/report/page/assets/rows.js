@@ -5,7 +5,7 @@ class Rows {
         this.timeline = timeline;
         this.folded = new Set();
         this.pinned = [];
-        this.sort = -1; // by one of the timeline's sortKeys; -1: as in the run
+        this.sort = -1; // index in the timeline's sortKeys; -1: in the order of the run
         this.foldToFit(64);
         this.lay();
     }
@@ -31,7 +31,7 @@ class Rows {
         return [...rows].sort((one, other) => values.get(other) - values.get(one));
     }
 
-    // `list` has every row that is seen with its depth, pinned ones first; `place` where it is.
+    // Sets `list`, all rows that are seen with their depths, pinned ones first, and `place`: row -> index in `list`.
     lay() {
         const {timeline} = this;
         this.list = this.pinned.map((row) => ({row, depth: 0, pinned: true}));
@@ -82,7 +82,7 @@ class Rows {
         this.lay();
     }
 
-    // Opens what the row is in, so that it is seen. Returns its place.
+    // Unfolds the rows that a row is in, so that it is seen. Returns its place.
     reveal(row) {
         for (let up = this.timeline.rows.parent[row]; up >= 0; up = this.timeline.rows.parent[up])
             this.folded.delete(up);
@@ -90,7 +90,7 @@ class Rows {
         return this.place.get(row);
     }
 
-    // Where a leaf is seen: itself, or the folded row that it is in.
+    // The place where a leaf is seen: its own, or that of the folded row that it is in.
     placeOfLeaf(leaf) {
         let row = this.timeline.leafRows[leaf];
         while (!this.place.has(row) && this.timeline.rows.parent[row] >= 0)

@@ -1,9 +1,9 @@
-// What a row did in each column of pixels: times by activity add up, and nothing is sampled.
+// Shares: what a row did in each column of pixels. All of its time is added up by activity, nothing is sampled.
 
-// Adds to `out`[column * activities + activity] how long, as a share of the column's time, a row
-// was in each activity: from exact steps where they are kept, else from cells, of which a column
-// that cuts a bin takes its part. Rows with more than `most` leaves are drawn from cells. Returns
-// false while data are on their way.
+// Adds to `out`[column * activities + activity] how long a row was in each activity, as a share of the column's time
+// times `weight`. The shares come from exact steps where these are kept, else from cells: a column takes the part of
+// each bin that lies in it. Rows with more than `most` leaves are drawn from cells. Returns false while data are on
+// their way.
 function addShares(timeline, row, view, columns, out, weight = 1, most = mostLeaves) {
     const leaf = timeline.rows.leaf[row];
     if (leaf >= 0)
@@ -48,7 +48,7 @@ function addCells(timeline, cells, view, columns, out, weight, from = 0, to = co
     return true;
 }
 
-// Exact steps where they are kept, cells between them.
+// Adds the shares of a leaf: from exact steps where they are kept, from cells between them.
 function addLeaf(timeline, leaf, cells, view, columns, out, weight) {
     const pieces = timeline.leafPieces(leaf);
     if (!pieces)
@@ -87,7 +87,7 @@ function addPiece(timeline, piece, view, columns, out, weight, low, high) {
     }
 }
 
-// Shares of a row between two times, of 1.
+// The share of each activity of a row between two times, as a part of 1.
 function sharesBetween(timeline, row, from, to) {
     const out = new Float64Array(timeline.activities.length);
     addShares(timeline, row, {from, to}, 1, out);

@@ -1,5 +1,5 @@
-// Tables that stand in the page: sorted by a click on a heading, long ones cut, and one scheme of
-// efficiencies at a time.
+// The tables of the page: a click on a heading sorts them, long ones are cut, and one scheme of efficiencies is shown
+// at a time.
 
 const rowsAtFirst = 20;
 
@@ -12,7 +12,7 @@ function sortable(table) {
     });
 }
 
-// Numbers fall at first, words rise; a second click turns them round.
+// The first click sorts numbers from the largest down and words from A on; a second click turns the order round.
 function sortTable(table, body, column) {
     const head = table.tHead.rows[0].cells[column];
     const numbers = [...body.rows].some((row) => row.cells[column].dataset.value !== undefined);
@@ -48,7 +48,7 @@ function cutLong(table) {
     table.closest(".scroll").after(button);
 }
 
-// One button per scheme.
+// Adds a button for each scheme of efficiencies, which shows it and hides the others.
 function switchTrees(holder) {
     const trees = [...holder.querySelectorAll(".table")];
     if (trees.length < 2)
@@ -63,7 +63,7 @@ function switchTrees(holder) {
     choose(0);
 }
 
-// What rows mean stands below them; who knows it wants more rows on the screen.
+// Hides the lines that say what rows mean, so that more rows fit on the screen, and adds a button that shows them.
 function briefTables() {
     const holder = byId("overview"), notes = document.querySelectorAll("main tbody th small");
     if (!holder || !notes.length)

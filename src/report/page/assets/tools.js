@@ -1,7 +1,7 @@
 "use strict";
-// What all parts of the page use: elements, numbers for people, and one place that is read aloud.
+// Tools that all parts of the page use: elements, numbers for people, and texts that are read aloud.
 
-// An element with properties and children; texts become text nodes, never markup.
+// Makes an element with properties and children; texts become text nodes, never markup.
 function make(tag, properties, ...children) {
     const element = document.createElement(tag);
     for (const [key, value] of Object.entries(properties || {})) {
@@ -26,7 +26,7 @@ function clamp(value, low, high) {
     return Math.min(Math.max(value, low), high);
 }
 
-// With so many digits behind the point; what rounds to nothing has no sign.
+// A number with so many digits behind the point; one that rounds to 0 has no sign.
 function fixed(value, digits) {
     const text = value.toFixed(digits);
     return Number(text) === 0 ? text.replace("-", "") : text;
@@ -34,7 +34,7 @@ function fixed(value, digits) {
 
 const timeUnits = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
 
-// "1.234 ms"; `digits` significant ones.
+// A time such as "1.234 ms", with so many significant digits.
 function formatTime(ns, digits = 4) {
     if (ns === 0)
         return "0 s";
@@ -45,14 +45,14 @@ function formatTime(ns, digits = 4) {
     return fixed(value, unit === "ns" ? 0 : Math.max(0, digits - whole)) + " " + unit;
 }
 
-// The same digits behind the point for all ticks of an axis.
+// A time on an axis: all ticks have as many digits behind the point.
 function formatTick(ns, step) {
     const [factor, unit] = timeUnits.find(([least]) => step * 5 >= least) || timeUnits[3];
     const decimals = clamp(Math.ceil(-Math.log10(step / factor) - 1e-9), 0, 9);
     return fixed(ns / factor, decimals) + " " + unit;
 }
 
-// Whole digits, as the option --window of the command reads it.
+// A time in seconds to the ns, as the option --window of the command reads it.
 function formatSeconds(ns) {
     return (ns / 1e9).toFixed(9).replace(/0+$/, "").replace(/\.$/, "") + "s";
 }
@@ -80,7 +80,7 @@ function formatValue(value, unit) {
     return digits + " " + prefix + unit;
 }
 
-// 1, 2 or 5 times a power of ten, so that about `count` of them fit.
+// The distance of ticks: 1, 2 or 5 times a power of ten, so that about `count` ticks fit into a range.
 function tickStep(range, count) {
     const raw = range / count;
     const power = 10 ** Math.floor(Math.log10(raw));
@@ -88,7 +88,7 @@ function tickStep(range, count) {
     return Math.max(1, power * (lead <= 1 ? 1 : lead <= 2 ? 2 : lead <= 5 ? 5 : 10));
 }
 
-// Calls `action` once all calls of a while are over.
+// A function that calls `action` once, so many milliseconds after it was called for the last time.
 function settled(action, milliseconds) {
     let timer = 0;
     return () => {
@@ -97,7 +97,7 @@ function settled(action, milliseconds) {
     };
 }
 
-// What screen readers say; texts that follow each other at once are said once.
+// A function that has screen readers say a text; of texts that follow each other at once only the last one is said.
 function announcer(element) {
     let text = "";
     const say = settled(() => { element.textContent = text; }, 250);

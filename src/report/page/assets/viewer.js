@@ -1,5 +1,4 @@
-// The timeline as a whole: one or two runs, what part of the time is seen, and every action with
-// its key, its button and its gesture.
+// Viewer: the timeline as a whole, with one or two runs, the part of the time that is seen, and the toolbar.
 
 class Viewer {
     constructor(section, timelines, palette) {
@@ -35,7 +34,7 @@ class Viewer {
         });
     }
 
-    // Which runs are seen, where there are several.
+    // Makes the lists that choose which runs are seen, if there are several.
     buildChoice() {
         const choice = make("p", {class: "choice"});
         this.choices = [];
@@ -102,7 +101,7 @@ class Viewer {
         return this.legend;
     }
 
-    // Each activity that any run has, once.
+    // Shows each activity that one of the runs has, once.
     fillLegend() {
         const known = new Map();
         for (const panel of this.panels)
@@ -117,7 +116,7 @@ class Viewer {
             this.pending = requestAnimationFrame(() => this.draw());
     }
 
-    // While a hand moves the picture the texts below it wait until it rests.
+    // Draws all runs. While the picture is dragged, the texts below it are not written; they wait until it rests.
     draw() {
         this.pending = 0;
         for (const panel of this.panels)
@@ -160,7 +159,7 @@ class Viewer {
         return notices;
     }
 
-    // Keeps the view inside of the runs, and on whole columns where only its begin moves.
+    // Sets which part of the time is seen, within the runs.
     setView(from, to) {
         const least = Math.min(this.longest, 20), span = clamp(to - from, least, this.longest);
         const begin = clamp(from, 0, this.longest - span);
@@ -177,7 +176,7 @@ class Viewer {
         this.setView(anchor - (anchor - from) / factor, anchor + (to - anchor) / factor);
     }
 
-    // By a share of what is seen.
+    // Moves in time by a share of what is seen.
     pan(share) {
         this.panColumns(Math.round(share * this.current.columns));
     }
@@ -191,7 +190,7 @@ class Viewer {
         this.redraw();
     }
 
-    // Cursors of all runs are at the same time.
+    // Moves the cursor to a place of a run, and the cursors of all runs to the same time.
     moveCursor(panel, place, time) {
         this.current = panel;
         panel.cursor.place = clamp(place, 0, panel.rows.list.length - 1);
@@ -200,7 +199,7 @@ class Viewer {
         this.redraw();
     }
 
-    // Moves the cursor to a leaf and what is seen to the cursor.
+    // Moves the cursor to a row and a time, and the view so that the cursor is seen; `span`: how long the view is.
     goTo(panel, row, time, span = 0) {
         const place = panel.rows.reveal(row);
         panel.invalidate();
@@ -215,7 +214,7 @@ class Viewer {
             this.setView(time - (to - from) / 2, time + (to - from) / 2);
     }
 
-    // Those of the first run that is seen; the other one is sorted by its own of the same name.
+    // The keys of the first run that is seen; a second run is sorted by its own key of the same name.
     get sortKeys() {
         return this.panels[0].timeline.sortKeys;
     }
