@@ -40,7 +40,7 @@ struct deriving {
 struct message_times {
     double alone;   /* if each process has its core; contains waiting */
     bool is_shared; /* the two that follow are known, from runs with shared cores */
-    double of_core; /* as many times as a core has processes */
+    double of_core; /* for each process that the core has */
     double turn;    /* added once: meanwhile the other processes of the core compute */
 };
 

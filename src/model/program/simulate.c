@@ -38,7 +38,6 @@ struct term {
 };
 
 /* Where a rank is in its program. */
-
 struct rank_state {
     uint32_t iteration, term, at, draws;
     uint32_t child; /* the next child, in a step with all children */
