@@ -11,8 +11,8 @@
 
 struct lull_fit_part {
     const struct lull_fit_series *series;
-    struct lull_fit *fit; /* NULL: it could not be fitted ... */
-    const char *why_not;  /* ... because */
+    struct lull_fit *fit; /* NULL: it could not be fitted */
+    const char *why_not;  /* why it could not be fitted */
 };
 
 struct lull_fit_study {

@@ -464,7 +464,7 @@ static uint64_t prv_target_of(int32_t process)
     return process == LULL_PROC_NULL ? LULL_PRV_NOBODY : (uint64_t)(process + INT64_C(1));
 }
 
-/* Writes a message to or from MPI_PROC_NULL, of which there is no other half. */
+/* Writes a message whose peer is no process, or not known: no other half of it will come. */
 static void lone_message(struct prv_writer *writer, uint32_t location,
                          const struct lull_event *event)
 {
