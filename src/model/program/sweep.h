@@ -50,7 +50,7 @@ struct lull_model_sweep {
     uint32_t n_variants;
     struct lull_model_point **points;  /* [n_variants][n_points] */
     uint32_t *best;                    /* [n_points]: the variant that takes least time */
-    struct lull_model_change *changes; /* where the only axis is one of numbers; sorted by variant,
+    struct lull_model_change *changes; /* if the only axis is one of numbers; sorted by variant,
                                           then place */
     size_t n_changes;
 };

@@ -466,8 +466,8 @@ static double last_measured(const struct lull_fit_part *part)
     return part->series->points[part->series->count - 1].y;
 }
 
-/* Finds the part that stops scaling first. Of parts that stop at the same value it is the one that
- * takes longest in the last run. */
+/* Finds the part whose efficiency falls below one half first. Of parts for which that is at the
+ * same value, it is the one that takes longest in the last run. */
 static void find_first_stop(struct lull_fit_study *study, struct lull_arena *arena)
 {
     double first = INFINITY;

@@ -39,8 +39,7 @@ struct otf2_output {
     struct otf2_counter_set *sets;
     size_t sets_capacity;
     uint32_t n_sets;
-    uint32_t
-        first_set_class; /* metric class of set 0; before it, that of states if there are any */
+    uint32_t first_set_class; /* metric class of set 0; that of states, if any, comes before it */
     /* Per communicator its id; the two groups of an inter-communicator share one. */
     uint32_t *comm_ids;
     bool *self_comms;    /* per communicator: every process has its own, as MPI_COMM_SELF */
