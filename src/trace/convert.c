@@ -33,7 +33,7 @@ static lull_status write_by_location(const struct lull_trace *trace, struct lull
 struct item {
     struct lull_cursor *cursor;
     struct lull_block block;
-    uint32_t next; /* event in the block */
+    uint32_t next; /* index in the block of the next event */
 };
 
 static int64_t time_of_item(const struct item *item)
@@ -101,7 +101,7 @@ static lull_status merge(struct item *heap, size_t count, struct lull_writer *wr
         if (item->block.count == 0) {
             struct item ended = heap[0];
             heap[0] = heap[--count];
-            heap[count] = ended; /* it is closed later */
+            heap[count] = ended; /* ended; its cursor is closed later */
         }
         if (count > 0)
             sift_down(heap, count, 0);

@@ -27,7 +27,7 @@ struct deriving {
     FILE *out;
     struct lull_graph_shape shape;
     struct lull_fitted_graph *fitted;         /* [n_runs] */
-    double iterations;                        /* of the first run */
+    double iterations;                        /* see find_iterations */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
     double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
     double *computation;                      /* [n_runs]: seconds of all terms of computation, and
@@ -1177,8 +1177,8 @@ static void write_collective(struct deriving *deriving,
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* The number of iterations: of the messages to a neighbour if that is one number, else of the calls
- * of the operation that is called most. */
+/* The number of iterations: that of the messages to a neighbour, if it is the same for all, or else
+ * that of the calls of the operation that is called most. */
 static double find_iterations(const struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;

@@ -294,7 +294,7 @@ static const struct lull_program_class program_of_model = {
 enum {
     MOST_RANKS = 1 << 24,
     MOST_ITERATIONS = 1 << 30,
-    MOST_ITERATION_STEPS = 1 << 20 /* of one iteration */
+    MOST_ITERATION_STEPS = 1 << 20 /* steps of one iteration */
 };
 
 struct building {

@@ -33,7 +33,7 @@ struct mark {
 
 /* The marks of one master. */
 struct following {
-    struct mark *marks; /* the first ones */
+    struct mark *marks; /* [count] the first marks */
     size_t count, capacity;
     size_t all[LULL_COLLECTIVES + 1]; /* by operation, also the marks that are not kept */
     int32_t peer;                     /* of the first message; LULL_ANY: none yet */
@@ -42,7 +42,7 @@ struct following {
 struct marking {
     const struct lull_trace *trace;
     struct following *masters; /* [n_locations] */
-    size_t most;               /* marks that are kept of each */
+    size_t most;               /* the most marks that are kept of one master */
 };
 
 static bool add_mark(const struct marking *marking, struct following *master,

@@ -151,7 +151,7 @@ static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
             continue;
         status =
             lull_what_if_create(fixes->run->trace, wanted[i].what_if, NULL, &job->what_if, err);
-        if (status == LULL_OK) /* many replay at once */
+        if (status == LULL_OK) /* one worker each: many jobs replay at once */
             lull_what_if_limit(job->what_if, 1);
     }
     return status;

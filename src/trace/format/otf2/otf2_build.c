@@ -1,4 +1,3 @@
-
 /* Makes the definitions of a trace from those of an archive. */
 #include "trace/format/otf2/otf2_definitions.h"
 

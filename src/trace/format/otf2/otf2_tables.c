@@ -1,3 +1,5 @@
+/* Tables of the OTF2 format: maps from the ids of a file to indices; and what OTF2's roles,
+ * paradigms and collective operations are in lull, and the other way round. */
 #include "trace/format/otf2/otf2.h"
 
 #include <inttypes.h>

@@ -811,7 +811,7 @@ static OTF2_ErrorCode write_thread(struct otf2_target *target, const struct lull
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
-enum { MOST_MEMBERS = 255 }; /* of a metric class */
+enum { MOST_MEMBERS = 255 }; /* the most counters of a metric class */
 
 static bool same_set(const struct otf2_counter_set *set,
                      const struct lull_counter_reading *readings, uint32_t count)

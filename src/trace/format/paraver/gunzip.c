@@ -16,7 +16,7 @@ enum { FIXED_BYTES = 10, FLAGS_AT = 3, UNKNOWN_FLAGS = 0xe0, TRAILER_BYTES = 8 }
 struct gzip_member {
     enum part part;
     uint8_t bytes[FIXED_BYTES]; /* of the part at hand */
-    uint32_t n;                 /* read so far */
+    uint32_t n;                 /* bytes of it that were read so far */
     uint32_t extra;             /* length of the EXTRA part in bytes */
     uint8_t flags;
     uint32_t check; /* CRC-32 of the header so far */

@@ -272,7 +272,7 @@ static lull_status prv_take_sample(struct prv_lines *lines, struct lull_prv_samp
 enum {
     MOST_THREADS = 1 << 24,
     MOST_NODES = 1 << 20, /* the most that are believed without a list of them */
-    DEFLATE_RATIO = 1032  /* the best that deflate can do */
+    DEFLATE_RATIO = 1032  /* deflate makes no data smaller than by this factor */
 };
 
 /* ---- the first line -------------------------------------------------------------------------- */

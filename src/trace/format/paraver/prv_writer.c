@@ -34,7 +34,7 @@ struct prv_bucket { /* in order of arrival */
 };
 
 struct prv_matcher {
-    struct prv_bucket *buckets; /* malloc'd */
+    struct prv_bucket *buckets; /* [n_buckets], malloc'd */
     size_t n_buckets, n_waiting;
 };
 
