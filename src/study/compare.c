@@ -151,7 +151,8 @@ lull_status lull_study_reference(struct lull_runs *runs, const char *name, struc
                 : LULL_OK;
 }
 
-/* Guesses the scaling from the last run, or from the first one if the last is the reference. */
+/* Guesses the scaling from the run with the most threads, the last one, compared with the
+ * reference; if the last one is the reference, from the first. */
 static enum lull_scaling guess(const struct lull_runs *runs, struct lull_notices *notices)
 {
     const struct lull_run *reference = &runs->runs[runs->reference];

@@ -245,7 +245,7 @@ double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, s
         sum += prediction->loops[l].weight * lull_prediction_cycles(&prediction->loops[l], level);
     if (prediction->n_loops > 0)
         return sum;
-    /* A chain of NAN, that is none, is ignored by fmax. */
+    /* Without a chain `chain` is NAN, which fmax ignores. */
     return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain);
 }
 

@@ -161,8 +161,8 @@ static struct otf2_address otf2_address(struct otf2_output *output, uint32_t com
     return (struct otf2_address){output->world_comm, process < 0 ? none_rank : (uint32_t)process};
 }
 
-/* The root of a collective operation. Between two groups it is a rank of the other group, or this
- * process (ROOT_SELF), or another process of its own group (ROOT_NONE). */
+/* The root of a collective operation. Between two groups it is a rank of the other group, this
+ * process (ROOT_SELF), or another process of its own group (ROOT_THIS_GROUP). */
 static struct otf2_address otf2_root_address(struct otf2_output *output, uint32_t self,
                                              const struct lull_event *event)
 {
