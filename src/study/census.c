@@ -4,7 +4,8 @@
 #include "study/joint_pass.h"
 #include "trace/scan.h"
 
-/* One census per worker, added up at the end, so that workers share nothing. */
+/* Each worker counts into a census of its own, so that workers share nothing; they are added up at
+ * the end. */
 struct census_counting {
     const struct lull_trace *trace;
     struct lull_census *parts; /* [workers] */
@@ -38,7 +39,7 @@ static void count_event(const struct census_counting *counting, unsigned worker,
     switch (event->kind) {
     case LULL_EVENT_SEND:
         if (event->message.peer == LULL_PROC_NULL)
-            break; /* nothing is sent */
+            break; /* a message to MPI_PROC_NULL is not sent */
         census->sent++;
         bytes = believe(counting, location, event->message.bytes);
         census->sent_bytes += bytes;
@@ -97,7 +98,7 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
         sum->readings[i] += part->readings[i];
 }
 
-/* What others of a team have counted comes to the first. */
+/* Adds up, on the first member of a team, what all members have counted. */
 static lull_status sum_up(struct lull_team *team, struct lull_census *census, uint32_t n_counters,
                           struct lull_error *err)
 {

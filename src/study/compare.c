@@ -43,11 +43,13 @@ static size_t user_functions(const struct lull_trace *trace, struct lull_arena *
     return count;
 }
 
-/* Fewer prove nothing: a tracer may have been told to leave some out. */
+/* If there are fewer functions, having none in common proves nothing: a tracer may have been told
+ * to leave some out. */
 #define ENOUGH_FUNCTIONS 3
 
-/* Whether both have functions, but none in common. Different tracers write names differently, and
- * of a saved profile the functions are not known: then nothing is said. */
+/* Whether both runs have functions, but none in common. False, too, where that cannot be known:
+ * runs of different formats, because tracers write names differently, and saved profiles, which do
+ * not hold the functions. */
 static bool strangers(const struct lull_run *a, const struct lull_run *b, struct lull_arena *arena)
 {
     if (!a->trace || !b->trace || a->trace->format != b->trace->format)
@@ -91,7 +93,8 @@ static void note_counters(const struct lull_run *a, const struct lull_run *b,
                          lost ? a->name : b->name, lost ? lost : gained);
 }
 
-/* Instructions that fit neither a fixed problem nor one that grows with the units. */
+/* Warns if the instructions fit neither strong scaling (as many as before) nor weak scaling (as
+ * many more as there are more units): a factor of `tolerated` off both. */
 static void warn_of_growth(const struct lull_run *run, const struct lull_run *reference,
                            struct lull_notices *notices)
 {
@@ -148,7 +151,8 @@ lull_status lull_study_reference(struct lull_runs *runs, const char *name, struc
                 : LULL_OK;
 }
 
-/* The run that has grown most decides. */
+/* Guesses the scaling from the run with the most threads, the last one, compared with the
+ * reference; if the last one is the reference, from the first. */
 static enum lull_scaling guess(const struct lull_runs *runs, struct lull_notices *notices)
 {
     const struct lull_run *reference = &runs->runs[runs->reference];
@@ -235,6 +239,6 @@ lull_status lull_study_compare(const char *const *paths, uint32_t count,
 {
     lull_status status = lull_runs_load(paths, count, options, notices, arena, ret_runs, err);
     if (status != LULL_OK || !lull_team_is_first(options->team))
-        return status; /* the first compares */
+        return status; /* only the first member compares */
     return lull_study_compare_loaded(ret_runs, wish, notices, arena, err);
 }

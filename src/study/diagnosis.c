@@ -9,12 +9,12 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* At most so many findings get a price, those that may be worth most. */
+/* At most so many findings get a price: the first ones, which may be worth most. */
 enum { DIAGNOSIS_REPLAYS = 12 };
 
 /* ==== prices ================================================================================== */
 
-/* Why no replay is made of this run; NULL: it can be. */
+/* Why this run is not replayed, as a sentence; NULL: it can be. */
 static const char *why_not(const struct lull_run *run, const struct lull_diagnosis_options *options,
                            struct lull_arena *arena)
 {
@@ -31,7 +31,8 @@ static const char *why_not(const struct lull_run *run, const struct lull_diagnos
     return NULL;
 }
 
-/* The first ones that can be replayed. */
+/* Chooses the first findings that can be replayed, up to DIAGNOSIS_REPLAYS, and tells the others
+ * why they have no price. Returns how many were chosen. */
 static uint32_t choose(struct lull_diagnosis *diagnosis, struct lull_finding **chosen)
 {
     uint32_t n = 0;
@@ -47,7 +48,8 @@ static uint32_t choose(struct lull_diagnosis *diagnosis, struct lull_finding **c
     return n;
 }
 
-/* A replay on the measured network differs from the run; what it says is as far away as that. */
+/* What a fix saves: the replay without it minus the replay with it. That replay without it differs
+ * from the measured runtime; this difference is the error of the price, either way. */
 static struct lull_finding_gain gain_of(int64_t runtime, int64_t replayed, int64_t fixed)
 {
     const int64_t error = llabs((long long)(replayed - runtime));
@@ -60,7 +62,8 @@ static struct lull_finding_gain gain_of(int64_t runtime, int64_t replayed, int64
     return gain;
 }
 
-/* All cuts and changes at once. */
+/* Adds the cuts and changes of `fix` to those of `all`. False: they do not fit, or contradict each
+ * other. */
 static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_options *fix)
 {
     if (all->n_cuts + fix->n_cuts > LULL_WHAT_IF_CUTS ||
@@ -88,8 +91,8 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
 
 /* ---- what is replayed ------------------------------------------------------------------------ */
 
-/* By all members of a team: the fixes of the findings that were chosen, and behind them, where that
- * can be, all of them at once. */
+/* The fixes that all members of a team replay: those of the findings that were chosen and, if these
+ * fit together, all of them at once as the last item. */
 struct suppositions {
     uint32_t n;
     const struct lull_what_if_options *items[DIAGNOSIS_REPLAYS + 1];
@@ -134,7 +137,7 @@ static bool get_suppositions(void *context, uint32_t member, struct lull_flow *f
 
 /* ---- prices ---------------------------------------------------------------------------------- */
 
-/* Nobody is sent to a command that fails. */
+/* Takes the command with a replay out of each finding, because it would fail on this run. */
 static void leave_out_replays(struct lull_diagnosis *diagnosis)
 {
     for (uint32_t i = 0; i < diagnosis->count; i++)
@@ -142,7 +145,8 @@ static void leave_out_replays(struct lull_diagnosis *diagnosis)
             diagnosis->findings[i].next = NULL;
 }
 
-/* On the first: what is to be replayed, which may be nothing. */
+/* Finds, on the first member, what is to be replayed, which may be nothing. Returns how many
+ * findings were chosen. */
 static uint32_t choose_fixes(const struct lull_run *run,
                              const struct lull_diagnosis_options *options,
                              struct lull_diagnosis *diagnosis, struct lull_finding **chosen,
@@ -157,8 +161,8 @@ static uint32_t choose_fixes(const struct lull_run *run,
     return n;
 }
 
-/* What they would take, and what the replay does without any of them. A sentence: why that failed,
- * in the arena; NULL: it did not. */
+/* Replays the suppositions: ret_runtimes[n] with each of them, *ret_replayed with none. Returns
+ * NULL, or a sentence in the arena that says why the replays failed. */
 static const char *replay_suppositions(const struct lull_run *run,
                                        const struct lull_division *division,
                                        const struct suppositions *suppositions,
@@ -189,7 +193,7 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
     const char *failed = NULL;
     uint32_t n = 0;
     if (!division && !diagnosis)
-        return LULL_OK; /* the first does it alone */
+        return LULL_OK; /* the first member replays alone */
     if (diagnosis)
         n = choose_fixes(run, options, diagnosis, chosen, &suppositions);
     lull_status status = lull_team_spread(team, &freight, err);
@@ -276,7 +280,7 @@ const struct lull_analysis lull_evidence_analysis = {.size = sizeof(struct evide
 
 /* ---- the evidence ---------------------------------------------------------------------------- */
 
-/* Waves of a field; none where they cannot be found. */
+/* Adds the waves of a field to the evidence; adds nothing where they cannot be found. */
 static void find_waves(const struct lull_wave_field *field, struct lull_arena *arena,
                        struct lull_evidence *evidence)
 {
@@ -294,7 +298,8 @@ static void find_waves(const struct lull_wave_field *field, struct lull_arena *a
     evidence->waves = waves;
 }
 
-/* By its kernel that is measured for most numbers of cores. */
+/* How memory bandwidth grows with the cores, from the kernel that was measured on the most numbers
+ * of cores; NULL: no kernel was. */
 static const struct lull_memory_curve *memory_of(const struct lull_machine *machine,
                                                  struct lull_arena *arena)
 {
@@ -312,7 +317,7 @@ static const struct lull_memory_curve *memory_of(const struct lull_machine *mach
                 points[n++] = (struct lull_memory_point){cores, number->value};
             cores--;
         }
-        for (uint32_t i = 0; i < n / 2; i++) { /* the most cores came first */
+        for (uint32_t i = 0; i < n / 2; i++) { /* turns them round: the most cores came first */
             const struct lull_memory_point point = points[i];
             points[i] = points[n - 1 - i];
             points[n - 1 - i] = point;

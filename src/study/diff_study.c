@@ -23,7 +23,7 @@ static bool lacks_regions(const struct lull_history_entry *runs, uint32_t count)
     return false;
 }
 
-/* Copies whose parts are activities of any region. */
+/* Copies of entries in which the parts of one activity are one part, without a region. */
 static struct lull_history_entry *without_regions(const struct lull_history_entry *runs,
                                                   uint32_t count, struct lull_arena *arena)
 {
@@ -48,7 +48,8 @@ static struct lull_history_entry *without_regions(const struct lull_history_entr
     return copies;
 }
 
-/* Where one run has no regions, its time would be set against that of no region of the others. */
+/* If some run has no regions, compares by activity alone: its time would otherwise be set against
+ * the time outside of regions of the other runs. */
 static void unify_regions(struct lull_diff *diff, struct lull_arena *arena)
 {
     struct lull_history *history = lull_arena_zero(arena, 1, sizeof(*history));
@@ -77,7 +78,7 @@ static int64_t change_of(const struct lull_diff_row *row)
     return row->after_ns - row->before_ns;
 }
 
-/* By size of the difference, either way. */
+/* Rows whose time has changed most, up or down, come first. */
 static int by_change(const void *left, const void *right)
 {
     const struct lull_diff_row *a = left, *b = right;
@@ -101,7 +102,7 @@ static void gather_parts(const struct lull_history_entry *runs, uint32_t count,
             diff->rows[diff->n_rows++].part = &runs[i].parts.parts[p];
 }
 
-/* One row for each part that any run has. */
+/* Makes one row for each part that any run has. */
 static void make_rows(struct lull_diff *diff, struct lull_arena *arena)
 {
     const uint32_t room = count_parts_of_runs(diff->before, diff->n_before) +
@@ -124,8 +125,9 @@ static int64_t time_of_part(const struct lull_history_entry *run, const struct l
     return part ? part->ns : 0;
 }
 
-/* Means over the runs, rounded so that they add up: each is the difference of two sums of all rows
- * so far, divided by the number of runs. Returns the mean of the whole. */
+/* Sets the mean of each row over the runs. Means are rounded so that they add up: the mean of a row
+ * is (the sum of all rows up to it) / count, minus the same up to the row before it. Returns the
+ * mean of the whole. */
 static int64_t fill_means(struct lull_diff *diff, const struct lull_history_entry *runs,
                           uint32_t count, bool after)
 {
@@ -140,7 +142,8 @@ static int64_t fill_means(struct lull_diff *diff, const struct lull_history_entr
     return mean;
 }
 
-/* What is below a thousandth on either side becomes one row. */
+/* Joins into one row, at the end, the rows that on both sides are below a thousandth of the longer
+ * side's total time. */
 static void join_small(struct lull_diff *diff)
 {
     const int64_t all = diff->before_ns > diff->after_ns ? diff->before_ns : diff->after_ns;
@@ -168,7 +171,7 @@ static void join_small(struct lull_diff *diff)
 struct samples {
     double *before, *after, *differences; /* in s */
     uint32_t n_before, n_after;
-    size_t margin; /* differences beyond either end of the interval */
+    size_t margin; /* sorted differences at each end that lie outside of the interval */
     bool has_margin;
 };
 
@@ -185,7 +188,8 @@ static struct samples make_samples(const struct lull_diff *diff, struct lull_are
     return samples;
 }
 
-/* The difference between the values that were put into the samples. */
+/* Estimates the difference: the median of all differences of an `after` and a `before` value, its
+ * interval, and the probability of a rank test. */
 static struct lull_difference find_difference(struct samples *samples)
 {
     struct lull_difference found = {.has_interval = samples->has_margin};
@@ -209,7 +213,7 @@ static const struct lull_history_entry *run_before(const struct lull_diff *diff,
     return i < diff->n_before ? &diff->before[i] : &diff->history->entries[i - diff->n_before];
 }
 
-/* The difference in one part; `part` NULL: in the runtime. */
+/* Compares the times of one part; `part` NULL: the runtimes. */
 static struct lull_difference compare_samples(const struct lull_diff *diff,
                                               const struct lull_part *part, struct samples *samples)
 {
@@ -254,9 +258,10 @@ static double mean_value(const struct lull_history_entry *runs, uint32_t count, 
     return sum / count;
 }
 
-/* Useful time is instructions x cycles per instruction x time per cycle; the difference of a
- * product is shared among its factors by their logarithms, with the logarithmic mean of the product
- * as the unit (Ang, Energy Policy 32 (2004), 1131), which leaves no rest. */
+/* Useful time is instructions x cycles per instruction x time per cycle. The change of this product
+ * is shared among its factors in proportion to the logarithms of their growth, with the logarithmic
+ * mean of the product as the unit (Ang, Energy Policy 32 (2004), 1131): the shares add up to the
+ * whole change. */
 static void split_computation(struct lull_diff *diff)
 {
     static const char *const ids[] = {"useful_time", "instructions", "cycles"};

@@ -26,14 +26,15 @@ const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_
 
 /* ==== cores =================================================================================== */
 
-#define NOTABLE 0.05 /* of the time */
+#define NOTABLE 0.05 /* the share of the time without a core from which on a thread is told of */
 
-/* Threads of one node that might use the same cores. */
+/* Threads of one node that may use the same cores. */
 struct group {
     uint32_t node, allowed;
     uint64_t which;
-    double wanted,
-        waited; /* cores, on average: that the threads would have used, and did not have */
+    /* Cores on average: `wanted`, used or waited for; `waited`, those of them that the threads did
+     * not have. */
+    double wanted, waited;
 };
 
 static double share_of(const struct lull_trace *trace, uint64_t ns)
@@ -56,8 +57,8 @@ static struct group *group_of(const struct lull_trace *trace, const struct lull_
 /* The cores of a node that threads of the run may use. */
 struct node_cores {
     uint32_t node, there;
-    uint64_t set[LULL_CORE_WORDS]; /* of those that tell which they are */
-    uint32_t others;
+    uint64_t set[LULL_CORE_WORDS]; /* bits of the cores, of those threads whose cores are known */
+    uint32_t others; /* cores that the other threads may use, added up over their groups */
 };
 
 static struct node_cores *node_of(uint32_t node, struct node_cores *nodes, uint32_t *n)
@@ -69,7 +70,8 @@ static struct node_cores *node_of(uint32_t node, struct node_cores *nodes, uint3
     return &nodes[(*n)++];
 }
 
-/* Threads that are bound to different cores, but do not tell which, add up to those of the node. */
+/* The cores of a node that threads may use. Threads whose cores are not known are taken to use
+ * other cores than the rest, as far as the node has more. */
 static uint32_t count_cores(const struct node_cores *node)
 {
     uint32_t told = 0;
@@ -83,7 +85,7 @@ uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena)
 {
     struct group *groups = lull_arena_zero(arena, trace->n_locations, sizeof *groups);
     struct node_cores *nodes =
-        lull_arena_zero(arena, trace->n_nodes + (size_t)1, sizeof *nodes); /* one without a name */
+        lull_arena_zero(arena, trace->n_nodes + (size_t)1, sizeof *nodes); /* + 1: without a name */
     uint32_t n_groups = 0, n_nodes = 0, count = 0;
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         const struct lull_location *location = &trace->locations[l];
@@ -128,7 +130,8 @@ static double own_share(const struct lull_trace *trace, struct lull_arena *arena
     return all > 0 ? own / all : 0;
 }
 
-/* The thread that had no core for longest; NULL: all had one. */
+/* The thread that had no core for the longest time, and in *ret_number how many threads lacked one
+ * for a notable time. NULL: there is none. */
 static const struct lull_location *find_worst(const struct lull_trace *trace, uint32_t *ret_number)
 {
     const struct lull_location *worst = NULL;

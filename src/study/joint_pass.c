@@ -13,14 +13,14 @@
  * and passes them on to the others in parcels. At most MOST_UNDERWAY parcels are on their way to a
  * member; it tells the first after every TELL_EVERY parcels that it has taken them. */
 
-enum { MOST_UNDERWAY = 64, TELL_EVERY = 16 }; /* parcels of 64 KiB to a member */
+enum { MOST_UNDERWAY = 64, TELL_EVERY = 16 }; /* parcels of 64 KiB */
 
 struct passing {
     struct lull_relay relay;
     const struct lull_division *division;
-    uint32_t *underway;           /* on the first: [members] parcels that each has not told of */
+    uint32_t *underway;           /* on the first: [members] parcels on their way to each */
     uint32_t untold;              /* on others: parcels taken since the last telling */
-    struct lull_team_parcel last; /* the one got last, whose bytes are in use */
+    struct lull_team_parcel last; /* the latest one taken, whose bytes are in use */
 };
 
 static uint32_t owner(void *context, uint32_t process)
@@ -78,8 +78,8 @@ static lull_status get_passed(void *context, const void **ret_bytes, size_t *ret
     return status;
 }
 
-/* Makes the scans of a trace such relays, in which each member gets the events of its processes.
- * What they need lives in `arena`. */
+/* Makes the scans of a trace relays (trace/scan.h), in which each member gets the events of its
+ * processes. What the relays need lives in `arena`. */
 static void relay_attach(const struct lull_trace *trace, const struct lull_division *division,
                          struct lull_arena *arena)
 {
@@ -103,10 +103,10 @@ static void relay_attach(const struct lull_trace *trace, const struct lull_divis
 
 /* ---- the same run ---------------------------------------------------------------------------- */
 
-/* What must be the same on all members. */
+/* What of a run must be the same on all members. */
 struct sight {
     int64_t duration;
-    uint64_t names; /* of the regions */
+    uint64_t names; /* a hash of the names of all regions */
     uint32_t processes, locations, regions, comms, counters, events;
 };
 
@@ -141,13 +141,13 @@ static lull_status compare_sights(struct lull_team *team, const struct lull_trac
     return lull_team_agree(team, status, err);
 }
 
-/* Members that open a run together exchange values step by step. `steps` counts the exchanges. A
- * member that is at another step than the first sees a different run. */
+/* Members that open a run together exchange values step by step. A member that is at another step
+ * than the first sees a different run. */
 struct opening {
     struct lull_team *team;
     const char *path;
-    uint64_t steps;
-    bool parted; /* they have failed together, and meet no more */
+    uint64_t steps; /* exchanges so far */
+    bool parted;    /* an exchange has failed on all of them, and there are no more */
 };
 
 struct step {
@@ -264,7 +264,8 @@ static uint32_t count_left_out(const struct lull_trace *trace)
     return left_out;
 }
 
-/* Which locations each member has left out, to the first. */
+/* Tells the first member which locations each of the others has left out. Fails, on the first, if
+ * no location of the run is left. */
 static lull_status gather_left_out(struct lull_team *team, struct adding *adding,
                                    struct lull_arena *scratch, struct lull_error *err)
 {
@@ -387,7 +388,8 @@ struct lull_ideal_options lull_ideal_options_of(const struct lull_reading *readi
     return ideal;
 }
 
-/* Its options are in the joint pass, where others have set who gets the messages. */
+/* Takes the options from the joint pass, where another analysis may have set who gets the
+ * messages. */
 static lull_status ideal_create(void *state, const void *options, struct lull_joint_pass *joint,
                                 struct lull_error *err)
 {
@@ -395,7 +397,9 @@ static lull_status ideal_create(void *state, const void *options, struct lull_jo
     struct lull_consumer consumer;
     (void)options;
     ideal->options = joint->ideal;
-    ideal->options.presumes_masters = !joint->ideal.message; /* who would see messages twice */
+    /* If the presumption is wrong, the run is read again, and a taker of messages would get each of
+     * them twice. */
+    ideal->options.presumes_masters = !joint->ideal.message;
     lull_status status =
         lull_ideal_create(joint->trace, &ideal->options, joint->workers, &ideal->ideal, err);
     if (status != LULL_OK)
@@ -412,7 +416,7 @@ static void ideal_release(void *state)
     ideal->ideal = NULL;
 }
 
-/* Where something was presumed of the run that is not so, it is read once more. */
+/* Reads the run once more if a presumption (presumes_masters) turned out to be wrong. */
 static lull_status ideal_conclude(void *state, const struct lull_joint_pass *joint,
                                   struct lull_error *err)
 {

@@ -1,5 +1,5 @@
-/* A joint pass: one reading of a run for all analyses that a command asks for. And its division: how
- * the members of a team open the run together, and which processes each of them reads. */
+/* A joint pass: one reading of a run for all analyses that a command asks for. And its division:
+ * how the members of a team open the run together, and which processes each of them reads. */
 #ifndef LULL_STUDY_JOINT_PASS_H
 #define LULL_STUDY_JOINT_PASS_H
 
@@ -29,9 +29,9 @@ struct lull_joint_pass {
 
 void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer consumer);
 
-/* An analysis: one result that a reading can be asked for, as a constant. All members of a team call
- * its functions, in this order; each but create may be NULL, where the analysis has nothing to do
- * then. */
+/* An analysis: one result that a reading can be asked for, as a constant. All members of a team
+ * call its functions, in this order. Each but `create` may be NULL if the analysis has nothing to
+ * do then. */
 struct lull_analysis {
     size_t size; /* of its state, which begins as zeros */
     /* The ideal runtime must be asked for, too: the analysis lives on its messages. */
@@ -61,16 +61,16 @@ void *lull_asked_find(const struct lull_asked *asked, uint32_t n,
 void lull_asked_release(struct lull_asked *asked, uint32_t n);
 
 /* Reads a trace that has events, in one pass, for all that is asked. If the ideal runtime is asked
- * for, it is the last of them. The states live in `arena`; they end with lull_asked_release, whether
- * the reading fails or not. */
+ * for, it is the last of them. The states live in `arena`; they end with lull_asked_release,
+ * whether the reading fails or not. */
 lull_status lull_joint_pass_run(const struct lull_trace *trace, const struct lull_reading *reading,
                                 struct lull_asked *asked, uint32_t n, struct lull_arena *arena,
                                 struct lull_error *err);
 
-/* ---- those that are not of one command ------------------------------------------------------- */
+/* ---- analyses that several commands use ------------------------------------------------------ */
 
-/* Its options are lull_breakdown_options, without reading. The breakdown lives in the arena of the
- * pass; NULL on members other than the first. */
+/* The analysis of a breakdown. Its options are lull_breakdown_options, without reading. The
+ * breakdown lives in the arena of the pass; it is NULL on members other than the first. */
 extern const struct lull_analysis lull_breakdown_analysis;
 struct lull_breakdown_state {
     struct lull_breakdown_options options;
@@ -78,11 +78,11 @@ struct lull_breakdown_state {
     struct lull_breakdown *breakdown;
 };
 
-/* Its options are lull_ideal_options, without reading. The pass presumes that only the masters of
- * processes communicate; where other threads do, too, a second pass follows. Nothing is presumed
- * where another analysis wants the messages. */
+/* The analysis of the ideal runtime. Its options are lull_ideal_options, without reading. The pass
+ * presumes that only the masters of processes communicate; if other threads do, too, a second pass
+ * follows. Nothing is presumed if another analysis wants the messages. */
 extern const struct lull_analysis lull_ideal_analysis;
-/* Of a reading whose windows are the same for all processes. */
+/* The options for a reading whose windows are the same for all processes. */
 struct lull_ideal_options lull_ideal_options_of(const struct lull_reading *reading);
 struct lull_ideal_state {
     struct lull_ideal_options options;

@@ -10,14 +10,14 @@
 
 /* ==== iterations ============================================================================== */
 
-/* Iterations are found in a pass beside other analyses. Their memory grows with the calls of MPI
- * that wait, so that they are given up after so many spans, or calls, of master threads. */
+/* Iterations are found in a pass beside other analyses. Their memory grows with the MPI calls that
+ * wait, so the search is given up after this many spans, or calls, of master threads. */
 #define ITERATIONS_MOST UINT64_C(4000000)
 
 struct iterations {
     struct lull_wave_collector *collector;
     struct lull_consumer inner;
-    uint8_t counted; /* enum lull_step_kind */
+    uint8_t counted; /* enum lull_step_kind, of what `steps` counts */
     const struct lull_trace *trace;
     atomic_uint_fast64_t steps; /* of masters, so far: spans, or ends of calls */
 };
@@ -42,8 +42,9 @@ static lull_status pass_on_iterations(void *context, unsigned worker,
     return iterations->inner.steps(iterations->inner.context, worker, steps, err);
 }
 
-/* Options: lull_runs_options. If waits are followed, too, the pass tells calls in full; else SPANs
- * are calls, and those that take no time at all are none. */
+/* Options: lull_runs_options. If waits are followed, too, the pass tells each MPI call with its
+ * begin and end. Otherwise each SPAN in MPI is taken for a call, and calls that take no time are
+ * not seen. */
 static lull_status iterations_create(void *state, const void *options,
                                      struct lull_joint_pass *joint, struct lull_error *err)
 {
@@ -65,7 +66,7 @@ static lull_status iterations_create(void *state, const void *options,
     return status;
 }
 
-/* Whether to give up depends on the steps of all members. */
+/* Adds up the steps of all members, which decide whether to give up, and gathers the iterations. */
 static lull_status iterations_gather(void *state, const struct lull_joint_pass *joint,
                                      struct lull_error *err)
 {
@@ -96,7 +97,8 @@ static const struct lull_analysis iterations_analysis = {.size = sizeof(struct i
                                                          .gather = iterations_gather,
                                                          .release = iterations_release};
 
-/* The field, or why there is none in *ret_absent, one sentence in `arena`. */
+/* The field of a run's iterations. NULL: there is none, and *ret_absent says why, as a sentence in
+ * `arena`. */
 static const struct lull_wave_field *find_field(const struct iterations *iterations,
                                                 struct lull_arena *arena, const char **ret_absent)
 {
@@ -122,7 +124,7 @@ static const struct lull_wave_field *find_field(const struct iterations *iterati
 
 struct timeline_state {
     struct lull_timeline_builder *builder;
-    const struct lull_timeline *timeline; /* part of the builder; on the first member */
+    const struct lull_timeline *timeline; /* part of the builder; on the first member only */
 };
 
 /* Options: lull_report_options. */
@@ -211,7 +213,8 @@ static void add_difference(struct lull_report_run *run,
                       difference, sizeof *difference);
 }
 
-/* Useful time per CPU thread of a row: device streams are no peers of threads. */
+/* Mean useful time of the CPU threads of a row, in ns; -1: it has none. Device streams do not
+ * count. */
 static int64_t useful_of_row(const struct lull_timeline *timeline, uint32_t row)
 {
     int64_t ns[LULL_STEP_ACTIVITIES], sum = 0, threads = 0;
@@ -227,7 +230,7 @@ static int64_t useful_of_row(const struct lull_timeline *timeline, uint32_t row)
     return threads ? sum / threads : -1;
 }
 
-/* Rows of one kind are compared: processes where there are several, else threads. */
+/* Compares rows of one kind: processes if there are several, else threads. */
 static void find_differences(struct lull_report_run *run, struct lull_arena *arena)
 {
     const struct lull_timeline *timeline = run->timeline;
@@ -347,7 +350,7 @@ lull_status lull_report_diagnose(struct lull_report *report,
         lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, of->field, &wanted, arena,
                             &of->diagnosis);
     }
-    /* In the order in which all members have them. */
+    /* Members price together, so all take the runs in the order of the operands. */
     for (uint32_t i = 0; i < runs->count && status == LULL_OK; i++) {
         const struct lull_run *run = find_by_order(runs, i);
         const struct lull_diagnosis_options wanted = wanted_of(options, run);

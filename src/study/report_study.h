@@ -22,10 +22,10 @@ enum { LULL_REPORT_DIFFERENCES = 5 }; /* the most rows that are told */
 #define LULL_REPORT_DIFFERS_LEAST 0.05
 
 struct lull_report_run {
-    const struct lull_timeline *timeline; /* NULL: none ... */
-    const char *absent;                   /* ... because */
-    const struct lull_wave_field *field;  /* of the iterations; NULL: none ... */
-    const char *no_field;                 /* ... because */
+    const struct lull_timeline *timeline; /* NULL: there is none */
+    const char *absent;                   /* why there is no timeline */
+    const struct lull_wave_field *field;  /* of the iterations; NULL: there is none */
+    const char *no_field;                 /* why there is no field */
     struct lull_diagnosis diagnosis;      /* after lull_report_diagnose */
     /* The rows of processes where there are several, else of threads, that differ from their peers;
      * those that differ most come first. */
@@ -41,7 +41,7 @@ enum { LULL_REPORT_MOST_ABREAST = 20000 };
 
 struct lull_report_options {
     struct lull_runs_options runs; /* without `asked` */
-    unsigned fine;                 /* as in lull_timeline_options ... */
+    unsigned fine;                 /* this and the next two: as in lull_timeline_options */
     uint64_t most_steps, most_messages;
     bool no_prices;                     /* findings without replays */
     const struct lull_machine *machine; /* on which the runs ran, for findings; NULL: not known */

@@ -39,7 +39,7 @@ static lull_status check_delayed_ranks(const struct lull_simulate_inputs *inputs
     return LULL_OK;
 }
 
-/* What was typed goes before what the machine has. */
+/* Takes the network that the user typed, else the one that the machine file has. */
 static lull_status take_network(const struct lull_simulate_inputs *inputs,
                                 struct lull_spec *const *specs, struct lull_simulate_point *point,
                                 struct lull_network *network)
@@ -148,7 +148,7 @@ static lull_status simulate_point(const struct lull_simulate_inputs *inputs,
     return status;
 }
 
-/* When each rank ends, in memory of its own. */
+/* Keeps when each rank ends, in memory that outlives the simulation's arena. */
 static void keep_ends(struct lull_simulate_point *point)
 {
     const struct lull_sim_result *result = &point->result;

@@ -33,7 +33,7 @@ static lull_status write_by_location(const struct lull_trace *trace, struct lull
 struct item {
     struct lull_cursor *cursor;
     struct lull_block block;
-    uint32_t next; /* event in the block */
+    uint32_t next; /* index in the block of the next event */
 };
 
 static int64_t time_of_item(const struct item *item)
@@ -65,7 +65,7 @@ static void sift_down(struct item *heap, size_t count, size_t at)
     heap[at] = moved;
 }
 
-/* Hands over the events of the first item that come before those of all others. */
+/* Hands over the events of the first item that come before those of all other items. */
 static lull_status write_run(struct item *heap, size_t count, struct lull_writer *writer,
                              struct lull_error *err)
 {
@@ -101,7 +101,7 @@ static lull_status merge(struct item *heap, size_t count, struct lull_writer *wr
         if (item->block.count == 0) {
             struct item ended = heap[0];
             heap[0] = heap[--count];
-            heap[count] = ended; /* keeps its cursor for closing */
+            heap[count] = ended; /* ended; its cursor is closed later */
         }
         if (count > 0)
             sift_down(heap, count, 0);
@@ -127,7 +127,7 @@ static lull_status write_merged(const struct lull_trace *trace, struct lull_writ
             break;
         status = lull_cursor_next(item.cursor, &item.block, err);
         heap[opened++] = item;
-        if (status == LULL_OK && item.block.count > 0) { /* those with events to the front */
+        if (status == LULL_OK && item.block.count > 0) { /* items with events stand at the front */
             heap[opened - 1] = heap[live];
             heap[live++] = item;
         }

@@ -13,7 +13,7 @@ static int64_t change_of(const struct lull_diff_row *row)
     return row->after_ns - row->before_ns;
 }
 
-/* "+1.234 ms" */
+/* A time with its sign: "+1.234 ms". */
 static const char *signed_time(int64_t ns, struct lull_arena *arena)
 {
     char text[32];
@@ -28,7 +28,7 @@ static const char *runs_of(const struct lull_history_entry *runs, uint32_t count
                       : lull_arena_printf(arena, "%s and %u more", runs[0].run, count - 1);
 }
 
-/* Whether any difference could be certain at all: there is more than one order of the runs. */
+/* Whether a difference could be certain at all: the runs could have been in more than one order. */
 static bool tells_noise(const struct lull_diff *diff)
 {
     return diff->n_before + diff->history->count > 1 && diff->n_after + diff->n_before > 2;

@@ -12,7 +12,7 @@ enum { FIT_DOUBLINGS = 4 };
 
 /* ==== the chart =============================================================================== */
 
-/* From here on an axis is logarithmic. */
+/* From this ratio of its ends on an axis is logarithmic. */
 static const double wide_range = 32;
 
 /* Where the curve ends: at the last prediction that is made. */
@@ -92,7 +92,7 @@ struct fit_drawing {
 
 /* ---- cells ----------------------------------------------------------------------------------- */
 
-/* "4" or "4, 100". */
+/* The values of the parameters at a point: "4" or "4, 100". */
 static const char *place_text(const struct fit_drawing *drawing, const double *x)
 {
     const char *text = "";
@@ -146,11 +146,12 @@ static void add_law(const struct fit_drawing *drawing, struct lull_table *table,
     const char *formula = lull_fit_formula(model, drawing->study->table->params, drawing->arena);
     lull_table_row_about(table, row, formula);
     lull_table_set(table, row, 3, lull_cell_share(model->cv_error));
-    if (model->law->searched) /* of the others --list tells it */
+    if (model->law->searched) /* of laws that are not searched --list tells the formula */
         lull_table_set(table, row, 4, lull_cell_text(formula));
     for (size_t c = 0; c < model->n_coefficients; c++) {
         const struct lull_fit_coefficient *coefficient = &model->coefficients[c];
-        /* The first is of the measured quantity; those of laws of speedup are fractions. */
+        /* The first coefficient has the unit of what was measured; the others, of laws of speedup,
+         * are fractions. */
         const char *unit = c == 0 ? series->unit : "";
         const char *id =
             lull_arena_printf(drawing->arena, "%s.%s", model->law->name, coefficient->name);
@@ -202,7 +203,7 @@ static void add_points(const struct fit_drawing *drawing)
     }
 }
 
-/* Tells where intervals have no width: that is no certainty. */
+/* Notes if the intervals have no width, because that does not make the law certain. */
 static void tell_exact(const struct fit_drawing *drawing)
 {
     static const double rounding = 1e-9;
@@ -269,7 +270,8 @@ static struct lull_cell turning_cell(const struct fit_drawing *drawing, double x
         lull_arena_printf(drawing->arena, "not up to %.6g, as far as the data bear", floor(reach)));
 }
 
-/* Regions are parts of the whole where the whole is in front. */
+/* Whether parts have a share of the whole: the time of the whole is drawn, and regions are its
+ * parts. */
 static bool has_shares(const struct fit_drawing *drawing)
 {
     return !*drawing->fit->series->region && drawing->fit->series->kind == LULL_FIT_TIME;

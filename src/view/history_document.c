@@ -18,7 +18,7 @@ static bool metric_is_time(const char *metric)
            strcmp(metric, "useful_time") == 0 || strncmp(metric, "region:", 7) == 0;
 }
 
-/* A value as a cell, and in a sentence: "1.234 s", "0.7431". */
+/* A value of a metric as a cell. */
 static struct lull_cell lull_metric_cell(const char *metric, double value)
 {
     if (!isfinite(value))
@@ -40,7 +40,8 @@ static const char *plural(uint32_t count, const char *noun, struct lull_arena *a
     return lull_arena_printf(arena, "%u %s%s", count, noun, count == 1 ? "" : "s");
 }
 
-/* "runtime is 1.26 s (median of 10 runs), the limit 1.05 s" and where that comes from. */
+/* Tells the value, the limit, and where the limit comes from: "runtime is 1.26 s (median of 10
+ * runs), the limit is 1.05 s, ...". */
 static const char *tell_values(const struct lull_gate_case *judged,
                                const struct lull_history *history, struct lull_arena *arena)
 {
@@ -62,7 +63,7 @@ static const char *tell_values(const struct lull_gate_case *judged,
                              plural(judged->baseline_runs, "run", arena), since);
 }
 
-/* Of an unknown verdict: what is missing. */
+/* What is missing for a verdict, if there is none. */
 static const char *check_open_sentence(const struct lull_gate_case *judged,
                                        struct lull_arena *arena)
 {
@@ -76,7 +77,7 @@ static const char *check_open_sentence(const struct lull_gate_case *judged,
                              plural(judged->more, "more run", arena));
 }
 
-/* What a case found, a sentence; `history` is the one that the gate judged by. */
+/* What a case found, as a sentence. `history` is the one that the gate judged by. */
 static const char *check_sentence(const struct lull_gate_case *judged,
                                   const struct lull_history *history, struct lull_arena *arena)
 {
@@ -88,7 +89,8 @@ static const char *check_sentence(const struct lull_gate_case *judged,
     return text;
 }
 
-/* "computation in solve takes 1.25 s of all threads instead of 1 s (+25 %)" */
+/* How a part has changed: "computation in solve takes 1.25 s of all threads instead of 1 s (+25
+ * %)". */
 static const char *check_move_sentence(const struct lull_move *move, struct lull_arena *arena)
 {
     char before[32], after[32];
@@ -107,7 +109,8 @@ static const char *check_move_sentence(const struct lull_move *move, struct lull
 
 enum { MOST_MOVES = 5 };
 
-/* Those that are worth telling, of the first ones. */
+/* How many of the first parts are told: MOST_MOVES at most, up to the first that has not
+ * changed. */
 static uint32_t count_moves(const struct lull_gate *gate)
 {
     uint32_t count = 0;

@@ -24,7 +24,8 @@ struct lull_document *lull_check_document(const struct lull_check_study *study,
                                           const struct lull_notices *notices,
                                           struct lull_arena *arena);
 
-/* The same for programs that watch over the development of others. */
+/* What a gate found, for programs that watch over the development of others, as services for
+ * continuous integration do. */
 const struct lull_checks *lull_check_checks(const struct lull_check_study *study,
                                             struct lull_arena *arena);
 

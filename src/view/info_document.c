@@ -206,8 +206,8 @@ static void add_counter_table(struct lull_document *document, const struct lull_
     }
 }
 
-/* How many communicators have the name and size of one, if it is the first of them; else 0. Those
- * without a name are told apart by their numbers. */
+/* How many communicators have the name and size of this one; 0 if it is not the first of them.
+ * Communicators without a name count as different. */
 static uint64_t count_alike(const struct lull_trace *trace, uint32_t index)
 {
     const struct lull_comm *one = &trace->comms[index];
@@ -226,7 +226,8 @@ static uint64_t count_alike(const struct lull_trace *trace, uint32_t index)
     return count;
 }
 
-/* Thread teams are communicators of OpenMP; there may be thousands, and they say nothing here. */
+/* Adds the communicators of MPI. Those of OpenMP are thread teams, of which there may be thousands,
+ * and say nothing here. */
 static void add_communicators(struct lull_document *document, const struct lull_trace *trace,
                               struct lull_arena *arena)
 {

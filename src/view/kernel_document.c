@@ -12,18 +12,18 @@
 
 /* What the documents of one prediction and of a sweep have in common. */
 
-/* What a nest of several innermost loops is. */
+/* What the prediction of a nest of several innermost loops means. */
 #define KERNEL_SUM_NOTE                                                                       \
     "The nest is the sum of its innermost loops, each predicted on its own: what one leaves " \
     "in the caches for the next counts in the simulation, not in the layer conditions."
 
-/* "flop/s", or "it/s" of a kernel without floating-point operations. */
+/* The unit of performance: "flop/s", or "it/s" of a kernel without floating-point operations. */
 static const char *kernel_rate_unit(const struct lull_kernel_prediction *prediction)
 {
     return prediction->flops > 0 ? "flop/s" : "it/s";
 }
 
-/* What a machine is called, by its file, its host or its processor. */
+/* The name of a machine: that in its file, else of its host, else of its processor. */
 static const char *kernel_machine_text(const struct lull_machine *machine)
 {
     return machine->name        ? machine->name
@@ -45,13 +45,14 @@ static const char *in_core_text(const struct lull_incore *incore, struct lull_ar
     return lull_arena_printf(arena, "llvm-mca for %s", incore->cpu);
 }
 
-/* "16.9" and "7" */
+/* Cycles with one decimal, "16.9", or without if that would be a zero, "7". */
 static const char *cycles_text(double cycles, struct lull_arena *arena)
 {
     return lull_arena_printf(arena, "%.*f", fabs(cycles - round(cycles)) < 0.05 ? 0 : 1, cycles);
 }
 
-/* {2 || 4 | 6.7 | 10 | 16.9} */
+/* The parts of the ECM model, {T_OL || T_nOL | a link to each cache and memory}: "{2 || 4 | 6.7 |
+ * 10 | 16.9} cy". */
 static const char *kernel_tuple_text(const struct lull_kernel_prediction *prediction,
                                      struct lull_arena *arena)
 {
@@ -63,7 +64,8 @@ static const char *kernel_tuple_text(const struct lull_kernel_prediction *predic
     return lull_arena_printf(arena, "%s} cy", text);
 }
 
-/* Without the chain, as the notation has it. */
+/* The predicted cycles with the data in a level (0: the first cache). The loop-carried chain is
+ * left out, as in the usual notation. */
 static double time_at(const struct lull_kernel_prediction *prediction, size_t level)
 {
     double sum = 0;
@@ -72,7 +74,8 @@ static double time_at(const struct lull_kernel_prediction *prediction, size_t le
     return prediction->n_loops > 0 ? sum : lull_ecm_time(&prediction->ecm, level);
 }
 
-/* {7 ] 7 ] 14 ] 32.4}: with the data in the first cache, the second, ... */
+/* The predicted cycles with the data in the first cache, the second, ...: "{7 ] 7 ] 14 ] 32.4}
+ * cy". */
 static const char *kernel_ladder_text(const struct lull_kernel_prediction *prediction,
                                       struct lull_arena *arena)
 {
@@ -83,7 +86,7 @@ static const char *kernel_ladder_text(const struct lull_kernel_prediction *predi
     return lull_arena_printf(arena, "%s} cy", text);
 }
 
-/* "bandwidth of L2" */
+/* What limits a kernel by the Roofline model: "bandwidth of L2". */
 static const char *kernel_bottleneck_text(const struct lull_roofline *roofline,
                                           struct lull_arena *arena)
 {
@@ -92,7 +95,7 @@ static const char *kernel_bottleneck_text(const struct lull_roofline *roofline,
     return roofline->peak <= roofline->in_core ? "peak arithmetic" : "the core's execution";
 }
 
-/* "Loop 2, line 7" */
+/* Names a loop: "Loop 2, line 7". */
 static const char *kernel_loop_text(const struct lull_kernel_prediction *loop,
                                     struct lull_arena *arena)
 {
@@ -101,7 +104,7 @@ static const char *kernel_loop_text(const struct lull_kernel_prediction *loop,
                              kernel->loops[kernel->body].line);
 }
 
-/* Where the in-core times come from. */
+/* Says where the in-core times come from. */
 static void kernel_add_compiler(struct lull_document *document, const struct lull_incore *incore,
                                 struct lull_arena *arena)
 {
@@ -113,7 +116,7 @@ static void kernel_add_compiler(struct lull_document *document, const struct lul
             lull_cell_text(lull_arena_printf(arena, "%s %s", incore->compiler, incore->flags)));
 }
 
-/* The same, and what they stand on. */
+/* Says where the in-core times come from, and what they are made of. */
 static void kernel_add_in_core(struct lull_document *document, const struct lull_incore *incore,
                                struct lull_arena *arena)
 {
@@ -130,7 +133,7 @@ static void kernel_add_in_core(struct lull_document *document, const struct lull
                            lull_cell_number(incore->alone, 1));
 }
 
-/* Vectors that cross from one cache line to the next, where there are any. */
+/* Adds how many vectors cross from one cache line to the next, if any do. */
 static void kernel_add_crossing(struct lull_document *document,
                                 const struct lull_crossing *crossing, struct lull_arena *arena)
 {
@@ -146,7 +149,7 @@ static void kernel_add_crossing(struct lull_document *document,
 
 /* ---- the loops of a nest --------------------------------------------------------------------- */
 
-/* Columns of what was compiled, which given times have not. */
+/* Sets the columns about compiled code, which there are not if the user gave the times. */
 static void set_compiled(const struct lull_kernel_prediction *loop, uint32_t row, uint32_t column,
                          struct lull_table *table)
 {
@@ -175,7 +178,7 @@ static void set_loop(const struct lull_kernel_prediction *nest, size_t number,
         set_compiled(loop, row, 8, table);
 }
 
-/* A table of the innermost loops of a nest; none where there is only one. */
+/* Adds a table of the innermost loops of a nest; none if there is only one. */
 static void kernel_add_loops(struct lull_document *document,
                              const struct lull_kernel_prediction *nest, struct lull_arena *arena)
 {
@@ -228,7 +231,7 @@ static void add_loop_columns(struct lull_table *table, const struct lull_kernel 
         }
 }
 
-/* What each loop has of the nest's cycles. */
+/* Sets how many of the nest's cycles each loop has. */
 static uint32_t set_loops(struct lull_table *table, uint32_t row, uint32_t column,
                           const struct lull_kernel_prediction *prediction)
 {
@@ -290,7 +293,8 @@ static void add_sweep_row(struct lull_table *table, double value,
     lull_table_set(table, row, column, lull_cell_share(error));
 }
 
-/* Notes of a loop, of the first size with which it runs: the code is the same for all. */
+/* Adds the notes of a loop, at the first size at which it runs: the code is the same at all
+ * sizes. */
 static void tell_in_core(struct lull_document *document,
                          const struct lull_kernel_prediction *predictions, size_t count, int loop,
                          bool several, struct lull_arena *arena)
@@ -304,7 +308,7 @@ static void tell_in_core(struct lull_document *document,
                            found->incore.notes[i]);
 }
 
-/* Another loop may be the busiest with other sizes. */
+/* Notes where another loop becomes the busiest, whose unit of work counts from then on. */
 static void tell_units(struct lull_document *document,
                        const struct lull_kernel_prediction *predictions, const double *values,
                        size_t count, const char *size)
@@ -371,7 +375,7 @@ static double ceiling(const struct lull_roofline *roofline)
     return isfinite(roofline->peak) ? roofline->peak : roofline->in_core;
 }
 
-/* Up the slope of the bandwidth, then along the ceiling. */
+/* Adds a roof: up the slope of its bandwidth, then along the ceiling. */
 static void add_roof(struct lull_chart *chart, const struct lull_roofline *roofline, size_t number,
                      double left, double right, enum lull_chart_style style,
                      struct lull_arena *arena)
@@ -398,7 +402,7 @@ static void widen(const struct lull_roofline *roofline, double *left, double *ri
     }
 }
 
-/* The farthest level that data travel from; NULL: none do. */
+/* The level farthest from the core that data travel from; NULL: none do. */
 static const struct lull_roof *farthest(const struct lull_roofline *roofline)
 {
     for (size_t i = roofline->n_roofs; i-- > 0;)
@@ -418,7 +422,7 @@ struct lull_chart *lull_kernel_roofline_chart(const struct lull_kernel_predictio
                                               struct lull_arena *arena)
 {
     const struct lull_roofline *roofline = &prediction->roofline;
-    /* Of several loops each has its own roofs. */
+    /* If there are several loops, each has its own roofs. */
     bool several = prediction->n_loops > 0;
     struct lull_chart *chart = lull_chart_create(
         arena, several ? lull_arena_printf(arena, "Roofline of %s, busiest loop: line %u",
@@ -488,7 +492,7 @@ struct lull_chart *lull_kernel_cores_chart(const struct lull_kernel_prediction *
 
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
-/* Without the chain; of a nest the sum of its loops. */
+/* In-core cycles without the loop-carried chain; of a nest the sum of its loops. */
 static double in_core(const struct lull_kernel_prediction *prediction)
 {
     double sum = 0;
@@ -530,8 +534,9 @@ struct lull_chart *lull_kernel_sweep_chart(const struct lull_kernel_prediction *
 
 struct kernel_drawing {
     struct lull_document *document;
-    const struct lull_kernel_prediction *prediction; /* of the nest, or one of its loops */
-    const char *id, *place; /* "_2" and "Loop 2, line 7: " of a loop among several; else "" */
+    const struct lull_kernel_prediction *prediction; /* of the nest, or of one of its loops */
+    /* For a loop among several, such as "_2" and "Loop 2, line 7: "; else "". */
+    const char *id, *place;
     const struct lull_kernel_show *show;
     struct lull_notices *notices;
     struct lull_arena *arena;
@@ -592,7 +597,7 @@ static void add_kernel_facts(const struct kernel_drawing *drawing)
                                                 ? "never: a loop has no traffic with memory"
                                                 : "never: no traffic with memory"));
     if (prediction->n_loops > 0)
-        return; /* each loop has its roofs */
+        return; /* each loop has its own roofs */
     lull_document_fact(
         document, "roofline",
         lull_arena_printf(arena, "Roofline, %u core%s", prediction->roofline.cores,
@@ -841,7 +846,7 @@ static void tell_disagreements(const struct kernel_drawing *drawing)
         const struct lull_ecm_lines *simulated = &prediction->simulated.lines[i];
         if (!prediction->disagreements[i])
             continue;
-        bool others = prediction->layers.has_others; /* then loads alone are compared */
+        bool others = prediction->layers.has_others; /* true: only loads can be compared */
         lull_notices_add(
             drawing->notices, LULL_NOTICE_WARNING,
             "%sbeyond L%zu the layer conditions say %.2f lines%s, the simulation %.2f: %s",
@@ -865,7 +870,7 @@ static void tell_loop(const struct kernel_drawing *drawing)
     tell_disagreements(drawing);
 }
 
-/* "L3 beside L1 92 %, beside L2 -40 %" */
+/* Adds a text like "L3 beside L1 92 %, beside L2 -40 %". */
 static void add_shares(const double *shares, size_t far, bool is_cache, char *text, size_t size)
 {
     for (size_t near = 0; near < far; near++) {
@@ -923,7 +928,7 @@ static void add_loop(const struct kernel_drawing *drawing)
     add_roofline(drawing);
 }
 
-/* `draw` for each innermost loop, or for the only one. */
+/* Calls `draw` for each innermost loop, or once if there is only one. */
 static void for_each_loop(const struct kernel_drawing *drawing,
                           void (*draw)(const struct kernel_drawing *))
 {

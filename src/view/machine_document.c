@@ -16,17 +16,18 @@
 
 /* ==== two machines ============================================================================ */
 
-/* Two machine files side by side: which numbers differ by more than visits do. */
+/* Two machine files side by side: which numbers differ by more than repeated visits do. */
 
-#define LEAST_DIFFERENCE 0.01 /* relative, of numbers without an interval, and per cycle */
-#define LEVEL            0.05 /* probability that any number is called different by chance */
+/* Relative; of numbers without an interval, and of numbers per cycle. */
+#define LEAST_DIFFERENCE 0.01
+#define LEVEL            0.05 /* the probability that any number is called different by chance */
 
 static bool has_visits(const struct lull_number *a, const struct lull_number *b)
 {
     return a->n_visits > 0 && b->n_visits > 0 && isnan(a->in_cycles) == isnan(b->in_cycles);
 }
 
-/* What the visits are of: per cycle where that is known, so that clocks do not count. */
+/* The middle of a number's visits, which are per cycle if that is known. */
 static double middle_of(const struct lull_number *number)
 {
     return isnan(number->in_cycles) ? number->value : number->in_cycles;
@@ -45,7 +46,7 @@ static bool differ_in_cycles(const struct lull_number *a, const struct lull_numb
            far_apart(a, b);
 }
 
-/* Of numbers whose visits are not known. */
+/* Whether two numbers differ by their intervals. For numbers whose visits are not known. */
 static bool intervals_differ(const struct lull_number *a, const struct lull_number *b)
 {
     bool a_knows = !isnan(a->low), b_knows = !isnan(b->low);
@@ -63,7 +64,7 @@ static bool comparable(const struct lull_number *a, const struct lull_number *b)
     return a && b && strcmp(a->unit, b->unit) == 0 && !isnan(a->value) && !isnan(b->value);
 }
 
-/* A number of both files. */
+/* A number that both files have. */
 struct pair {
     const struct lull_number *a, *b;
     bool different;
@@ -72,8 +73,10 @@ struct pair {
 struct outcome {
     struct pair *pairs;
     size_t n_pairs, n_tested, only_a;
-    size_t inside, visits; /* visits of the second in the intervals of the first, and all of them */
-    double stated;         /* how many are expected inside */
+    /* Visits of the second machine that lie inside the intervals of the first, and all visits of
+     * the second. */
+    size_t inside, visits;
+    double stated; /* how many should lie inside, by the confidence of the intervals */
 };
 
 static void add_compared_number(struct lull_table *table, const struct lull_number *a,
@@ -120,7 +123,7 @@ static void calibrate(struct outcome *outcome, const struct lull_number *a,
     outcome->stated += a->confidence * (double)b->n_visits;
 }
 
-/* All tests together err with probability LEVEL at most. */
+/* Tests all numbers whose visits are known. The probability that any test errs is LEVEL at most. */
 static void test_visits(struct outcome *outcome, struct lull_arena *arena)
 {
     double *probabilities = lull_arena_zero(arena, outcome->n_pairs + 1, sizeof *probabilities);
@@ -227,7 +230,7 @@ static const char *what_machine(const struct machine_drawing *drawing)
                                 : "";
 }
 
-/* "48 KiB" for what is "48.00 KiB" elsewhere. */
+/* A size without needless decimals: "48 KiB" for what is "48.00 KiB" elsewhere. */
 static const char *short_size(uint64_t bytes, struct lull_arena *arena)
 {
     char text[32];
@@ -284,7 +287,7 @@ static int by_x(const void *a, const void *b)
     return (p->x > q->x) - (p->x < q->x);
 }
 
-/* All numbers "<base>.<threads>". */
+/* Gathers all numbers "<base>.<threads>" as points over the threads. Returns how many there are. */
 static size_t gather(const struct machine_drawing *drawing, const char *base,
                      struct lull_chart_point *points)
 {
@@ -337,7 +340,7 @@ static double message_time(const struct lull_network_level *level, double bytes)
     return NAN;
 }
 
-/* Adds the fit of message times as a curve, with a gap at every change of protocol. */
+/* Adds the fitted time of messages as a curve, with a gap at every change of protocol. */
 static void add_fit(struct lull_chart *chart, const struct lull_network_level *level, double low,
                     double high, struct lull_arena *arena)
 {
@@ -351,7 +354,8 @@ static void add_fit(struct lull_chart *chart, const struct lull_network_level *l
                       points, FIT_STEPS + 1);
 }
 
-/* Curves "pingpong.<level>" of the time of a message over its size, with the fits of the levels. */
+/* Draws the time of a message over its size, from the series "pingpong.<level>", with the fits of
+ * the levels. */
 static struct lull_chart *draw_messages(const struct machine_drawing *drawing)
 {
     struct lull_chart *chart =
@@ -408,7 +412,8 @@ static size_t machine_charts(const struct lull_machine *machine, struct lull_are
 {
     static const struct {
         const char *name;
-        struct lull_chart *(*draw)(const struct machine_drawing *); /* NULL: there are no numbers */
+        /* NULL: there are no such numbers. */
+        struct lull_chart *(*draw)(const struct machine_drawing *);
     } charts[MACHINE_CHARTS] = {{"bandwidth-working-set", draw_sweep},
                                 {"memory-cores", draw_cores},
                                 {"messages", draw_messages},
@@ -460,8 +465,8 @@ struct lull_document *lull_bench_list(struct lull_arena *arena)
 
 /* ---- tables of numbers ----------------------------------------------------------------------- */
 
-/* Which table a number belongs to, by its name: the first pattern that its name begins with, or for
- * a pattern that begins with '.' contains. */
+/* The tables of numbers. A number is in the first one with a pattern that its name begins with, or
+ * contains if the pattern begins with '.'. */
 static const struct section {
     const char *id, *title;
     const char *patterns[6];
@@ -496,7 +501,7 @@ struct columns {
     uint32_t value, low, high, mean, cycles, allocate, blocks, rounds, verdict;
 };
 
-/* Columns that not every section has. */
+/* The columns that only some tables have. */
 struct optional {
     bool allocates, has_cycles, has_mean, is_time;
 };
@@ -733,7 +738,7 @@ static void add_verdicts(struct lull_document *document, const struct lull_machi
                            counts[LULL_VERDICT_NOISY], all);
 }
 
-/* Curves have no table. */
+/* Names the curves that a machine has, for which there is no table. */
 static void add_curves(struct lull_document *document, const struct lull_machine *machine,
                        struct lull_arena *arena)
 {

@@ -19,7 +19,7 @@ struct program_drawing {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A value of a parameter; a number of messages. */
+/* A value of a parameter. */
 static struct lull_cell parameter_cell(const struct lull_model_parameter *parameter, double value)
 {
     static const char *const with_prefix[] = {"s", "B", "B/s", "flop/s", "flop", "Hz", NULL};
@@ -32,7 +32,7 @@ static struct lull_cell parameter_cell(const struct lull_model_parameter *parame
                                                        : lull_number_cell(value);
 }
 
-/* Numbers of messages; whole ones unless the model does not count iterations. */
+/* A number of messages. It may have decimals if the model does not count iterations. */
 static struct lull_cell times_cell(double number)
 {
     return number == floor(number) && number < 0x1p63 ? lull_cell_count((uint64_t)number)
@@ -65,7 +65,7 @@ static const char *axes_text(const struct program_drawing *drawing)
     return text;
 }
 
-/* "2-D", or what stands for the only variant. */
+/* The name of a variant, such as "2-D"; "all" if it is the only one and has none. */
 static const char *variant_name(const struct program_drawing *drawing, uint32_t variant)
 {
     const char *name = drawing->sweep->variants[variant].name;
@@ -74,7 +74,7 @@ static const char *variant_name(const struct program_drawing *drawing, uint32_t 
 
 /* ---- intervals ------------------------------------------------------------------------------- */
 
-/* The columns "low" and "high"; what they say of a prediction, in `column` and the next one. */
+/* Adds the columns "low" and "high" of an interval. */
 static void program_add_interval(struct lull_table *table)
 {
     lull_table_column(table, "low", "Low");
@@ -223,7 +223,7 @@ static void add_term_rows(const struct program_drawing *drawing, struct lull_tab
     const struct lull_model_point *point = &drawing->sweep->points[variant][0];
     for (uint32_t t = 0; t < model->n_terms; t++) {
         const struct lull_term_cost *cost = &point->terms[t];
-        if (t == model->waiting && cost->seconds == 0) /* each process has a core */
+        if (t == model->waiting && cost->seconds == 0) /* each process has a core of its own */
             continue;
         const char *id = lull_arena_printf(drawing->arena, "%s.%s", variant_name(drawing, variant),
                                            model->terms[t].name);
@@ -509,7 +509,7 @@ static void add_times(struct lull_table *table, const struct lull_program_model 
     double rest = run->seconds;
     for (uint32_t t = 0; t < model->n_terms; t++) {
         double predicted = run->predicted[t].seconds, measured = run->terms[t];
-        if (t == model->waiting && predicted == 0) /* each process has a core */
+        if (t == model->waiting && predicted == 0) /* each process has a core of its own */
             continue;
         const char *id = lull_arena_printf(arena, "%s.%s", run->name, model->terms[t].name);
         uint32_t row = lull_table_row(table, id, model->terms[t].name, parent);
@@ -554,7 +554,7 @@ static void add_run(struct lull_table *table, const struct lull_program_model *m
     add_count(table, run, "collective calls", total.collectives, run->collectives, row, arena);
 }
 
-/* The table "against": runs and their terms. */
+/* Adds the table "against": runs and their terms. */
 static void program_add_runs(struct lull_document *document, const struct lull_program_study *study,
                              struct lull_arena *arena)
 {
@@ -572,7 +572,7 @@ static void program_add_runs(struct lull_document *document, const struct lull_p
 
 /* ==== the chart =============================================================================== */
 
-/* From here on an axis is logarithmic. */
+/* From this ratio of its ends on an axis is logarithmic. */
 static const double wide_sweep_range = 32;
 
 struct view {
@@ -580,7 +580,7 @@ struct view {
     const struct lull_model_axis *axis;
     enum lull_program_drawing drawing;
     struct lull_chart *chart;
-    struct lull_chart_point *points; /* [n_points], filled again for each series */
+    struct lull_chart_point *points; /* [n_points]; filled again for each series */
 };
 
 static double value_of(const struct view *view, const struct lull_model_point *point)
@@ -623,7 +623,7 @@ static void add_ideal(const struct view *view)
                       view->study->sweep.n_points);
 }
 
-/* The variant whose terms are drawn: that which is best at the last point. */
+/* The variant whose terms are drawn: the best one at the last point. */
 static uint32_t drawn_variant(const struct lull_model_sweep *sweep)
 {
     return sweep->best[sweep->n_points - 1];
@@ -637,7 +637,7 @@ static const char *title_of(const struct lull_program_study *study, bool of_term
                                 : study->model->title;
 }
 
-/* False where single terms were not kept. */
+/* Adds a series for each term. False: the terms were not kept. */
 static bool add_term_series(const struct view *view)
 {
     const struct lull_program_model *model = view->study->model;

@@ -19,7 +19,7 @@ static struct lull_cell runtime_ratio_cell(int64_t top, int64_t bottom)
                       : lull_cell_absent("no time");
 }
 
-/* One row for each point. */
+/* Adds a table with one row for each point. */
 static void add_replay_sweep(struct lull_document *document, const struct lull_replay_study *study,
                              struct lull_arena *arena)
 {
@@ -48,7 +48,7 @@ static void add_runtimes(struct lull_document *document, const struct lull_runs 
     lull_table_corner(table, "Quantity");
     uint32_t runtime = lull_table_row(table, "runtime", "Runtime", LULL_NO_ROW);
     uint32_t error = lull_table_row(table, "difference", "Difference from measured", LULL_NO_ROW);
-    uint32_t speedup = 0; /* of what-ifs alone */
+    uint32_t speedup = 0; /* only set if there are what-ifs */
     if (runs->count > 2)
         speedup = lull_table_row(table, "speedup", "Times as fast as replayed", LULL_NO_ROW);
     for (uint32_t i = 0; i < runs->count; i++) {
@@ -74,7 +74,8 @@ static const char *rate(double bandwidth, struct lull_arena *arena)
     return lull_arena_strdup(arena, text);
 }
 
-/* "latency 1.2 us, bandwidth 3.4 GB/s", twice where nodes differ from what is between them. */
+/* Tells what messages cost: "latency 1.2 us, bandwidth 3.4 GB/s"; twice if they cost something else
+ * inside of nodes than between them. */
 static const char *describe_costs(const struct lull_network *network, struct lull_arena *arena)
 {
     char latency[32], far[32];
@@ -96,7 +97,7 @@ static const char *describe_network(const struct lull_network *network, struct l
                : costs;
 }
 
-/* Whether messages cost nothing, which is so where too few of them were seen to know their cost. */
+/* Whether messages cost nothing, as is the case if too few were seen to know their cost. */
 static bool is_free(const struct lull_network *network)
 {
     bool is_free = true;

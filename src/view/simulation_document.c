@@ -10,7 +10,7 @@
 
 /* ==== the list of what specs can name ========================================================= */
 
-/* lull simulate --list */
+/* What `lull simulate --list` shows. */
 
 static const char *default_text(const struct lull_parameter *parameter, struct lull_arena *arena)
 {
@@ -221,7 +221,8 @@ static const struct {
     [BYTES_SENT] = {"bytes_sent", "Bytes sent"},
 };
 
-/* With several processors a rank may do more than time passes: then it does not wait. */
+/* A number of a rank. With several processors a rank may have more busy time than passes; then it
+ * has not waited. */
 static int64_t measure_of(const struct lull_sim_rank *rank, unsigned measure)
 {
     int64_t busy = rank->compute + rank->noise + rank->overhead;

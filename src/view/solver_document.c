@@ -138,7 +138,7 @@ static bool has_pipeline(const struct lull_solver *solver)
     return false;
 }
 
-/* Of an iteration; 0: the description says nothing. */
+/* The floating-point operations of an iteration; 0: the description does not say. */
 static double flops_of(const struct lull_solver *solver)
 {
     double flops = 0;

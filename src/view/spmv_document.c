@@ -58,7 +58,8 @@ static uint32_t add_alpha(const struct spmv_drawing *drawing, struct lull_table 
     return row;
 }
 
-/* Of bytes that were measured, or follow from a time at the bandwidth of memory. */
+/* Adds the alpha that follows from bytes, which were measured or follow from a time at the
+ * bandwidth of memory. */
 static void add_measured_alpha(const struct spmv_drawing *drawing, struct lull_table *table,
                                const char *id, const char *label, double bytes)
 {

@@ -15,13 +15,14 @@ struct wave_shown {
     const struct lull_wave_prediction *predicted;
     const struct lull_wave *replayed; /* the same wave in the replay; NULL: none */
     double cost;                      /* ns; NAN: not known */
-    /* Of the first wave of a repeated simulation: means over the runs; NULL: the wave's own. */
+    /* The first wave of a repeated simulation has means over the runs here; NULL: the wave's own
+     * numbers count. */
     const struct lull_wave_case *repeated;
 };
 
 /* What the keys `predicted` and `waves` hold. */
 struct wave_json {
-    const struct lull_wave_prediction *predicted; /* NULL: nothing */
+    const struct lull_wave_prediction *predicted; /* NULL: there is none */
     const struct wave_shown *shown;
     uint32_t count;
 };
@@ -38,7 +39,7 @@ struct sheet {
     bool replayed;
 };
 
-/* What a row of numbers is: text shows them with `digits` decimals, or as times. */
+/* A row of numbers. Text shows them with `digits` decimals, or as times if `time` is set. */
 struct quantity {
     const char *id, *label, *unit;
     int digits;
@@ -81,7 +82,7 @@ static void add_cell(const struct sheet *sheet, const char *id, const char *labe
     lull_table_set(sheet->table, row, FOUND, cell);
 }
 
-/* "boundary, rank 31" */
+/* Tells why a front ended, and at which rank: "rank 31: boundary". */
 static const char *wave_end_words(const struct lull_wave_front *front, struct lull_arena *arena)
 {
     const char *why = lull_wave_end_text(front->end);
@@ -117,7 +118,7 @@ static void add_direction(const struct sheet *sheet, const struct wave_shown *sh
                      replayed ? replayed->ranks_per_second : no_value);
 }
 
-/* What all that were found have in common with their delay. */
+/* Adds what a wave is called by: where and when its delay was, and how many ranks it reached. */
 static void add_origin(const struct sheet *sheet, const struct lull_wave *wave)
 {
     add_cell(sheet, "origin_rank", "Delayed rank", lull_cell_number(wave->rank, 0));
@@ -135,13 +136,13 @@ static double reached_distance(const struct lull_wave *wave)
                                                             : wave->down.distance);
 }
 
-/* Whether a wave decayed; else something else ended it before. */
+/* Whether a wave decayed until noise hid it; false: something else ended it before. */
 static bool was_lost(const struct lull_wave *wave)
 {
     return wave->up.end == LULL_WAVE_END_NOISE || wave->down.end == LULL_WAVE_END_NOISE;
 }
 
-/* `scene` heads the column of what was found: "Simulated". */
+/* Adds the table of a wave. `scene` heads the column of what was found: "Simulated". */
 static void wave_table(struct lull_document *document, const struct wave_shown *shown,
                        uint32_t number, const char *scene, struct lull_arena *arena)
 {
@@ -319,13 +320,14 @@ static void wave_attach(struct lull_document *document, const struct wave_json *
 /* ==== charts ================================================================================== */
 
 enum {
-    MOST_POINTS = 400, /* of a direction */
+    MOST_POINTS = 400, /* points of a direction */
     MOST_SHOWN = 3     /* waves whose amplitude is drawn */
 };
 
 /* ---- ranks over time ------------------------------------------------------------------------- */
 
-/* Levels from units. `any`: something in a row is shown at once. */
+/* Turns the units of a raster into levels, and adds them to the chart. `any`: a cell has the
+ * highest level as soon as any rank in it has something. */
 static void add_layer(struct lull_chart *chart, const char *label,
                       const struct lull_wave_raster *shown, const int64_t *units, bool any,
                       struct lull_arena *arena)
@@ -350,8 +352,8 @@ static void add_layer(struct lull_chart *chart, const char *label,
     lull_chart_raster(chart, label, &raster);
 }
 
-/* Draws the front of a wave as a line from the end of the delay on, with the speed that was found:
- * there the delayed messages arrive, and ranks go on. */
+/* Draws the front of a wave as a line, with the speed that was found. It begins where the delay
+ * ends: then the delayed messages arrive, and the ranks go on. */
 static void add_front(struct lull_chart *chart, const struct lull_wave *wave,
                       const struct lull_wave_front *front, bool up)
 {
@@ -389,7 +391,7 @@ const struct lull_chart *lull_wave_chart(const struct lull_wave_scene *scene,
 
 /* ---- amplitude over distance ----------------------------------------------------------------- */
 
-/* Means over as many bins of distance as there are points at most. */
+/* Adds the mean amplitude over the distance, in MOST_POINTS bins of distance at most. */
 static void add_amplitudes(struct lull_chart *chart, const struct lull_wave_scene *scene,
                            uint32_t number, bool up, struct lull_arena *arena)
 {
@@ -467,7 +469,7 @@ static struct lull_cell time_or_empty(double ns)
                         : (struct lull_cell){.kind = LULL_CELL_EMPTY};
 }
 
-/* What was looked for, and what was not found. */
+/* Adds what was looked for, and what was not found. */
 static void add_looked_for(struct lull_document *document, const struct lull_wave_scene *scene)
 {
     const struct lull_waves *waves = &scene->waves;
@@ -536,8 +538,8 @@ static void add_wave_noise(struct lull_document *document, const struct lull_wav
         "standard deviation nearly alike (0.8 to 1.5 of it per rank). Compare noises by both.");
 }
 
-/* Mean waiting per iteration of the last quarter of the run: ranks that share memory do not go in
- * step any more once a wave has passed. */
+/* The mean waiting of a rank in an iteration of the last quarter of the run, in ns. Ranks that
+ * share a memory are no longer in step once a wave has passed. */
 static double waiting_at_the_end(const struct lull_wave_field *field)
 {
     uint32_t first = field->n_iterations - (field->n_iterations + 3) / 4;
@@ -749,7 +751,7 @@ struct lull_document *lull_wave_sweep_document(const struct lull_wave_inputs *in
 
 /* ---- recorded runs --------------------------------------------------------------------------- */
 
-/* The wave of the replay that comes from the same delay. */
+/* The wave of the replay that has the same delay; NULL: there is none. */
 static const struct lull_wave *same_wave(const struct lull_waves *waves,
                                          const struct lull_wave *wanted)
 {

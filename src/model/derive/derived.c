@@ -11,14 +11,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Crowding: how much longer computations take in processor time where threads share cores, since
+/* Crowding: how much longer computations take, in processor time, if threads share cores, because
  * the other threads of a core use its caches, too. They take 1 + per_other * others times as long.
- * It is found from runs that had at least one thread for each core; with fewer threads each has
- * more of what cores share. */
+ * This is found from the runs that had at least one thread for each core; with fewer threads each
+ * has more of what cores share. */
 struct crowding {
-    bool is_known;               /* and above 0 */
+    bool is_known;               /* it was found, and is above 0 */
     double per_other, low, high; /* with Student's interval of 95 %, infinite for two runs */
-    double most;                 /* of the runs: 1 + per_other * others */
+    double most;                 /* the largest 1 + per_other * others of any run */
 };
 
 struct deriving {
@@ -27,7 +27,7 @@ struct deriving {
     FILE *out;
     struct lull_graph_shape shape;
     struct lull_fitted_graph *fitted;         /* [n_runs] */
-    double iterations;                        /* of the first run */
+    double iterations;                        /* see find_iterations */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
     double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
     double *computation;                      /* [n_runs]: seconds of all terms of computation, and
@@ -36,26 +36,27 @@ struct deriving {
     struct crowding crowding;
 };
 
-/* What a message takes, in seconds. */
+/* How long a message takes, in seconds. */
 struct message_times {
-    double alone;   /* where each process has its core; contains waiting */
-    bool is_shared; /* runs with shared cores tell what follows */
-    double of_core; /* as many times as long as a core has processes */
-    double turn;    /* beside that, once: the others of the core compute meanwhile */
+    double alone;   /* if each process has its core; contains waiting */
+    bool is_shared; /* the two that follow are known, from runs with shared cores */
+    double of_core; /* for each process that the core has */
+    double turn;    /* added once: meanwhile the other processes of the core compute */
 };
 
 /* ==== laws ==================================================================================== */
 
 static const double powers_of_size[] = {1, 2, 3, 0, 0.5, 1.5};
 
-/* Powers of the number of processes that are tried for times: work that is divided (-1), the same
- * on all (0), on the edge of a divided plane (-0.5), on the surface of a divided space (-2/3). */
+/* The powers of the number of processes that are tried for times: of work that is divided (-1),
+ * that is the same on all (0), on the edge of a divided plane (-0.5), and on the surface of a
+ * divided space (-2/3). */
 static const double powers_of_times[] = {-1, 0, -0.5, -2.0 / 3};
 
 static const double powers_of_numbers[] = {0, -1, 1, -0.5, -2.0 / 3};
 
-/* Of the extent along a dimension and of the others: what is swapped is usually divided by these.
- */
+/* The powers that are tried for the bytes along a dimension: of its own extent and of the other
+ * extents. What is swapped is usually divided by the others. */
 static const double powers_of_own_extent[] = {0, -1}, powers_of_other_extents[] = {-1, 0};
 
 static const double power_none[] = {0};
@@ -93,8 +94,8 @@ static double derive_largest_share(const struct deriving *deriving, const double
 static void derive_write_computation(const struct deriving *deriving, const char *name,
                                      const char *region, const double *seconds, bool alone);
 
-/* Of times y[n_runs] of computations, what they would be without crowding: a power of processes
- * that is not above 0; of numbers, any that is tried. */
+/* The law of the times y[n_runs] of computations, without their crowding. Its power of the number
+ * of processes is not above 0; the law of numbers may have any power that is tried. */
 static struct lull_derived_law derive_law_of_times(const struct deriving *deriving, const double *y)
 {
     size_t n_runs = deriving->runs->n_runs;
@@ -145,7 +146,8 @@ static const char *size_text(const struct deriving *deriving)
                : "1";
 }
 
-/* As an expression of Lua, of p.P and the size; of the extents g[1], g[2], g[3] and the size. */
+/* Writes a law as an expression of Lua: of p.P and the size, or in derive_write_law_of_bytes of the
+ * extents g[1], g[2], g[3] and the size. */
 static void derive_write_law(const struct deriving *deriving, const struct lull_derived_law *law)
 {
     fprintf(deriving->out, "%.17g", law->coefficient);
@@ -163,7 +165,7 @@ static void derive_write_law_of_bytes(const struct deriving *deriving,
     write_power(deriving, size_text(deriving), law->exponents[LULL_SHAPE_DIMENSIONS]);
 }
 
-/* "exactly", "within 3 %": whether the law repeats what was measured. */
+/* How well a law repeats what was measured: "exactly", "within 3 %". */
 static const char *derive_exactness(double residual, struct lull_arena *arena)
 {
     return residual < 1e-9 ? "exactly" : lull_arena_printf(arena, "within %.2g %%", 100 * residual);
@@ -180,7 +182,7 @@ static bool derive_has_cores(const struct deriving *deriving)
     return true;
 }
 
-/* Threads of the core that has most in a run, at least 1. */
+/* The threads of the core that has most of them in a run, at least 1. */
 static double derive_share(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -190,14 +192,15 @@ static double derive_share(const struct deriving *deriving, size_t run)
     return lull_processes_of_core(threads, runs->cores[run]);
 }
 
-/* How many are disturbed independently of each other: processes, or the cores that they share. */
+/* How many things are disturbed independently of each other: processes, or the cores that they
+ * share. */
 static double derive_disturbed(const struct deriving *deriving, size_t run)
 {
     double processes = deriving->runs->links[run].processes;
     return derive_has_cores(deriving) ? fmin(processes, deriving->runs->cores[run]) : processes;
 }
 
-/* How many other threads a thread's core has on average; below 0 where not all cores have one. */
+/* How many other threads a thread's core has on average; below 0 if some cores have none. */
 static double others_of(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -225,7 +228,7 @@ static bool find_law_alone(const struct deriving *deriving, struct lull_derived_
     double least = INFINITY, most = 0;
     for (size_t i = 0; i < runs->n_runs; i++) {
         if (derive_share(deriving, i) > 1)
-            continue; /* a time of 0 does not count */
+            continue; /* the time stays 0, which does not count */
         useful[i] = runs->useful[i];
         least = fmin(least, runs->links[i].processes);
         most = fmax(most, runs->links[i].processes);
@@ -260,7 +263,7 @@ static bool fit_crowding(const struct deriving *deriving, const struct lull_deri
 /* Finds `crowding`. */
 static void derive_find_crowding(struct deriving *deriving)
 {
-    static const double nothing = 1e-6; /* no measurement tells it from rounding */
+    static const double nothing = 1e-6; /* no measurement tells this from rounding */
     const struct lull_measured_runs *runs = deriving->runs;
     struct crowding *crowding = &deriving->crowding;
     struct lull_derived_law law;
@@ -278,14 +281,14 @@ static void derive_find_crowding(struct deriving *deriving)
         crowding->most = fmax(crowding->most, derive_crowding_at(deriving, i));
 }
 
-/* By which factor computations of a run took longer; 1 without shared cores. */
+/* By which factor the computations of a run took longer; 1 without shared cores. */
 static double derive_crowding_at(const struct deriving *deriving, size_t run)
 {
     const struct crowding *crowding = &deriving->crowding;
     return crowding->is_known ? 1 + crowding->per_other * fmax(0, others_of(deriving, run)) : 1;
 }
 
-/* That factor in Lua: " * crowding(p)", or nothing. */
+/* Multiplies by that factor, in Lua: " * crowding(p)", or nothing if it is not known. */
 static const char *derive_times_crowding(const struct deriving *deriving)
 {
     return deriving->crowding.is_known ? " * crowding(p)" : "";
@@ -323,7 +326,7 @@ static void write_crowding(const struct deriving *deriving)
     fprintf(deriving->out, " / p.cores - 1) or 1\nend\n\n");
 }
 
-/* The function of_core(), where the runs tell of cores, and crowding(), where it is known. */
+/* Writes the function of_core(), if the runs tell of cores, and crowding(), if that is known. */
 static void derive_write_sharing(const struct deriving *deriving)
 {
     if (!derive_has_cores(deriving))
@@ -335,7 +338,7 @@ static void derive_write_sharing(const struct deriving *deriving)
     write_crowding(deriving);
 }
 
-/* What messages cost, of T, T_core, T_turn and B. */
+/* Writes what messages cost, of the parameters T, T_core, T_turn and B. */
 static void derive_write_network(const struct deriving *deriving, const struct message_times *times)
 {
     if (times->is_shared)
@@ -347,7 +350,8 @@ static void derive_write_network(const struct deriving *deriving, const struct m
         fprintf(deriving->out, "  network = {latency = \"T\", bandwidth = \"B\"},\n");
 }
 
-/* Which parameter counts cores, where the runs tell; adds the waiting for them to `computation`. */
+/* Writes which parameter counts cores, if the runs tell of cores, and adds the waiting for a core
+ * to `computation`. */
 static void derive_write_cores(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -384,10 +388,10 @@ static void derive_write_cores_parameter(const struct deriving *deriving)
 
 /* ==== unequal work ============================================================================ */
 
-/* Unequal work: what the process that computes longest does beyond the mean. */
+/* Unequal work is what the process that computes longest does beyond the mean. */
 
-/* What the largest share of `size` rows is of an equal one, less 1: rows are not divided. On a grid
- * along each of its dimensions. */
+/* By how much the largest share of `size` rows is larger than an equal share, relative to that:
+ * rows are not divided. On a grid the shares are those along each of its dimensions. */
 static double share_rounding(const struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -400,8 +404,8 @@ static double share_rounding(const struct deriving *deriving, size_t run)
     return share - 1;
 }
 
-/* Sum of the squares of the relative differences between a predicted and the measured longest
- * computation. */
+/* The sum of the squares of the relative differences between the predicted and the measured longest
+ * computation. extra[i] is the measured time beyond the mean. */
 static double squares_of(const struct deriving *deriving, const double *extra,
                          const double *predicted)
 {
@@ -411,8 +415,9 @@ static double squares_of(const struct deriving *deriving, const double *extra,
     return squares;
 }
 
-/* How much of the rounding the longest computation shows, by least squares of shares of the mean,
- * and no more than all of it; fills what that makes of each run. */
+/* Finds how much of the rounding of shares the longest computation shows, by least squares relative
+ * to the mean, and 1 at most. Fills predicted[n_runs] with the time beyond the mean that this
+ * gives. */
 static double find_rounding(const struct deriving *deriving, const double *extra, double *predicted)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -448,8 +453,8 @@ static void write_rounding(const struct deriving *deriving, double factor)
             derive_times_crowding(deriving));
 }
 
-/* The longest computation as work of its own and a share of what is divided; fills what that leaves
- * beyond the mean of each run. */
+/* Finds the longest computation as work of its own and a share of what is divided. Fills
+ * predicted[n_runs] with its time beyond the mean. */
 static bool find_serial(const struct deriving *deriving, const double *extra, double *predicted,
                         struct lull_serial_law *ret_law)
 {
@@ -491,8 +496,8 @@ static void write_serial(const struct deriving *deriving, const struct lull_seri
             derive_times_crowding(deriving));
 }
 
-/* Whether noise alone, independent in every iteration, would make some rank so much slower than the
- * mean in one of a hundred runs. */
+/* Whether noise alone, independent in every iteration, explains the longest computation: it would
+ * make some rank so much slower than the mean in more than one of a hundred runs. */
 static bool is_of_noise(const struct deriving *deriving,
                         const struct lull_derived_disturbance *noise, const double *extra)
 {
@@ -503,9 +508,9 @@ static bool is_of_noise(const struct deriving *deriving,
            lull_student_quantile(of_one, nearly_normal) * noise->sd * sqrt(deriving->iterations);
 }
 
-/* Writes the law of unequal work that meets it best: a power of P, or the rounding of shares; or
- * that one process has work of its own beside its share, if this halves the squares of the better
- * one. */
+/* Writes the best law of unequal work: a power of P, or the rounding of shares, whichever has the
+ * smaller sum of squares; or that one process has work of its own beside its share, if this halves
+ * the sum. */
 static void write_best(const struct deriving *deriving, const double *extra)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -530,7 +535,8 @@ static void write_best(const struct deriving *deriving, const double *extra)
         derive_write_computation(deriving, "imbalance", NULL, extra, false);
 }
 
-/* The term of unequal work, unless `noise` (NULL: there is none) explains it. */
+/* Writes the term of unequal work, unless there is next to none, or `noise` (NULL: there is none)
+ * explains it. */
 static void derive_write_imbalance(struct deriving *deriving,
                                    const struct lull_derived_disturbance *noise)
 {
@@ -544,7 +550,8 @@ static void derive_write_imbalance(struct deriving *deriving,
         (noise && is_of_noise(deriving, noise, extra)))
         return;
     for (size_t i = 0; i < runs->n_runs; i++) {
-        double others = fmax(1, runs->links[i].processes - 1.0); /* who have less */
+        /* The other processes, which have less. */
+        double others = fmax(1, runs->links[i].processes - 1.0);
         deriving->computation[i] += extra[i] * (1 - (derive_share(deriving, i) - 1) / others);
     }
     fprintf(
@@ -556,7 +563,7 @@ static void derive_write_imbalance(struct deriving *deriving,
 
 /* ==== terms of computation ==================================================================== */
 
-/* Of the time of a run, in the run where it is largest. */
+/* The share of a time in the time of its run, in the run where it is largest. */
 static double derive_largest_share(const struct deriving *deriving, const double *seconds)
 {
     double share = 0;
@@ -565,8 +572,8 @@ static double derive_largest_share(const struct deriving *deriving, const double
     return share;
 }
 
-/* A term of one law; `alone` false: one process has nothing of it, and the others nothing beside
- * the one that has most. region NULL: none is that time. */
+/* Writes a term of one law. `region` NULL: the time is of no region. `alone` false: the term is 0
+ * for one process, and with more only the process that has most has it. */
 static void derive_write_computation(const struct deriving *deriving, const char *name,
                                      const char *region, const double *seconds, bool alone)
 {
@@ -585,8 +592,8 @@ static void derive_write_computation(const struct deriving *deriving, const char
             derive_times_crowding(deriving));
 }
 
-/* A name from a trace, in which quotes, backslashes and control characters are replaced: they would
- * end a text of Lua. */
+/* Replaces quotes, backslashes and control characters in a name from a trace: they would end a text
+ * of Lua. */
 static const char *derive_quoted(const struct deriving *deriving, const char *name)
 {
     char *copy = lull_arena_strdup(deriving->arena, name);
@@ -596,7 +603,7 @@ static const char *derive_quoted(const struct deriving *deriving, const char *na
     return copy;
 }
 
-/* Terms have different names. */
+/* The name of a region's term. Regions whose names are alike get different numbers. */
 static const char *term_name(const struct deriving *deriving, size_t index)
 {
     const char *name = derive_quoted(deriving, deriving->runs->regions[index].name);
@@ -621,7 +628,8 @@ static void write_list(const struct deriving *deriving, const char *name, const 
     fprintf(deriving->out, "}");
 }
 
-/* Writes the quantiles. One that is 0 but for rounding, as the median may be, is written as 0. */
+/* Writes the quantiles. One that differs from 0 by rounding only, as the median may, is written as
+ * 0. */
 static void write_quantiles(const struct deriving *deriving,
                             const struct lull_derived_disturbance *noise)
 {
@@ -633,8 +641,8 @@ static void write_quantiles(const struct deriving *deriving,
 }
 
 /* Writes the term of noise, and adds to `computation` how long ranks that wait for all others wait
- * for the most disturbed one. Where that is less than a thousandth of every run it writes no term
- * and returns false. */
+ * for the most disturbed one. Returns false, and writes no term, if this is less than a thousandth
+ * of every run. */
 static bool write_noise(const struct deriving *deriving, struct lull_derived_disturbance *noise)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -663,7 +671,7 @@ static bool write_noise(const struct deriving *deriving, struct lull_derived_dis
     write_quantiles(deriving, noise);
     fprintf(deriving->out, ",\n");
     write_list(deriving, "probabilities", noise->probabilities, noise->count, 17);
-    if (derive_has_cores(deriving)) /* who shares a core shares what disturbs it */
+    if (derive_has_cores(deriving)) /* processes that share a core share what disturbs it */
         fprintf(deriving->out, ",\n        draws = p.cores > 0 and math.min(p.P, p.cores) or p.P");
     fprintf(deriving->out, "}\n    end},\n");
     return true;
@@ -671,7 +679,8 @@ static bool write_noise(const struct deriving *deriving, struct lull_derived_dis
 
 /* ---- all computation ------------------------------------------------------------------------- */
 
-/* The terms of computation, noise and unequal work; adds to `computation`. */
+/* Writes the terms of computation, noise and unequal work, and adds their times to
+ * `computation`. */
 static void derive_write_computations(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -709,7 +718,7 @@ static bool is_square(const struct deriving *deriving, bool is_reversed)
     return true;
 }
 
-/* The function extents() of a grid. */
+/* Writes the function extents() of a grid. */
 static void derive_write_extents(const struct deriving *deriving)
 {
     unsigned n = deriving->shape.dimensions;
@@ -737,7 +746,7 @@ static void derive_write_extents(const struct deriving *deriving)
             n);
 }
 
-/* Adds what one process sends on its path. */
+/* Adds what one process sends: messages and bytes to all its neighbours. */
 static void add_halo_path(struct deriving *deriving, size_t run)
 {
     const struct lull_fitted_graph *fitted = &deriving->fitted[run];
@@ -767,7 +776,7 @@ static void write_count(const struct deriving *deriving, const struct lull_deriv
     fprintf(deriving->out, ") / measured_iterations, ");
 }
 
-/* Where ranks are next to each other; what primitives know, for people. */
+/* Writes, for people, which ranks are neighbours; the primitives know that. */
 static void write_ranks(const struct deriving *deriving)
 {
     const struct lull_graph_shape *shape = &deriving->shape;
@@ -842,7 +851,7 @@ static void write_all_to_all(struct deriving *deriving)
     fprintf(deriving->out, "}\n    end},\n");
 }
 
-/* Of one tree with messages alike in both directions, or of each direction. */
+/* Writes a call of tree{}: of both directions if their messages are alike, or of one direction. */
 static void write_tree_call(struct deriving *deriving, const struct lull_derived_law *count,
                             enum lull_tree_direction direction, bool is_up)
 {
@@ -913,8 +922,8 @@ static void write_shift(struct deriving *deriving)
     fprintf(deriving->out, "}\n    end},\n");
 }
 
-/* What was measured of a process of a run, which is found again by the number of processes, and by
- * the size of the problem where runs differ in that. */
+/* Writes what a process of a run sends on average. The model finds the run again by the number of
+ * processes, and by the size of the problem if runs differ in that. */
 static void write_irregular_run(struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -965,7 +974,7 @@ static void write_irregular(struct deriving *deriving)
             "    end},\n");
 }
 
-/* The term of the messages; adds to latencies and content. */
+/* Writes the term of messages, and adds to `latencies` and `content`. */
 static void derive_write_messages(struct deriving *deriving)
 {
     static void (*const writers[])(struct deriving *) = {[LULL_SHAPE_NONE] = NULL,
@@ -980,16 +989,17 @@ static void derive_write_messages(struct deriving *deriving)
 
 /* ==== how far runs lie from the model ========================================================= */
 
-/* How runs scatter about the model. There is one for runs whose processes share cores, which also
- * scatter by which of them do, and one for all other runs. */
+/* How runs scatter about the model. There is a scatter for runs whose processes share cores, which
+ * also vary by which processes share, and another one for all other runs. */
 struct scatter {
-    size_t n_runs, n_found; /* n_found: numbers of the model that were found from them */
+    size_t n_runs, n_found; /* `n_found`: numbers of the model that were found from these runs */
     double squares;         /* of the logarithms of measured over predicted time */
-    double unsure;          /* largest part of a predicted time of which the law is not known */
+    double unsure;          /* the largest part of a predicted time of which the law is not known */
 };
 
-/* The law of the useful time and the time of a message are found from the runs without shared
- * cores, the time of a turn and how much longer computations take from the others. */
+/* The scatter of the runs with shared cores or of those without. From the runs without, the law of
+ * the useful time and the time of a message were found; from the others, the time of a turn and how
+ * much longer computations take. */
 static struct scatter scatter_of(const struct deriving *deriving, const double *predicted,
                                  const double *unsure, bool shares)
 {
@@ -1007,10 +1017,11 @@ static struct scatter scatter_of(const struct deriving *deriving, const double *
     return scatter;
 }
 
-/* By which factor, less 1, a further run is longer or shorter in 95 of 100 cases (Student). What
- * has an unknown law adds to it as an independent error would. INFINITY: too few runs, or so
- * different ones that it is more than a factor of ten; or runs that the terms meet to rounding, as
- * simulated ones may, which do not tell how far others lie. */
+/* The factor, less 1, by which a further run is longer or shorter at most in 95 of 100 cases
+ * (Student). What has an unknown law adds to it like an independent error. INFINITY: it is not
+ * known, because the runs are too few, or so different that the factor is above ten, or met by the
+ * terms to rounding. The last may be so for simulated runs, and does not tell how far other runs
+ * lie. */
 static double uncertainty_of(const struct scatter *scatter)
 {
     if (scatter->n_runs <= scatter->n_found)
@@ -1037,8 +1048,8 @@ static void write_value(const struct deriving *deriving, const struct scatter *s
                 scatter->n_runs == 1 ? "" : "s");
 }
 
-/* predicted[n_runs]: seconds, by all terms; unsure[n_runs]: that part of them which may as well be
- * nothing or twice as much in runs with other numbers of processes. */
+/* Writes the uncertainty. predicted[n_runs] are the seconds of all terms; unsure[n_runs] is that
+ * part of them which may be nothing, or twice as much, in runs with other numbers of processes. */
 static void derive_write_uncertainty(const struct deriving *deriving, const double *predicted,
                                      const double *unsure)
 {
@@ -1061,12 +1072,14 @@ static void derive_write_uncertainty(const struct deriving *deriving, const doub
 
 /* ==== the whole model ========================================================================= */
 
-/* What messages cost where the runs cannot say it: their content, and all where there are none. */
+/* What messages cost if the runs cannot tell: the bandwidth in any case, and the latency if they
+ * have no messages. */
 static const double assumed_bandwidth = 1e10, assumed_latency = 1e-6;
 
 /* ---- collective operations ------------------------------------------------------------------- */
 
-/* Operations whose parts may differ in size, and their like, are those of equal parts. */
+/* Operations that are predicted as another one: those whose parts may differ in size are taken as
+ * operations of equal parts. */
 static const struct kin {
     uint8_t operation, primitive;
     const char *algorithm;
@@ -1081,8 +1094,8 @@ static const struct kin {
     {LULL_COLLECTIVE_EXSCAN, LULL_COLLECTIVE_SCAN, LULL_COLLECTIVE_PRESUMED},
 };
 
-/* The primitive for an operation, NULL: there is none, and the algorithm that it is presumed to
- * take. */
+/* The primitive for an operation; NULL: there is none. *ret_algorithm is the algorithm that the
+ * operation is presumed to take. */
 static const char *primitive_of(uint8_t operation, const char **ret_algorithm)
 {
     const struct lull_collective_form *form = lull_collective_forms;
@@ -1106,18 +1119,18 @@ static const struct lull_collective_form *form_at(const char *primitive, const c
                : lull_collective_form_find(primitive, algorithm);
 }
 
-/* What the primitive calls bytes, from what a process sends on average. */
+/* The `bytes` of a primitive, from what a process sends on average. */
 static double bytes_of(const struct lull_measured_collective *collective, size_t run,
                        double processes)
 {
     switch (collective->operation) {
-    case LULL_COLLECTIVE_BCAST: /* the root alone sends */
+    case LULL_COLLECTIVE_BCAST: /* only the root sends */
         return collective->bytes[run] * processes;
     case LULL_COLLECTIVE_ALLTOALL:
     case LULL_COLLECTIVE_ALLTOALLV:
     case LULL_COLLECTIVE_ALLTOALLW:
         return collective->bytes[run] / processes;
-    default: /* of a scatter, the root sends the parts of all: on average one each */
+    default: /* in a scatter the root sends the parts of all, which is one part each on average */
         return collective->bytes[run];
     }
 }
@@ -1164,8 +1177,8 @@ static void write_collective(struct deriving *deriving,
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-/* Messages to a neighbour where that is one number, else calls of the operation that is called
- * most. */
+/* The number of iterations: that of the messages to a neighbour, if it is the same for all, or else
+ * that of the calls of the operation that is called most. */
 static double find_iterations(const struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -1185,10 +1198,10 @@ static double seconds_of_content(const struct deriving *deriving, size_t run)
     return deriving->content[run] * derive_share(deriving, run) / assumed_bandwidth;
 }
 
-/* Seconds for each message on the path of a process that are left of a run when computation,
- * content and `message` seconds of each message are taken away, by least squares over the runs
- * whose processes share cores or over the others. `scaled`: a message takes as many times as long
- * as a core has processes. NAN: there is no message in these runs. */
+/* The seconds that are left for each message on the path of a process when computation, content and
+ * `message` seconds of each message are taken from a run. By least squares, over the runs whose
+ * processes share cores (`shares`) or over the others. `scaled`: a message takes as many times as
+ * long as a core has processes. NAN: these runs have no message. */
 static double find_left(const struct deriving *deriving, bool shares, double message, bool scaled)
 {
     double first = 0, second = 0;
@@ -1205,8 +1218,8 @@ static double find_left(const struct deriving *deriving, bool shares, double mes
     return second > 0 ? first / second : NAN;
 }
 
-/* What a message takes of a core: from the run whose marks are known, the last one without shared
- * cores; no more than what is left of runs. */
+/* How long a message keeps a core busy, from the run whose marks are known, the last one without
+ * shared cores; `most`, what is left of runs, at most. */
 static double find_message_of_core(const struct deriving *deriving, double most)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -1216,7 +1229,7 @@ static double find_message_of_core(const struct deriving *deriving, double most)
     double messages = last > 0 ? deriving->latencies[last - 1] / deriving->iterations : 0;
     double least =
         lull_time_in_mpi_least(runs->marks, runs->n_marks, deriving->iterations, deriving->arena);
-    return messages > 0 ? fmin(most, least / messages) : most; /* fmin leaves NAN out */
+    return messages > 0 ? fmin(most, least / messages) : most; /* fmin ignores NAN */
 }
 
 static struct message_times find_message_times(const struct deriving *deriving)
@@ -1284,7 +1297,7 @@ static void write_head(const struct deriving *deriving)
         derive_write_extents(deriving);
 }
 
-/* A process that has as much to do on any number of them is one of weak scaling. */
+/* Writes that the scaling is weak, if a process has as much to do on any number of processes. */
 static void write_work(const struct deriving *deriving)
 {
     struct lull_derived_law law = derive_law_of_times(deriving, deriving->runs->useful);
@@ -1294,8 +1307,8 @@ static void write_work(const struct deriving *deriving)
                 "as much to do on any number\n");
 }
 
-/* How well the terms meet the runs: with the useful time that was measured, and for further runs by
- * its law. */
+/* Writes how well the terms meet the runs: with the useful time that was measured, and, for further
+ * runs, with its law. */
 static void write_quality(const struct deriving *deriving, const struct message_times *times)
 {
     const struct lull_measured_runs *runs = deriving->runs;
@@ -1318,7 +1331,7 @@ static void write_quality(const struct deriving *deriving, const struct message_
                 derive_quoted(deriving, runs->names[i]), 100 * predicted[i] / runs->seconds[i]);
 }
 
-/* Behind the terms, when it is known what they send. */
+/* Writes what comes behind the terms, because it needs to know what they send. */
 static void write_rest(const struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;

@@ -39,8 +39,8 @@ struct lull_measured_runs {
     const double *seconds;     /* of the run */
     const double *cores;       /* that the run's processes might use; 0: not known */
     const double *threads;     /* of a process, on average */
-    const double *useful;      /* seconds while they had a core: mean of the processes ... */
-    const double *most_useful; /* ... and of the process that computes longest */
+    const double *useful;      /* seconds with a core: mean of the processes */
+    const double *most_useful; /* the same of the process that computes longest */
     bool had_cores;            /* whether `useful` is known to contain no waiting for a core */
     const struct lull_measured_region *regions;
     size_t n_regions;

@@ -8,13 +8,14 @@
 
 enum { FEWEST_ITERATIONS = 8 };
 
-/* The computations between marks of all ranks: [n_ranks][n]. */
+/* The computations between marks: cells[n_ranks][n], of all ranks. */
 struct table {
     double *cells;
     size_t n_ranks, n;
 };
 
-/* Marks of an iteration; 0: there is no such number. */
+/* How many marks each rank has in an iteration; 0: that is no whole number, or not the same on all
+ * ranks. */
 static size_t marks_of_iteration(const struct lull_measured_marks *ranks, size_t n_ranks,
                                  double iterations, size_t *ret_ranks, size_t *ret_kept)
 {
@@ -69,7 +70,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* 0, the powers of 1/2 as far as there are samples, 1/2, and the same from 1 downwards. */
+/* Chooses the probabilities of the quantiles: 0, the powers of 1/2 as far as there are samples for
+ * them, 1/2, the same distances from 1, and 1. Returns how many there are. */
 static size_t choose_probabilities(size_t n_samples, double *probabilities)
 {
     size_t tail = 0, count = 0;

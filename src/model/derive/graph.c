@@ -13,7 +13,8 @@ struct matching {
     uint32_t extents[LULL_SHAPE_DIMENSIONS];
 };
 
-/* The dimension along which a link leads to a neighbour; LULL_SHAPE_DIMENSIONS: it does not. */
+/* The dimension along which a link leads to a neighbour; LULL_SHAPE_DIMENSIONS: it leads to
+ * none. */
 static unsigned dimension_of(const struct matching *matching, const struct lull_link *link)
 {
     unsigned found = LULL_SHAPE_DIMENSIONS;
@@ -34,7 +35,7 @@ static unsigned dimension_of(const struct matching *matching, const struct lull_
     return found;
 }
 
-/* Links along a dimension, as a grid of these extents has them. */
+/* How many links along a dimension a grid of these extents has. */
 static size_t expected_links(const struct matching *matching, unsigned d)
 {
     uint32_t extent = matching->extents[d], lines = matching->run->processes / extent;
@@ -43,7 +44,8 @@ static size_t expected_links(const struct matching *matching, unsigned d)
     return 2 * (size_t)lines * (matching->periodic && extent > 2 ? extent : extent - 1);
 }
 
-/* On a ring of two both neighbours are the same process. */
+/* The share of a link's messages that go in one direction: on a ring of two both neighbours are the
+ * same process. */
 static double share_of_direction(const struct matching *matching, unsigned d)
 {
     return matching->periodic && matching->extents[d] == 2 ? 0.5 : 1;
@@ -77,7 +79,8 @@ static bool matches(const struct matching *matching, struct lull_fitted_graph *r
     return true;
 }
 
-/* All ways to write the processes as a product, the square one first, in both orders. */
+/* Tries all ways to write the number of processes as a product: first the squarest one, in both
+ * orders. */
 static bool match_any(const struct lull_links *run, unsigned dimensions, bool periodic,
                       struct lull_fitted_graph *ret_fitted)
 {
@@ -126,7 +129,7 @@ static bool is_all_to_all(const struct lull_links *run, struct lull_fitted_graph
     return true;
 }
 
-/* To the next rank, and from the last to the first. */
+/* Whether each rank sends to the next one only, and the last to the first. */
 static bool is_shift(const struct lull_links *run, struct lull_fitted_graph *ret_fitted)
 {
     uint64_t bytes = 0;
@@ -149,7 +152,7 @@ static bool is_shift(const struct lull_links *run, struct lull_fitted_graph *ret
 static bool is_tree(const struct lull_links *run, const struct lull_graph_shape *shape,
                     struct lull_fitted_graph *ret_fitted)
 {
-    size_t edges = run->processes - 1, found[2] = {0}; /* down, up */
+    size_t edges = run->processes - 1, found[2] = {0}; /* links down, and up */
     double bytes[2] = {0};
     for (size_t i = 0; i < run->count; i++) {
         const struct lull_link *link = &run->items[i];
@@ -192,8 +195,8 @@ static bool match_run(const struct lull_links *run, const struct lull_graph_shap
     }
 }
 
-/* Whether all runs fit; *ret_alike: with the same number of messages to a neighbour. One process
- * has none and fits everything. */
+/* Whether all runs fit a shape; *ret_alike: with the same number of messages to a neighbour in all.
+ * A run of one process has no messages and fits every shape. */
 static bool match_runs(const struct lull_links *runs, size_t count,
                        const struct lull_graph_shape *shape, struct lull_fitted_graph *fitted,
                        bool *ret_alike)
@@ -212,7 +215,7 @@ static bool match_runs(const struct lull_links *runs, size_t count,
     return true;
 }
 
-/* A grid in which every extent is 1 or 2 looks the same with both boundaries. */
+/* Whether every extent is 1 or 2: then an open grid looks like a periodic one. */
 static bool is_narrow(const struct lull_fitted_graph *fitted, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -262,7 +265,8 @@ static const struct lull_graph_shape candidates[] = {
 };
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-/* Few processes do not tell a star from a tree. */
+/* Finds whether another tree explains the runs as well: with few processes a star looks like a
+ * tree. */
 static void settle_tree(const struct lull_links *runs, size_t count, struct lull_graph_shape *shape,
                         struct lull_fitted_graph *fitted)
 {

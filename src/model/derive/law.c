@@ -20,7 +20,8 @@ static double basis(const struct data *data, size_t i, const double *exponents)
     return product;
 }
 
-/* Least squares of the relative errors; *ret_sum is that of their squares. */
+/* Fits the coefficient by least squares of the relative errors. *ret_sum is the sum of their
+ * squares. */
 static void fit(const struct data *data, struct lull_derived_law *law, double *ret_sum)
 {
     double first = 0, second = 0;
@@ -56,7 +57,7 @@ struct lull_derived_law lull_law_find(const double (*factors)[LULL_LAW_FACTORS],
     struct lull_derived_law best = {.coefficient = 0, .low = NAN, .high = NAN};
     double least = INFINITY;
     size_t at[LULL_LAW_FACTORS] = {0}, f;
-    static const double exact = 1e-18; /* sum of squares: rounding alone */
+    static const double exact = 1e-18; /* a sum of squares that is rounding only */
     do {
         struct lull_derived_law law = {.coefficient = 0};
         double sum;
@@ -73,7 +74,7 @@ struct lull_derived_law lull_law_find(const double (*factors)[LULL_LAW_FACTORS],
             at[f] = 0;
         }
     } while (f < candidates->n_factors);
-    /* What was counted is whole; the rest is rounding. */
+    /* A coefficient that is whole but for rounding was counted, and is made whole. */
     if (best.residual < 1e-9 &&
         fabs(best.coefficient - nearbyint(best.coefficient)) < 1e-9 * best.coefficient)
         best.coefficient = nearbyint(best.coefficient);
@@ -97,8 +98,8 @@ double lull_serial_law_at(const struct lull_serial_law *law, double processes, d
            law->divided * pow(size, law->divided_exponent) / processes;
 }
 
-/* The normal equations of two columns, each over the measured value. Returns the sum of the squares
- * of relative errors; infinite where a part is not above 0. */
+/* Solves the normal equations of two columns, each divided by the measured value. Returns the sum
+ * of the squares of the relative errors; infinite if a coefficient is not above 0. */
 static double fit_serial(const double *processes, const double *sizes, const double *y,
                          size_t count, struct lull_serial_law *law)
 {

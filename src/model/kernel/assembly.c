@@ -1,4 +1,5 @@
-/* The loop in the assembler code of x86 (AT&T syntax, as gcc and clang write it). */
+/* The loop in the assembler code of x86 (AT&T syntax, as gcc and clang write it): its instructions,
+ * what they move, and the chain of results from one pass to the next. */
 #include "model/kernel/incore.h"
 
 #include <ctype.h>
@@ -44,8 +45,8 @@ static const char *base_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether a directive ".file NUMBER ... "NAME"" gives this number to the file. clang writes the
- * folder in front of the name, and a checksum behind it. */
+/* Whether a directive ".file NUMBER ... "NAME"" gives a number to a file. clang writes the folder
+ * before the name, and a checksum behind it. */
 static bool is_file(const char *assembly, unsigned number, const char *name,
                     struct lull_arena *arena)
 {
@@ -62,7 +63,7 @@ static bool is_file(const char *assembly, unsigned number, const char *name,
     return false;
 }
 
-/* What the directives ".loc FILE LINE COLUMN" say. */
+/* Finds the source line of each line, from the directives ".loc FILE LINE COLUMN". */
 static void find_source(const char *assembly, const char *file, struct lines *lines,
                         struct lull_arena *arena)
 {
@@ -96,7 +97,8 @@ static bool is_instruction(const char *line)
     return *line && *line != '.' && !is_label(line);
 }
 
-/* Where a jump goes, as an index of lines; -1: it is none, or leaves the function. */
+/* The index of the line that a jump goes to; -1: the line is no jump, or the jump leaves the
+ * function. */
 static ptrdiff_t jump_target(const struct lines *lines, size_t number)
 {
     const char *line = lines->items[number];
@@ -119,7 +121,7 @@ static unsigned widest_register(const char *text)
     return strstr(text, "%zmm") ? 512 : strstr(text, "%ymm") ? 256 : strstr(text, "%xmm") ? 128 : 0;
 }
 
-/* Bytes that an instruction with these vector registers moves, by the end of its name. */
+/* The bytes that an instruction with vector registers moves, by the end of its name. */
 static unsigned data_bytes(const char *name, const char *text)
 {
     size_t length = strcspn(name, " \t");
@@ -140,7 +142,8 @@ static unsigned data_bytes(const char *name, const char *text)
     return bits / 8;
 }
 
-/* General registers: the end of the name, or the register, says how wide. */
+/* The bytes that an instruction with general registers moves, by the end of its name; 0: the name
+ * does not say. */
 static unsigned integer_bytes(const char *name)
 {
     size_t length = strcspn(name, " \t");
@@ -182,7 +185,8 @@ static struct lull_instruction classify(const char *text)
 
 /* ---- loops --------------------------------------------------------------------------------- */
 
-/* Of lines `first` to `last` the instructions that come from these lines of the source. */
+/* Takes those of the lines `first` to `last` that are instructions from given lines of the
+ * source. */
 static struct lull_assembly_loop take_loop(const struct lines *lines, size_t first, size_t last,
                                            struct lull_source_lines from, struct lull_arena *arena)
 {
@@ -205,7 +209,7 @@ static struct lull_assembly_loop take_loop(const struct lines *lines, size_t fir
     return loop;
 }
 
-/* Whether most instructions of a loop come from these lines. */
+/* Whether most instructions of a loop come from given lines of the source. */
 static bool comes_from(const struct lines *lines, size_t first, size_t last,
                        struct lull_source_lines from)
 {
@@ -270,11 +274,11 @@ const char *lull_assembly_without_load(const struct lull_instruction *instructio
         return text;
     const char *begin = open;
     while (begin > text && !isspace((unsigned char)begin[-1]) && begin[-1] != ',')
-        begin--; /* a displacement */
+        begin--; /* the displacement before the bracket belongs to it */
     bool narrow = strncmp(text, "vinsert", 7) == 0 || strncmp(text, "vbroadcast", 10) == 0 ||
                   strncmp(text, "vcvt", 4) == 0 || strncmp(text, "vpmov", 5) == 0;
     unsigned bits = narrow ? 128 : instruction->register_bits;
-    /* Between registers a scalar move has three operands, as it keeps half of its target. */
+    /* Between registers a scalar move has three operands, because it keeps half of its target. */
     if (strncmp(text, "vmovsd", 6) == 0 || strncmp(text, "vmovss", 6) == 0)
         return lull_arena_printf(arena, "vmovaps\t%%xmm15%s", close + 1);
     return lull_arena_printf(arena, "%.*s%%%cmm15%s", (int)(begin - text), text,
@@ -286,9 +290,9 @@ const char *lull_assembly_without_load(const struct lull_instruction *instructio
 
 /* ---- the loop-carried chain ---------------------------------------------------------------- */
 
-enum { REGISTERS = 48 }; /* vectors 0 to 31, then the general ones */
+enum { REGISTERS = 48 }; /* vector registers 0 to 31, then the general ones */
 
-/* Numbers of registers in an operand; a register's halves are the same. */
+/* The number of a register in an operand; the parts of a register have one number. */
 static int register_number(const char *name)
 {
     static const char *const general[] = {"ax", "bx", "cx", "dx", "si", "di", "bp", "sp"};
@@ -308,8 +312,8 @@ struct uses {
     size_t n_read;
 };
 
-/* The last operand is written where it is a register, and also read unless the instruction has
- * three operands or only moves. */
+/* Finds which registers an instruction reads and writes. The last operand is written if it is a
+ * register. It is also read, unless the instruction has three operands or only moves. */
 static struct uses find_uses(const char *text)
 {
     struct uses uses = {.written = -1};
@@ -340,7 +344,8 @@ static struct uses find_uses(const char *text)
     return uses;
 }
 
-/* When every register is ready at the end of a pass, if `start` alone counts at its begin. */
+/* When the register `start` is ready at the end of a pass, in cycles, if no other register was
+ * there at its begin. */
 static double pass_from(const struct lull_assembly_loop *loop, const struct uses *uses,
                         const double *latency, int start)
 {

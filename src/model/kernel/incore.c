@@ -17,18 +17,19 @@
 
 /* ==== the estimate ============================================================================ */
 
-/* Without llvm-mca, instructions are counted and divided by what a present x86 core does per cycle.
- */
+/* Without llvm-mca, instructions are counted, and divided by the number that a present x86 core
+ * executes in a cycle. */
 
-/* Two loads, one store, two operations on vectors, four instructions: what cores of Intel since
- * Haswell and of AMD since Zen 2 do at least (A. Fog, The microarchitecture of Intel, AMD and VIA
- * CPUs). Divisions take about half as many cycles as they give bits of a double. */
+/* Per cycle: two loads, one store, two operations on vectors, four instructions. Cores of Intel
+ * since Haswell and of AMD since Zen 2 execute at least these (A. Fog, The microarchitecture of
+ * Intel, AMD and VIA CPUs). Divisions take about half as many cycles as they give bits of a
+ * double. */
 static const double loads_per_cycle = 2, stores_per_cycle = 1, usual_operations_per_cycle = 2,
                     instructions_per_cycle = 4, cycles_per_division = 8;
 
-/* Until a result is there, of the same cores (A. Fog, Instruction tables): additions,
- * multiplications and both at once take 3 to 5 cycles, mostly 4; a divided double 13 to 15. Moves
- * from register to register take none, everything else one. */
+/* Cycles until a result is there, on the same cores (A. Fog, Instruction tables). Additions,
+ * multiplications and both at once take 3 to 5, mostly 4; a division of doubles 13 to 15. Moves
+ * from register to register take none, and everything else one. */
 static const double arithmetic_latency = 4, division_latency = 13, other_latency = 1;
 
 static double latency_of(const struct lull_instruction *instruction)
@@ -45,7 +46,7 @@ static double latency_of(const struct lull_instruction *instruction)
     return other_latency;
 }
 
-/* lull_assembly_chain with usual latencies. */
+/* The loop-carried chain (lull_assembly_chain) with these usual latencies. */
 static double incore_estimate_chain(const struct lull_assembly_loop *loop, struct lull_arena *arena)
 {
     double *latency = lull_arena_zero(arena, loop->count + 1, sizeof *latency);
@@ -54,8 +55,9 @@ static double incore_estimate_chain(const struct lull_assembly_loop *loop, struc
     return lull_assembly_chain(loop, latency, arena);
 }
 
-/* Operations per cycle on registers of this width: as many as the machine was measured to multiply
- * and add, because some cores process the widest registers in two halves. */
+/* Operations per cycle on registers of a width: as many as the machine was measured to multiply and
+ * add, because some cores process the widest registers in two halves; a usual number if that was
+ * not measured. */
 static double operations_per_cycle(const struct lull_machine *machine, unsigned vector_bits)
 {
     const struct lull_number *peak =
@@ -67,7 +69,7 @@ static double operations_per_cycle(const struct lull_machine *machine, unsigned 
     return peak && peak->in_cycles > 0 ? peak->in_cycles / flops : usual_operations_per_cycle;
 }
 
-/* A gather loads each of its elements by itself. */
+/* How many loads an instruction is: a gather loads each of its elements by itself. */
 static double loads_of(const struct lull_instruction *instruction)
 {
     const char *name = instruction->text + (*instruction->text == 'v');
@@ -103,7 +105,7 @@ void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lu
 
 extern char **environ;
 
-/* The whole of a file; NULL where it cannot be read. */
+/* The whole text of a file; NULL: it cannot be read. */
 static char *incore_slurp(const char *path, struct lull_arena *arena)
 {
     struct lull_mapping mapping;
@@ -115,7 +117,7 @@ static char *incore_slurp(const char *path, struct lull_arena *arena)
     return text;
 }
 
-/* The line that names an error, or the first. */
+/* The line of a file that names an error, or else its first line. */
 static const char *first_error(const char *path, struct lull_arena *arena)
 {
     char *text = path ? incore_slurp(path, arena) : NULL;
@@ -137,7 +139,7 @@ static int start(const char *const *words, const char *out_path, const char *err
                  pid_t *ret_process)
 {
     posix_spawn_file_actions_t actions;
-    union { /* posix_spawn does not change the words, but its type does not say so */
+    union { /* posix_spawn does not change the words, although its type lets it */
         const char *const *constant;
         char *const *plain;
     } arguments = {words};
@@ -152,9 +154,9 @@ static int start(const char *const *words, const char *out_path, const char *err
     return problem;
 }
 
-/* Runs a program and waits for it; what it prints goes to the files, which may be NULL: nowhere.
- * LULL_ERR_IO where it cannot be started, LULL_ERR_FORMAT where it fails: the first line that it
- * printed as an error is in the text. */
+/* Runs a program and waits for it. What it prints goes to two files; NULL: nowhere. Fails with
+ * LULL_ERR_IO if the program cannot be started, and with LULL_ERR_FORMAT if it fails; the message
+ * then has the first line that it printed as an error. */
 static lull_status incore_run(const char *const *words, const char *out_path, const char *err_path,
                               struct lull_arena *arena, struct lull_error *err)
 {
@@ -176,12 +178,11 @@ static lull_status incore_run(const char *const *words, const char *out_path, co
 
 /* ==== llvm-mca ================================================================================ */
 
-/* llvm-mca: how long each port is busy with the loop. */
-
 enum { ITERATIONS = 200, MOST_PORTS = 96, MOST_GROUPS = 16 };
 
-/* Ports that load, by the processor's name for llvm-mca, where the machine file does not say. All
- * resources with one of these names belong to the group; versions of LLVM name some differently. */
+/* The ports that load, by llvm-mca's name of the processor; used if the machine file does not name
+ * them. All resources with one of the names belong to the group, because versions of LLVM name some
+ * differently. */
 enum { MOST_PORT_NAMES = 4 };
 
 static const struct {
@@ -202,13 +203,15 @@ static const struct {
                    {"znver5", {"Zn5FP45", "Zn4FP45"}}};
 
 struct ports {
-    const char *names[MOST_PORTS]; /* of resources, without their number within a group */
-    double busy[MOST_PORTS], loading[MOST_PORTS]; /* per pass: by all, by loads */
+    const char *names[MOST_PORTS]; /* names of resources, without their number within a group */
+    /* Cycles per pass: by all instructions, by loads. */
+    double busy[MOST_PORTS], loading[MOST_PORTS];
     bool loads[MOST_PORTS];
     size_t count;
 };
 
-/* Whether a resource is one of those that load; `any`: whether that is known at all. */
+/* Whether a resource is a port that loads. *any is set if the load ports of the processor are
+ * known. */
 static bool is_load_port(const struct lull_machine *machine, const char *cpu, const char *name,
                          bool *any)
 {
@@ -226,7 +229,8 @@ static bool is_load_port(const struct lull_machine *machine, const char *cpu, co
     return found;
 }
 
-/* "Zn3FPP45.\1" as "Zn3FPP45": LLVM 14 writes the unit as a byte behind a dot. */
+/* The name of a resource without its unit: LLVM 14 writes "Zn3FPP45.\1", where the byte behind the
+ * dot is the unit. */
 static const char *port_name(const char *name, struct lull_arena *arena)
 {
     return lull_arena_strndup(arena, name, strcspn(name, "."));
@@ -260,15 +264,15 @@ static void add_pressure(const json_t *region, const struct lull_assembly_loop *
         size_t port = (size_t)json_integer_value(json_object_get(entry, "ResourceIndex"));
         double usage = json_number_value(json_object_get(entry, "ResourceUsage"));
         if (instruction >= loop->count || port >= ports->count)
-            continue; /* the last one is the sum */
+            continue; /* the last entry is a sum */
         ports->busy[port] += usage;
         if (loop->items[instruction].load)
             ports->loading[port] += usage;
     }
 }
 
-/* Resources of one name are units of a group, and share its work. On a load port the stores'
- * addresses do not count, because loads come first and there are others for them. */
+/* Finds T_OL and T_nOL. Resources of one name are units of a group, which share its work. On a load
+ * port the addresses of stores do not count: loads come first, and stores have other ports. */
 static void conclude_ports(const struct ports *ports, struct lull_arena *arena,
                            struct lull_incore *incore)
 {
@@ -298,8 +302,9 @@ static void conclude_ports(const struct ports *ports, struct lull_arena *arena,
     incore->t_nol = loading / units;
 }
 
-/* Latencies come from the second region, where operands in memory are registers: what is loaded
- * does not depend on the pass before. Where llvm-mca refuses that region they are usual ones. */
+/* Finds the loop-carried chain. Latencies are those of the second region, in which operands in
+ * memory are registers, because what is loaded does not depend on the pass before. If llvm-mca
+ * refused that region, usual latencies are taken. */
 static void find_chain(const json_t *regions, const struct lull_assembly_loop *loop,
                        struct lull_arena *arena, struct lull_incore *incore)
 {
@@ -377,7 +382,7 @@ static lull_status conclude_all(const struct lull_assembly_loop *loop,
                             cpu);
 }
 
-/* With the second region, and where llvm-mca does not like that, without. */
+/* Runs llvm-mca on both regions, and if it refuses that, on the first one only. */
 static lull_status try_mca(const struct lull_assembly_loop *loop,
                            const struct lull_machine *machine, const char *cpu, const char *mca,
                            const char *folder, struct lull_arena *arena, struct lull_incore *incore,
@@ -396,9 +401,9 @@ static lull_status try_mca(const struct lull_assembly_loop *loop,
                         incore, err);
 }
 
-/* Sets times in cycles per pass by llvm-mca. It is tried by its plain name, then by those of its
- * versions, newest first; the first one that knows the processor and its instructions counts.
- * LULL_ERR_UNSUPPORTED: llvm-mca is missing, or none of them knows the processor. */
+/* Finds the times in cycles per pass by llvm-mca. It is tried by its plain name, then by those of
+ * its versions, newest first. The first one counts that knows the processor and its instructions.
+ * LULL_ERR_UNSUPPORTED: there is no llvm-mca, or none knows the processor. */
 static lull_status incore_mca(const struct lull_assembly_loop *loop,
                               const struct lull_machine *machine, const char *cpu, const char *mca,
                               const char *folder, struct lull_arena *arena,
@@ -411,7 +416,7 @@ static lull_status incore_mca(const struct lull_assembly_loop *loop,
         struct lull_error other;
         const char *name = lull_arena_printf(arena, "llvm-mca-%d", version);
         lull_status next = try_mca(loop, machine, cpu, name, folder, arena, incore, &other);
-        if (next != LULL_ERR_IO) { /* it is there */
+        if (next != LULL_ERR_IO) { /* this version is there */
             status = next;
             *err = other;
         }
@@ -428,7 +433,7 @@ static const char *plain_type(const char *type)
     return strncmp(type, "const ", 6) == 0 ? type + 6 : type;
 }
 
-/* "double (*restrict in)[N]", "const int *restrict idx" */
+/* An array as a parameter: "double (*restrict in)[N]", "const int *restrict idx". */
 static const char *parameter(const struct lull_kernel_array *array, struct lull_arena *arena)
 {
     const char *text = lull_arena_printf(
@@ -467,7 +472,8 @@ static void add_symbols(struct function_text *text, const struct lull_kernel *ke
             add_parameter(text, lull_arena_printf(text->arena, "const long %s", name),
                           lull_arena_printf(text->arena, "sizes[%zu]", number++));
     }
-    /* Loop variables that are not declared in their loops; the others hide these. */
+    /* Declares the loop variables that are not declared in their loops; declarations in loops hide
+     * these. */
     for (size_t s = 0; s < kernel->n_symbols; s++) {
         bool again = kernel->symbols[s].is_size;
         for (size_t k = 0; k < s; k++)
@@ -511,16 +517,17 @@ static const char *absolute(const char *path, struct lull_arena *arena)
     return copy;
 }
 
-/* A copy stays a loop, and does not become a call of memcpy; for clang an option says so. */
+/* Without this a compiler would make a call of memcpy of a loop that copies. clang has an option
+ * for it. */
 static const char keep_loops[] = "#if defined __GNUC__ && !defined __clang__\n"
                                  "#pragma GCC optimize \"no-tree-loop-distribute-patterns\"\n"
                                  "#endif\n";
 
 /* C source with one function,
  *     void lull_kernel(const long *sizes, void *const *arrays, void *const *scalars);
- * that runs the loop nest once: sizes in the order of the kernel's symbols that are sizes, arrays
- * and scalars in the order of the kernel. With constant sizes those of a kernel by itself are
- * macros, and `sizes` is not looked at. */
+ * that runs the loop nest once. Sizes are in the order of the kernel's symbols that are sizes,
+ * arrays and scalars in the order of the kernel. With constant sizes, those of a kernel by itself
+ * are macros, and `sizes` is not read. */
 static const char *incore_c_source(const struct lull_kernel *kernel, bool constant_sizes,
                                    struct lull_arena *arena)
 {
@@ -530,7 +537,7 @@ static const char *incore_c_source(const struct lull_kernel *kernel, bool consta
                                       kernel->macros, absolute(kernel->path, arena));
     for (size_t i = 0; i < kernel->n_calls && !kernel->is_file; i++)
         text.head = lull_arena_printf(arena, "%sdouble %s();\n", text.head, kernel->calls[i].name);
-    /* Sizes of a source file are variables there, those of a kernel by itself are macros. */
+    /* Sizes of a source file are variables in it; those of a kernel by itself are macros. */
     add_symbols(&text, kernel, constant_sizes && !kernel->is_file);
     add_arrays(&text, kernel);
     add_scalars(&text, kernel);
@@ -586,7 +593,7 @@ static const char *architecture(const struct lull_machine *machine, bool here)
                                        : "x86-64";
 }
 
-/* NULL at the end. */
+/* The flags of the compiler, with NULL at the end. */
 static const char *const *flags_for(const struct lull_kernel *kernel,
                                     const struct lull_machine *machine,
                                     const struct lull_incore_options *options,
@@ -598,7 +605,7 @@ static const char *const *flags_for(const struct lull_kernel *kernel,
     flags[0] = "-O3";
     flags[1] = "-funroll-loops";
     flags[2] = lull_arena_printf(arena, "-march=%s", architecture(machine, options->here));
-    flags[3] = kernel->reduces ? "-ffast-math" : NULL; /* sums in vectors */
+    flags[3] = kernel->reduces ? "-ffast-math" : NULL; /* lets the compiler add up in vectors */
     return flags;
 }
 
@@ -619,8 +626,8 @@ static lull_status write_text(const char *path, const char *text, struct lull_er
     return fclose(file) == 0 ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
 }
 
-/* `more`: what tells the compiler what to make, NULL at the end. Libraries stand behind the source,
- * because a linker may take of them only what it needs until then. */
+/* Compiles the kernel. `more` tells the compiler what to make, with NULL at the end. Libraries
+ * stand behind the source, because a linker may take from them only what was asked for before. */
 static lull_status compile(const struct lull_kernel *kernel, const struct lull_machine *machine,
                            const struct lull_incore_options *options, bool constant_sizes,
                            const char *const *more, const char *out, const char *folder,
@@ -669,7 +676,8 @@ lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lul
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Bytes that an iteration of the body stores, or loads where it stores none: each element once. */
+/* The bytes that an iteration of the body stores, or without `stores` loads; each element counts
+ * once. */
 static double bytes_per_iteration(const struct lull_kernel *kernel, bool stores)
 {
     double sum = 0;
@@ -727,8 +735,8 @@ static void note_vectors(const struct lull_kernel *kernel, const struct lull_ass
 
 /* ---- processors ------------------------------------------------------------------------------ */
 
-/* What llvm-mca may call the processor: as the machine file says, or the nearest by vendor and
- * instructions, newest first. NULL at the end. */
+/* What llvm-mca may call the processor, with NULL at the end: the name in the machine file, or
+ * those of the nearest ones of the vendor with the same instructions, newest first. */
 static const char *const *processors(const struct lull_machine *machine, struct lull_arena *arena)
 {
     static const char *const amd512[] = {"znver5", "znver4", "znver3", NULL};
@@ -773,7 +781,7 @@ static void analyse(const struct lull_assembly_loop *loop, const struct lull_mac
                 options->estimate ? "--estimate asked for it" : why.text);
 }
 
-/* From cycles per pass to cycles per unit of work. */
+/* Scales cycles per pass to cycles per unit of work. */
 static void scale_cycles(struct lull_incore *incore, double factor)
 {
     incore->t_ol *= factor;
@@ -792,7 +800,8 @@ static double cycles_of_calls(const struct lull_kernel *kernel, double unit)
     return sum * unit;
 }
 
-/* Where the body stands, in lines as the compiler counts them; of the only innermost loop: all. */
+/* Finds the lines in which the body stands, as the compiler counts them; all lines if it is the
+ * only innermost loop. */
 static lull_status find_lines(const struct lull_kernel *kernel, struct lull_source_lines *ret_lines,
                               struct lull_error *err)
 {
@@ -820,7 +829,7 @@ static lull_status find_in_folder(const char *folder, const struct lull_kernel *
                                   struct lull_arena *arena, struct lull_incore *incore,
                                   struct lull_error *err)
 {
-    /* -g1 notes lines, and leaves the code as it is. */
+    /* -g1 notes the lines, and does not change the code. */
     static const char *const assembly_only[] = {"-S", NULL}, *const with_lines[] = {"-S", "-g1",
                                                                                     NULL};
     const char *path = lull_arena_printf(arena, "%s/kernel.s", folder);
@@ -831,7 +840,7 @@ static lull_status find_in_folder(const char *folder, const struct lull_kernel *
     lull_status status = find_lines(kernel, &lines, err);
     if (status != LULL_OK)
         return status;
-    /* Where sizes are so small that they leave no loop, it is compiled for any sizes. */
+    /* If sizes are so small that no loop is left, it is compiled again for any sizes. */
     for (unsigned try = 0; try < 2 && !found; try++) {
         status = compile(kernel, machine, options, try == 0,
                          lines.last ? with_lines : assembly_only, path, folder, arena, err);
@@ -852,7 +861,7 @@ static lull_status find_in_folder(const char *folder, const struct lull_kernel *
     incore->per_pass = iterations_per_pass(kernel, &loop);
     note_vectors(kernel, &loop, options, arena, incore);
     analyse(&loop, machine, options, folder, arena, incore);
-    if (unrolled) { /* no pass follows another */
+    if (unrolled) { /* no pass follows another one */
         incore->chain = NAN;
         incore_note(incore, arena, "The compiler left no loop: its instructions count.");
     }

@@ -31,7 +31,7 @@ static unsigned degree_of_term(const struct lull_poly_term *term)
     return sum;
 }
 
-/* Higher degrees first, then by the powers of the first symbols. */
+/* Orders terms: higher degrees first, then by the powers of the first symbols. */
 static int order(const struct lull_poly_term *a, const struct lull_poly_term *b)
 {
     unsigned degree_a = degree_of_term(a), degree_b = degree_of_term(b);
@@ -46,7 +46,7 @@ static void remove_term(struct lull_poly *poly, size_t at)
     memmove(&poly->terms[at], &poly->terms[at + 1], (poly->count - at) * sizeof *poly->terms);
 }
 
-/* Adds factor times the term, in its place. */
+/* Adds a term times a factor, at its place in the order. False: a number or the terms overflow. */
 static bool add_term(struct lull_poly *poly, const struct lull_poly_term *term, int64_t factor)
 {
     int64_t product;
@@ -246,7 +246,8 @@ static double trips_at(const struct lull_kernel_loop *loop, const double *values
     return fmax(0, ceil((end - first) / (double)loop->step));
 }
 
-/* Loop variables at the first iteration, or in the middle, of outer loops before inner ones. */
+/* Sets the loop variables to their first values, or to those in the middle of the loops; outer
+ * loops come first, because bounds of inner ones may depend on them. */
 static void fill_values(const struct lull_kernel *kernel, double values[LULL_POLY_SYMBOLS],
                         bool middle)
 {
@@ -368,7 +369,8 @@ double lull_kernel_flops_per_iteration(const struct lull_kernel *kernel)
     return sum;
 }
 
-/* The places that an access reaches at the ends of all loops around it. */
+/* Finds the lowest and the highest place that an access reaches at the ends of all loops around
+ * it. */
 static void access_range(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
                          double *ret_low, double *ret_high)
 {
@@ -447,7 +449,7 @@ static lull_status check_arrays(const struct lull_kernel *kernel, struct lull_er
     return LULL_OK;
 }
 
-/* No bound depends on another loop: the range of an access is exact. */
+/* Whether no bound of a loop depends on another loop: then the range of an access is exact. */
 static bool is_rectangular(const struct lull_kernel *kernel)
 {
     for (size_t l = 0; l < kernel->n_loops; l++)
@@ -480,7 +482,7 @@ static lull_status check_access(const struct lull_kernel *kernel,
     return LULL_OK;
 }
 
-/* Every innermost loop is predicted, for which it has to touch something. */
+/* Checks that every innermost loop touches an array, because each is predicted. */
 static lull_status check_innermost(const struct lull_kernel *kernel, struct lull_error *err)
 {
     for (int l = 0; l < (int)kernel->n_loops; l++) {

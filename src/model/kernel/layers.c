@@ -5,16 +5,18 @@
 
 enum { MOST_POINTS = 64 };
 
-/* Accesses of one array that move alike: one stream through memory. */
+/* Accesses to one array that move together: one stream through memory. */
 struct access_stream {
     size_t array;
-    struct lull_poly motion; /* what the offsets share: the part with loop variables */
-    double stride;           /* elements per iteration of the body, 1 where it stays */
-    double bytes;            /* that an iteration touches anew, at most a line */
-    double lines;            /* per unit of work */
+    struct lull_poly motion; /* the part of the offsets with loop variables, which all have */
+    double stride;           /* elements per iteration of the body; 1 where they do not move */
+    double bytes;            /* new bytes that an iteration touches, a line at most */
+    double lines;            /* lines per unit of work */
     bool read, written;
-    int indirect;                         /* an access with an index, else LULL_KERNEL_NONE */
-    struct lull_poly points[MOST_POINTS]; /* distinct offsets, ascending with the sizes given */
+    /* The number of an access with an index; LULL_KERNEL_NONE: the stream has none. */
+    int indirect;
+    /* The different offsets without their motion, ascending at the given sizes. */
+    struct lull_poly points[MOST_POINTS];
     double at[MOST_POINTS];
     size_t n_points;
 };
@@ -28,7 +30,7 @@ struct finding {
     bool too_many;
 };
 
-/* offset = motion + point: what has loop variables, and what has none. */
+/* Splits an offset into motion, the terms with loop variables, and point, those without. */
 static void split_offset(const struct lull_kernel *kernel, const struct lull_poly *offset,
                          struct lull_poly *ret_motion, struct lull_poly *ret_point)
 {
@@ -107,13 +109,13 @@ static void find_streams(struct finding *finding)
 
 /* ---- conditions ---------------------------------------------------------------------------- */
 
-/* Iterations between the points k and k + 1 of a stream. */
+/* The iterations between the points k and k + 1 of a stream. */
 static double distance(const struct access_stream *stream, size_t k)
 {
     return (stream->at[k + 1] - stream->at[k]) / stream->stride;
 }
 
-/* Cache lines per unit of work that are missed where reuse is kept up to t iterations. */
+/* The cache lines per unit of work that are missed if data are kept for t iterations. */
 static double misses_at(const struct finding *finding, double t)
 {
     double sum = 0;
@@ -121,7 +123,7 @@ static double misses_at(const struct finding *finding, double t)
         const struct access_stream *stream = &finding->streams[i];
         if (stream->indirect != LULL_KERNEL_NONE)
             continue;
-        unsigned longer = 1; /* the foremost access */
+        unsigned longer = 1; /* the foremost access always misses */
         for (size_t k = 0; k + 1 < stream->n_points; k++)
             longer += distance(stream, k) > t;
         sum += longer * stream->lines;
@@ -129,7 +131,7 @@ static double misses_at(const struct finding *finding, double t)
     return sum;
 }
 
-/* Bytes that a cache needs for that. */
+/* The bytes that a cache needs to keep data for t iterations. */
 static double bytes_at(const struct finding *finding, double t)
 {
     double sum = 0;
@@ -142,8 +144,8 @@ static double bytes_at(const struct finding *finding, double t)
     return sum;
 }
 
-/* Adds factor * bytes / stride times a distance in elements; false where that is no whole number.
- */
+/* Adds factor * elements * bytes / stride, in bytes, for a distance in elements. False: that is not
+ * a whole number. */
 static bool add_part(struct lull_poly *sum, const struct lull_poly *elements, double bytes,
                      double stride, int64_t factor)
 {
@@ -160,7 +162,8 @@ static bool difference(const struct access_stream *stream, size_t k, struct lull
     return lull_poly_add(&stream->points[k + 1], &stream->points[k], -1, ret_elements);
 }
 
-/* The same as bytes_at, with the sizes in it. */
+/* The same bytes as in bytes_at, as a polynomial of the sizes, for the distance behind the point
+ * `at` of a stream. False: they are no polynomial. */
 static bool form_bytes(const struct finding *finding, const struct access_stream *of, size_t at,
                        struct lull_poly *ret_bytes)
 {
@@ -235,7 +238,7 @@ static void find_conditions(const struct finding *finding, struct lull_layers *l
 
 /* ---- caches -------------------------------------------------------------------------------- */
 
-/* The largest whole value of a size with which the condition holds, by doubling and halving: the
+/* The largest whole value of a size with which a condition holds. Doubles it, and then bisects: the
  * bytes grow with every size. */
 static double find_largest(const struct finding *finding,
                            const struct lull_layer_condition *condition, double capacity)
@@ -261,7 +264,8 @@ static double find_largest(const struct finding *finding,
     return low;
 }
 
-/* Distances that depend on sizes shrink in proportion to a block of the body's loop. */
+/* The block of the body's loop with which a condition holds; NAN: there is none. Distances that
+ * depend on sizes shrink in proportion to the block. */
 static double find_block(const struct finding *finding,
                          const struct lull_layer_condition *condition, double capacity)
 {
@@ -280,8 +284,8 @@ static double find_block(const struct finding *finding,
     return block >= unit && block < trips ? block : NAN;
 }
 
-/* Random indices miss where the array is not in the cache: the share of it that does not fit, each
- * time a line. */
+/* The lines that are missed through random indices: of an array that does not fit into the cache,
+ * the share that does not fit, a line for each access. */
 static double indirect_misses(const struct finding *finding, double capacity)
 {
     const struct lull_kernel *kernel = finding->kernel;
@@ -296,7 +300,7 @@ static double indirect_misses(const struct finding *finding, double capacity)
     return sum;
 }
 
-/* Also, of these, the lines of what is not read. */
+/* The lines that are written, and in *ret_unread those of them that are not read. */
 static double written_lines(const struct finding *finding, double capacity, double *ret_unread)
 {
     double sum = 0, unread = 0;

@@ -1,4 +1,4 @@
-/* The file: what the library parses, and where in it the loop nest stands. */
+/* Parses the file with libclang, and finds the loop nest in it. */
 #include "lull_features.h"
 #include "model/kernel/kernel.h"
 
@@ -28,8 +28,8 @@ static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
     return LULL_OK;
 }
 
-/* A kernel without a function becomes the body of one, in whose first line sizes and functions are
- * declared. */
+/* Makes a kernel without a function the body of one. The line before it declares sizes and
+ * functions. */
 static void wrap(struct lull_kernel_reader *reader, const char *file)
 {
     const struct lull_kernel_source *source = reader->source;
@@ -45,7 +45,8 @@ static void wrap(struct lull_kernel_reader *reader, const char *file)
 
 /* ---- the library --------------------------------------------------------------------------- */
 
-/* The name in clang's message about one that was never declared; NULL: it is another message. */
+/* The name in clang's message that an identifier was never declared; NULL: it is another
+ * message. */
 static const char *undeclared(const char *message, struct lull_arena *arena)
 {
     static const char begin[] = "use of undeclared identifier '";
@@ -55,8 +56,8 @@ static const char *undeclared(const char *message, struct lull_arena *arena)
     return lull_arena_strndup(arena, name, strcspn(name, "'"));
 }
 
-/* The first error in the file itself: what headers of other compilers have does not matter. Sizes
- * among undeclared names are found on the way. */
+/* Fails with the first error in the file itself; errors in headers, which may be those of another
+ * compiler, do not matter. Sizes among undeclared names are found on the way. */
 static lull_status check_messages(struct lull_kernel_reader *reader)
 {
     lull_status status = LULL_OK;
@@ -96,7 +97,8 @@ static lull_status check_messages(struct lull_kernel_reader *reader)
     return status;
 }
 
-/* Sizes of a source file that its build would give as macros. */
+/* The flags of the compiler, and as macros those sizes of a source file that its build would
+ * define. */
 static const char **all_flags(const struct lull_kernel_reader *reader)
 {
     const struct lull_kernel_source *source = reader->source;
@@ -125,7 +127,7 @@ static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
         n_flags++;
     struct CXUnsavedFile file = {
         .Filename = reader->source->path, .Contents = reader->text, .Length = reader->text_size};
-    /* An ending in .c makes it C, whatever the file is called. */
+    /* A name that ends in .c makes it C, whatever the file is called. */
     if (!reader->source->place)
         file.Filename = "lull-kernel.c";
     if (reader->clang->parseTranslationUnit2(index, file.Filename, flags, n_flags, &file, 1,
@@ -154,7 +156,7 @@ static enum CXChildVisitResult find_loops(CXCursor cursor, CXCursor parent, CXCl
     if (search->reader->clang->getCursorKind(cursor) != CXCursor_ForStmt)
         return CXChildVisit_Recurse;
     if (lull_reader_line(search->reader, cursor) <= search->line)
-        return CXChildVisit_Recurse; /* the marked one may be inside */
+        return CXChildVisit_Recurse; /* the marked loop may be inside */
     if (search->count < sizeof search->nests / sizeof *search->nests)
         search->nests[search->count++] = cursor;
     return CXChildVisit_Continue;
@@ -231,7 +233,8 @@ static lull_status find_nest(const struct lull_kernel_reader *reader, struct sea
     return LULL_OK;
 }
 
-/* Integers of the function that are given a value in front of the loops stand for it. */
+/* Reads the declarations of integers before the loops that give them a value, which then stands for
+ * them. */
 static void read_declarations(struct lull_kernel_reader *reader, const struct search *search)
 {
     struct lull_cursors parts = lull_reader_children(reader, search->body);
@@ -302,7 +305,7 @@ static lull_status parse_kernel(struct lull_kernel_reader *reader)
         return status;
     read_declarations(reader, &search);
     lull_reader_extent(reader, search.nests[0], &begin, &end);
-    /* A nest without braces ends before its semicolon. */
+    /* A nest without braces needs the semicolon behind it. */
     end += end < reader->text_size && reader->text[end] == ';';
     kernel->code = lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
     kernel->code_line = lull_reader_line(reader, search.nests[0]);
@@ -317,8 +320,8 @@ static lull_status parse_kernel(struct lull_kernel_reader *reader)
     return status == LULL_OK ? check_given_sizes(reader) : status;
 }
 
-/* The function as the compiler sees it, without macros, takes the place of that in the text. False
- * where it was named by a mark, which would be lost. */
+/* Replaces the function in the text by itself as the compiler sees it, without macros. False: it
+ * was named by a mark, which would be lost. */
 static bool expand_macros(struct lull_kernel_reader *reader)
 {
     struct search search = {0};

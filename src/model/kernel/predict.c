@@ -11,7 +11,7 @@
 
 enum { ROOF_NAME_BYTES = 64 };
 
-/* The widest arithmetic that the machine file has measured, with one thread. */
+/* The fastest arithmetic that the machine file has measured with one thread; NAN: it has none. */
 static double find_peak(const struct lull_machine *machine, unsigned precision,
                         const char **ret_source)
 {
@@ -31,8 +31,8 @@ static double find_peak(const struct lull_machine *machine, unsigned precision,
     return best;
 }
 
-/* A cache's bandwidth: its link where the machine file has one, else measured with the nearest mix
- * on one core. */
+/* Finds the bandwidth of a cache: of its link, if the machine file has one, or else as it was
+ * measured on one core with the nearest mix of loads and stores. */
 static lull_status cache_bandwidth(const struct lull_machine *machine, size_t level,
                                    const struct lull_ecm_lines *lines, double clock, unsigned cores,
                                    struct lull_arena *arena, struct lull_roof *roof,
@@ -64,7 +64,7 @@ static lull_status memory_bandwidth(const struct lull_machine *machine,
 {
     struct lull_ecm_bandwidth memory;
     lull_status status = lull_ecm_memory_bandwidth(machine, lines, cores, &memory, NULL);
-    if (status != LULL_OK) /* published files often have the saturated one alone */
+    if (status != LULL_OK) /* published machine files often have only the saturated one */
         status = lull_ecm_memory_bandwidth(machine, lines, 0, &memory, err);
     if (status != LULL_OK)
         return status;
@@ -74,8 +74,8 @@ static lull_status memory_bandwidth(const struct lull_machine *machine,
     return LULL_OK;
 }
 
-/* `in_core_cycles`: per unit of work, of the core with its data in the first cache. Fails with
- * LULL_ERR_RANGE where the machine file lacks a clock or a bandwidth. */
+/* Finds the Roofline model. `in_core_cycles` is per unit of work, with the data in the first cache.
+ * Fails with LULL_ERR_RANGE if the machine file lacks a clock or a bandwidth. */
 static lull_status roofline_find(const struct lull_kernel *kernel,
                                  const struct lull_machine *machine,
                                  const struct lull_ecm_lines *lines, size_t n_lines,
@@ -93,7 +93,7 @@ static lull_status roofline_find(const struct lull_kernel *kernel,
     roofline.peak =
         flops > 0 ? cores * find_peak(machine, kernel->precision, &roofline.peak_source) : NAN;
     roofline.in_core = cores * roofline.work * unit * clock / in_core_cycles;
-    roofline.performance = fmin(roofline.peak, roofline.in_core); /* NAN does not count */
+    roofline.performance = fmin(roofline.peak, roofline.in_core); /* fmin ignores NAN */
     for (size_t i = 0; i < n_lines; i++) {
         struct lull_roof *roof = &roofline.roofs[i];
         double bytes = (lines[i].loads + lines[i].stores) * 64;
@@ -120,8 +120,8 @@ enum { MOST_LANES = 64, MOST_ROUNDS = 16 };
 
 /* ---- where vectors begin --------------------------------------------------------------------- */
 
-/* The first element that an access touches in the body, with outer loops where `values` has them.
- */
+/* The first element that an access touches in the body, when outer loops are where `values`
+ * says. */
 static double first_element(const struct lull_kernel *kernel,
                             const struct lull_kernel_access *access, double *values)
 {
@@ -136,9 +136,8 @@ static unsigned place_in_vector(double element, unsigned lanes)
     return (unsigned)(rest < 0 ? rest + lanes : rest);
 }
 
-/* How often the first vector of the body begins at each place within a vector: shares[lanes], of
- * sum
- * 1. Counting down, it ends with the first element. */
+/* Finds how often the first vector of the body begins at each place within a vector: shares[lanes],
+ * whose sum is 1. In a loop that counts down, the first vector ends with the first element. */
 static void find_places(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
                         unsigned lanes, double *shares)
 {
@@ -155,7 +154,7 @@ static void find_places(const struct lull_kernel *kernel, const struct lull_kern
         memcpy(next, values, sizeof next);
         next[kernel->loops[l].symbol] += (double)kernel->loops[l].step;
         unsigned step = place_in_vector(first_element(kernel, access, next) - first, lanes);
-        /* After `lanes` iterations of the outer loop the places repeat. */
+        /* The places repeat after `lanes` iterations of the outer loop. */
         double trips = fmax(1, lull_kernel_trips(kernel, (size_t)l));
         unsigned count = trips < MOST_ROUNDS * lanes ? (unsigned)trips : lanes;
         memset(shares, 0, lanes * sizeof *shares);
@@ -167,7 +166,7 @@ static void find_places(const struct lull_kernel *kernel, const struct lull_kern
 
 /* ---- accesses -------------------------------------------------------------------------------- */
 
-/* Walks from element to element, and no access before does the same. */
+/* Whether an access walks from element to element, and no access before does the same. */
 static bool makes_vectors(const struct lull_kernel *kernel, size_t number)
 {
     const struct lull_kernel_access *access = &kernel->accesses[number];
@@ -246,7 +245,8 @@ double lull_prediction_cycles(const struct lull_kernel_prediction *prediction, s
         sum += prediction->loops[l].weight * lull_prediction_cycles(&prediction->loops[l], level);
     if (prediction->n_loops > 0)
         return sum;
-    return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain); /* NAN: none */
+    /* Without a chain `chain` is NAN, which fmax ignores. */
+    return fmax(lull_ecm_time(&prediction->ecm, level), prediction->incore.chain);
 }
 
 /* ---- traffic --------------------------------------------------------------------------------- */
@@ -280,8 +280,8 @@ static lull_status simulate_nest(const struct lull_kernel_source *source,
     return status;
 }
 
-/* The simulated lines of a level. The simulation does not know why a line is read; the share of the
- * lines written that are read only because they are written is taken from the layer conditions. */
+/* The simulated lines of a level. The simulation does not know why a line is read, so the layer
+ * conditions tell which share of the lines written is read only because it is written. */
 static struct lull_ecm_lines simulated_lines(const struct lull_kernel_prediction *prediction,
                                              size_t level)
 {
@@ -321,7 +321,7 @@ static unsigned cores_of_domain(const struct lull_machine *machine)
     return cores ? cores : 1;
 }
 
-/* The prediction for so many cores. By the layer conditions each core has a smaller part of shared
+/* Predicts for a number of cores. By the layer conditions, a core has a smaller part of shared
  * caches the more cores there are. Simulated traffic is taken as it is with the number of cores
  * that the options name. */
 static lull_status find_point(const struct lull_kernel_options *options, unsigned cores,
@@ -387,16 +387,16 @@ static lull_status find_in_core(const struct lull_kernel_options *options,
     prediction->crossing = lull_crossing_find(
         kernel, prediction->machine, prediction->incore.vector_bits, prediction->line_bytes);
     prediction->ecm.t_ol = fmax(prediction->incore.t_ol, prediction->crossing.store_cycles);
-    /* Links take what a stream took longer than in the first cache. So that they add up to it
-     * again, the core takes no less than it was measured to. */
+    /* Links take what a stream took longer than in the first cache. So that the times add up to
+     * that of the stream, the core takes no less than was measured in the first cache. */
     double first = lull_ecm_first_cache(prediction->machine, prediction->crossing.lines_loaded,
                                         prediction->crossing.lines_stored);
-    prediction->ecm.t_nol =
-        fmax(prediction->incore.t_nol, first) + prediction->crossing.load_cycles; /* NAN: unknown */
+    prediction->ecm.t_nol = /* fmax ignores NAN: `first` is not known */
+        fmax(prediction->incore.t_nol, first) + prediction->crossing.load_cycles;
     return LULL_OK;
 }
 
-/* Of the core alone, with its data in the first cache. */
+/* The cycles of the core alone, with its data in the first cache. */
 static double in_core_cycles(const struct lull_kernel_prediction *prediction)
 {
     return fmax(lull_ecm_time(&prediction->ecm, 0), prediction->incore.chain);
@@ -455,7 +455,8 @@ static void add_to_ecm(const struct lull_kernel_prediction *loop, struct lull_ec
         sum->links[i].cycles += loop->weight * loop->ecm.links[i].cycles;
 }
 
-/* The loops run one after the other: their times add up, for any number of cores. */
+/* Adds up the times of the loops for each number of cores, because loops run one after the
+ * other. */
 static void add_core_points(const struct lull_kernel_prediction *loops, size_t n_loops,
                             struct lull_arena *arena, struct lull_kernel_prediction *nest)
 {
@@ -472,7 +473,7 @@ static void add_core_points(const struct lull_kernel_prediction *loops, size_t n
     }
 }
 
-/* `nest` begins as the prediction of the busiest loop. */
+/* Adds up all loops in `nest`, which begins as the prediction of the busiest loop. */
 static void add_up_loops(struct lull_kernel_prediction *loops, size_t n_loops,
                          struct lull_arena *arena, struct lull_kernel_prediction *nest)
 {

@@ -20,7 +20,8 @@ static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor
 
 /* ==== loading libclang ======================================================================== */
 
-/* The one that was there at build time, then what other versions are called, newer ones first. */
+/* Opens the libclang that was there at build time, or else another version, newest first. NULL:
+ * there is none. */
 static void *open_libclang(void)
 {
     enum { NEWEST_CLANG = 30, OLDEST_CLANG = 13 };
@@ -85,8 +86,8 @@ static enum CXChildVisitResult take_child(CXCursor cursor, CXCursor parent, CXCl
     return CXChildVisit_Continue;
 }
 
-/* The library gives the extents of an array inside out: by place in the source they are in order.
- */
+/* Sorts children by their place in the source: the library gives the extents of an array inside
+ * out. */
 static void sort_by_place(const struct lull_kernel_reader *reader, struct lull_cursors *children)
 {
     for (size_t i = 1; i < children->count; i++) {
@@ -165,13 +166,13 @@ static const char *reader_operator(struct lull_kernel_reader *reader, CXCursor c
         return "";
     lull_reader_extent(reader, operands.items[0], &from, &to);
     size_t stop = end;
-    if (operands.count == 2) { /* between both */
+    if (operands.count == 2) { /* the operator is between both */
         lull_reader_extent(reader, operands.items[1], &stop, &end);
         from = to;
-    } else if (from > begin) { /* before it */
+    } else if (from > begin) { /* the operator is before it */
         stop = from;
         from = begin;
-    } else { /* behind it */
+    } else { /* the operator is behind it */
         from = to;
     }
     const char *first = skip_blanks(reader->text + from, reader->text + stop);
@@ -194,7 +195,7 @@ static CXCursor reader_strip(const struct lull_kernel_reader *reader, CXCursor c
         struct lull_cursors children = lull_reader_children(reader, cursor);
         if (children.count == 0)
             return cursor;
-        cursor = children.items[children.count - 1]; /* a cast has its type before it */
+        cursor = children.items[children.count - 1]; /* a cast has its type before its operand */
     }
 }
 
@@ -257,8 +258,6 @@ static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor de
 
 /* ==== indices ================================================================================= */
 
-/* Integer expressions, and the places of array elements. */
-
 static struct lull_index plain_index(struct lull_poly poly)
 {
     return (struct lull_index){.poly = poly, .access = LULL_KERNEL_NONE};
@@ -307,7 +306,7 @@ static bool multiply(const struct lull_index *a, const struct lull_index *b,
     return true;
 }
 
-/* Sizes alone: the quotient becomes a size. */
+/* Makes a quotient of sizes alone a size. False: it is none, or there are too many symbols. */
 static bool divide_sizes(struct lull_kernel_reader *reader, CXCursor cursor,
                          const struct lull_poly *a, int64_t divisor, struct lull_poly *ret_quotient)
 {
@@ -436,13 +435,14 @@ static lull_status reader_poly(struct lull_kernel_reader *reader, CXCursor curso
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* How far an address has been followed: `used` of the array's dimensions have an index. */
+/* The place that an address has been followed to: so far `used` of the array's dimensions have an
+ * index. */
 struct place {
     size_t array, used;
     struct lull_index offset; /* elements */
 };
 
-/* Elements in one step of the dimension that comes next. */
+/* Finds how many elements a step of the next dimension is. */
 static bool next_step(const struct lull_kernel_array *array, size_t used,
                       struct lull_poly *ret_step)
 {
@@ -483,7 +483,7 @@ static lull_status follow_name(struct lull_kernel_reader *reader, CXCursor curso
     return LULL_OK;
 }
 
-/* a[i], or the address a + i. */
+/* Follows a[i], or the address a + i. */
 static lull_status follow_index(struct lull_kernel_reader *reader, CXCursor cursor, CXCursor base,
                                 CXCursor index, bool is_element, int64_t sign,
                                 struct place *ret_place)
@@ -532,7 +532,7 @@ static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
                         lull_reader_source_text(reader, cursor));
 }
 
-/* At most linear in every loop variable, and no product of two. */
+/* Whether an offset is at most linear in every loop variable, without a product of two. */
 static bool is_affine(const struct lull_kernel *kernel, const struct lull_poly *offset)
 {
     for (size_t s = 0; s < kernel->n_symbols; s++) {
@@ -576,7 +576,7 @@ static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cur
 
 /* ==== declarations ============================================================================ */
 
-/* Variables that a kernel uses: what they are follows from their declarations. */
+/* Variables that a kernel uses: their declarations tell what they are. */
 
 static lull_status declare_size(struct lull_kernel_reader *reader, CXCursor declaration,
                                 struct lull_name **ret_name)
@@ -623,7 +623,8 @@ static bool is_array(CXType type)
            type.kind == CXType_IncompleteArray;
 }
 
-/* Extents stand in brackets, in the order of the source, before an initialiser. */
+/* Reads the extents of an array, which stand in brackets, in the order of the source, before an
+ * initialiser. */
 static lull_status read_extents(struct lull_kernel_reader *reader, CXCursor declaration,
                                 struct lull_kernel_array *array)
 {
@@ -689,7 +690,7 @@ static lull_status declare_array(struct lull_kernel_reader *reader, CXCursor dec
     return LULL_OK;
 }
 
-/* A constant stands for its value. */
+/* Whether a variable is a constant, whose value stands for it. */
 static bool has_value(const struct lull_kernel_reader *reader, CXCursor declaration,
                       int64_t *ret_value)
 {
@@ -734,8 +735,6 @@ static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor de
 
 /* ==== statements and expressions ============================================================== */
 
-/* Statements and expressions: what an iteration does. */
-
 static lull_status read_all(struct lull_kernel_reader *reader, const struct lull_cursors *parts,
                             size_t first)
 {
@@ -768,7 +767,7 @@ static bool mentions(const struct lull_kernel_reader *reader, CXCursor cursor, C
     return false;
 }
 
-/* `value` NULL: the variable itself is part of its new value, as with +=. */
+/* Writes a scalar variable. `value` NULL: the old value is part of the new one, as with +=. */
 static lull_status write_variable(struct lull_kernel_reader *reader, CXCursor cursor,
                                   const CXCursor *value)
 {
@@ -839,7 +838,8 @@ static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCu
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What compilers make an instruction or two of; adds and multiplications of one. */
+/* Calls that compilers replace by an instruction or two, with the additions and multiplications of
+ * one call. */
 static const struct {
     const char *name;
     double add, multiply;
@@ -913,7 +913,7 @@ static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor
 
 /* ---- loops ----------------------------------------------------------------------------------- */
 
-/* The loop variable: declared in the loop, or assigned to. */
+/* Reads the variable of a loop, which is declared in it or assigned to, and its first value. */
 static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
                               CXCursor *ret_variable, struct lull_poly *ret_begin)
 {
@@ -941,7 +941,7 @@ static bool is_variable(const struct lull_kernel_reader *reader, CXCursor cursor
            reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), variable);
 }
 
-/* The bound that is left out: <= n ends at n + 1, >= n at n - 1. */
+/* Reads the end of a loop, the first value that is left out: n + 1 for <= n, n - 1 for >= n. */
 static lull_status read_end(struct lull_kernel_reader *reader, CXCursor condition,
                             CXCursor variable, struct lull_poly *ret_end)
 {
@@ -960,7 +960,7 @@ static lull_status read_end(struct lull_kernel_reader *reader, CXCursor conditio
     return LULL_OK;
 }
 
-/* i++, i -= 2, i = i + 4. */
+/* Reads the step of a loop: i++, i -= 2, i = i + 4. */
 static lull_status read_step(struct lull_kernel_reader *reader, CXCursor change, CXCursor variable,
                              int64_t *ret_step)
 {
@@ -987,7 +987,8 @@ static lull_status read_step(struct lull_kernel_reader *reader, CXCursor change,
     return LULL_OK;
 }
 
-/* A variable that two loops use is the same symbol, unless one is inside of the other. */
+/* Finds the symbol of a loop variable. Two loops that use one variable have one symbol, unless one
+ * loop is inside of the other. */
 static lull_status name_variable(struct lull_kernel_reader *reader, CXCursor cursor,
                                  CXCursor variable, struct lull_kernel_loop *loop)
 {
@@ -1023,7 +1024,7 @@ static size_t add_loop(struct lull_kernel_reader *reader, const struct lull_kern
     return kernel->n_loops++;
 }
 
-/* Lines of the kernel's code that end before a place in the text. */
+/* How many lines of the kernel's code end before a place in the text. */
 static unsigned lines_of_code(const struct lull_kernel_reader *reader, size_t place)
 {
     unsigned lines = 0;
@@ -1063,8 +1064,8 @@ static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
 
 /* ---- all statements -------------------------------------------------------------------------- */
 
-/* An integer that is given its value where it is declared stands for it; other variables are in
- * registers, or arrays. */
+/* Reads a declaration. An integer that gets its value there stands for that value. Other variables
+ * are in registers, or arrays. */
 static lull_status read_declaration(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
@@ -1084,7 +1085,8 @@ static lull_status read_declaration(struct lull_kernel_reader *reader, CXCursor 
         }
         return status;
     }
-    if (reader_is_floating(reader, type)) { /* of the loop alone: no operand from outside */
+    /* It belongs to the loop, and is no operand from outside. */
+    if (reader_is_floating(reader, type)) {
         struct lull_kernel *kernel = reader->kernel;
         lull_status status = reader_declare(reader, cursor, &name);
         if (status == LULL_OK && reader->loop != LULL_KERNEL_NONE)

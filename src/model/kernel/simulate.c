@@ -12,8 +12,6 @@ enum { DISAGREEMENT_PERCENT = 10 };
 
 /* ==== differences from the layer conditions =================================================== */
 
-/* Where the simulation and the layer conditions differ, and why. */
-
 struct lull_cache_spec lull_cache_spread(const struct lull_cache_spec *spec)
 {
     struct lull_cache_spec spread = *spec;
@@ -29,15 +27,15 @@ static double loads_and_stores(const struct lull_ecm_lines *lines)
     return lines->loads + lines->stores;
 }
 
-/* By how much `of` differs from `from`, as a share of the larger. */
+/* Whether two numbers of lines differ by more than DISAGREEMENT_PERCENT of the larger one. */
 static bool differs(const struct lull_ecm_lines *of, const struct lull_ecm_lines *from)
 {
     double a = loads_and_stores(of), b = loads_and_stores(from);
-    /* A hundredth of a line is no traffic. */
+    /* Less than a hundredth of a line is no difference. */
     return fabs(a - b) > fmax(DISAGREEMENT_PERCENT / 100.0 * fmax(a, b), 0.01);
 }
 
-/* Something needs about as much as the cache holds, within a third. */
+/* What needs about as much as the cache holds, within a third; NULL: nothing does. */
 static const char *near_threshold(const struct lull_layers *layers, size_t level,
                                   struct lull_arena *arena)
 {
@@ -61,7 +59,8 @@ const char *lull_disagreement(const struct lull_layers *layers,
 {
     struct lull_ecm_lines conditions = layers->lines[level], lines = simulated->lines[level];
     struct lull_ecm_lines without = spread->lines[level];
-    if (layers->has_others) /* lines that a loop has written may leave in another one */
+    /* A line that one loop has written may leave the cache in another one. */
+    if (layers->has_others)
         conditions.stores = lines.stores = without.stores = 0;
     if (!differs(&lines, &conditions))
         return NULL;
@@ -90,7 +89,7 @@ const char *lull_disagreement(const struct lull_layers *layers,
 
 enum { BUFFER = 4096, MOST_AT_ONCE = 256 };
 
-/* An access as the simulation makes it: `base` is where its array begins in memory, in bytes;
+/* An access as the simulation makes it. `base` is where its array begins in memory, in bytes;
  * `offset` and `per_symbol` say which element is accessed. */
 struct walker {
     uint64_t base;
@@ -99,8 +98,9 @@ struct walker {
     bool write;
     int index_access; /* LULL_KERNEL_NONE: none */
     int64_t index_factor;
-    const struct lull_kernel_index *index; /* of the array that it is read from */
-    int64_t extent;                        /* elements of the array */
+    /* Of the array that the index is read from. */
+    const struct lull_kernel_index *index;
+    int64_t extent; /* elements of the array */
 };
 
 struct nest_simulation {
@@ -112,12 +112,13 @@ struct nest_simulation {
     lull_cache_access buffer[BUFFER];
     size_t filled;
     uint64_t accesses, body_iterations; /* so far */
-    uint64_t warm, until; /* iterations of the body after which counting begins, and all ends */
+    /* Iterations of the body: after `warm` counting begins, at `until` all ends. */
+    uint64_t warm, until;
     uint64_t counted_from;
     bool counting;
-    bool apart; /* the nest has several innermost loops, whose lines are told apart */
-    struct lull_cache_traffic before[LULL_LAYER_LEVELS]; /* when an innermost loop ended last */
-    struct lull_cache_traffic body[LULL_LAYER_LEVELS];   /* that belong to the body */
+    bool apart; /* several innermost loops, whose lines are told apart */
+    struct lull_cache_traffic before[LULL_LAYER_LEVELS]; /* when an innermost loop last ended */
+    struct lull_cache_traffic body[LULL_LAYER_LEVELS];   /* the traffic that belongs to the body */
     size_t n_levels;
     uint64_t line; /* bytes */
     struct lull_error *err;
@@ -148,7 +149,7 @@ static int64_t position(const struct nest_simulation *simulation, const struct w
     return at;
 }
 
-/* What an index array holds at a place, by its stated distribution. */
+/* What an index array holds at a place, by the distribution that the user stated. */
 static int64_t index_at(const struct lull_kernel_index *index, struct lull_random *random,
                         int64_t place, int64_t extent)
 {
@@ -194,7 +195,8 @@ static void touch(struct nest_simulation *simulation, const struct walker *walke
         put(simulation, walker->base + (uint64_t)(at * walker->bytes), walker->write);
 }
 
-/* An innermost loop without indirect accesses, and not with more than are kept at once. */
+/* Whether a loop is plain: innermost, without indirect accesses, and with no more accesses than are
+ * kept at once. */
 static bool is_plain(const struct nest_simulation *simulation, size_t loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -210,7 +212,7 @@ static bool is_plain(const struct nest_simulation *simulation, size_t loop)
     return count <= MOST_AT_ONCE;
 }
 
-/* The accesses of a plain loop: addresses advance by a stride. */
+/* The accesses of a plain loop, whose addresses advance by a stride. */
 struct plain_loop {
     size_t count;
     lull_cache_access at[MOST_AT_ONCE], step[MOST_AT_ONCE];
@@ -236,7 +238,7 @@ static void find_plain(const struct nest_simulation *simulation, size_t loop,
     plain->count = count;
 }
 
-/* Iterations, this one included, in which an access stays in its line. */
+/* In how many iterations, with this one, an access stays in its line. */
 static uint64_t stay_in_line(lull_cache_access at, int64_t bytes, uint64_t line)
 {
     uint64_t place = (at >> 1) & (line - 1);
@@ -246,7 +248,8 @@ static uint64_t stay_in_line(lull_cache_access at, int64_t bytes, uint64_t line)
                      : place / (uint64_t)-bytes + 1;
 }
 
-/* While all accesses stay in their lines, the iterations are the same to caches. */
+/* Runs a plain loop line by line: as long as all accesses stay in their lines, iterations are the
+ * same to caches. */
 static void run_by_lines(struct nest_simulation *simulation, struct plain_loop *plain,
                          uint64_t trips)
 {
@@ -285,7 +288,7 @@ static void run_one_by_one(struct nest_simulation *simulation, struct plain_loop
     }
 }
 
-/* A plain loop. A few accesses that move less than a line are made line by line. */
+/* Runs a plain loop: line by line if all accesses move by half a line at most, else one by one. */
 static void run_plain(struct nest_simulation *simulation, size_t loop, uint64_t trips)
 {
     struct plain_loop plain;
@@ -301,7 +304,7 @@ static void run_plain(struct nest_simulation *simulation, size_t loop, uint64_t 
 
 static void run_loop(struct nest_simulation *simulation, size_t loop);
 
-/* Accesses and inner loops in order of the source. */
+/* Makes the accesses and runs the inner loops of an iteration, in the order of the source. */
 static void run_iteration(struct nest_simulation *simulation, size_t loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -315,7 +318,8 @@ static void run_iteration(struct nest_simulation *simulation, size_t loop)
     }
 }
 
-/* After the warm-up counting begins; after the last wanted iteration of the body all loops end. */
+/* Whether loops go on. After the warm-up counting begins; after the last wanted iteration of the
+ * body all loops end. */
 static bool go_on(struct nest_simulation *simulation)
 {
     if (!simulation->counting && simulation->body_iterations >= simulation->warm) {
@@ -329,14 +333,14 @@ static bool go_on(struct nest_simulation *simulation)
     return simulation->body_iterations < simulation->until && simulation->status == LULL_OK;
 }
 
-/* How many of the body's iterations come before something has to be done. */
+/* How many iterations of the body come before counting begins or ends. */
 static double next_stop(const struct nest_simulation *simulation)
 {
     uint64_t stop = simulation->counting ? simulation->until : simulation->warm;
     return (double)(stop - simulation->body_iterations);
 }
 
-/* What has travelled since an innermost loop ended last is this one's. */
+/* Counts what has travelled since the last innermost loop ended as traffic of this one. */
 static void end_innermost(struct nest_simulation *simulation, bool is_body)
 {
     flush(simulation);
@@ -373,7 +377,8 @@ static void run_loop(struct nest_simulation *simulation, size_t loop)
         end_innermost(simulation, is_body);
 }
 
-/* From the nest's begin: so many iterations of the body to warm up, and so many to count. */
+/* Runs the nest from its begin: `warm` iterations of the body to warm up, and `counted` to
+ * count. */
 static void run_nest(struct nest_simulation *simulation, double warm, double counted)
 {
     simulation->body_iterations = 0;
@@ -460,7 +465,7 @@ static lull_status make_walkers(struct nest_simulation *simulation,
     return lull_kernel_check_indices(kernel, indices, n_indices, simulation->err);
 }
 
-/* Bytes that an access in an innermost loop brings in per iteration of the body. */
+/* The bytes that an access in an innermost loop brings in per iteration of the body. */
 static double bytes_of_access(const struct lull_kernel *kernel,
                               const struct lull_kernel_access *access)
 {
@@ -472,8 +477,8 @@ static double bytes_of_access(const struct lull_kernel *kernel,
            lull_kernel_iterations(kernel, kernel->body);
 }
 
-/* Iterations of the body that bring in so many bytes, with those of the other innermost loops that
- * come along. Of the loops that touch an array the one counts that touches most of it. */
+/* The iterations of the body that bring in a number of bytes, with what the other innermost loops
+ * bring in meanwhile. For each array the access counts that touches most of it. */
 static double iterations_for(const struct lull_kernel *kernel, double bytes)
 {
     double per_iteration = 0;

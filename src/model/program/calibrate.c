@@ -17,7 +17,8 @@ struct calibrating {
     double at[LULL_CALIBRATE_MOST]; /* logarithms of the free parameters */
 };
 
-/* Where a parameter without a value begins. */
+/* Where the search for a parameter begins: at its value, or if it has none at one usual for its
+ * unit. */
 static double first_guess(const struct lull_model_parameter *parameter)
 {
     if (parameter->value > 0)
@@ -25,7 +26,7 @@ static double first_guess(const struct lull_model_parameter *parameter)
     return strcmp(parameter->unit, "s") == 0 ? 1e-6 : strstr(parameter->unit, "/s") ? 1e9 : 1;
 }
 
-/* Logarithm of predicted over measured time of a point. */
+/* The error of a point: the logarithm of predicted over measured time. */
 static lull_status error_of(struct calibrating *calibrating, const double *at,
                             const struct lull_measured_term *point, double *ret_error,
                             struct lull_error *err)
@@ -53,7 +54,7 @@ static lull_status sum_of_squares(struct calibrating *calibrating, const double 
     return LULL_OK;
 }
 
-/* Derivative of a point's error by the logarithm of a parameter. */
+/* The derivative of a point's error by the logarithm of a parameter. */
 static lull_status slope_of(struct calibrating *calibrating, size_t j,
                             const struct lull_measured_term *point, double *ret_slope,
                             struct lull_error *err)
@@ -71,7 +72,7 @@ static lull_status slope_of(struct calibrating *calibrating, size_t j,
     return status;
 }
 
-/* Keeps the points that have a prediction which depends on a free parameter. */
+/* Keeps the points whose prediction depends on a free parameter. */
 static lull_status choose_points(struct calibrating *calibrating,
                                  const struct lull_measured_term *measured, size_t count,
                                  struct lull_error *err)
@@ -117,7 +118,8 @@ static lull_status find_slopes(struct calibrating *calibrating, struct solution 
     return LULL_OK;
 }
 
-/* One step; `ret_moved` is how far the parameters went. A step that makes it worse is halved. */
+/* Makes one step of Gauss and Newton. A step that makes the sum of squares larger is halved.
+ * *ret_moved is how far the parameters went. */
 static lull_status step(struct calibrating *calibrating, struct solution *solution, double *sum,
                         double *ret_moved, struct lull_error *err)
 {
@@ -149,7 +151,7 @@ static lull_status step(struct calibrating *calibrating, struct solution *soluti
             return LULL_OK;
         }
     }
-    *ret_moved = 0; /* nowhere is better */
+    *ret_moved = 0; /* no step makes it smaller */
     return LULL_OK;
 }
 

@@ -9,17 +9,16 @@ enum { LULL_CALIBRATE_MOST = 8 }; /* the most free parameters */
 
 /* What a term took at a point, as measured. */
 struct lull_measured_term {
-    const double
-        *values; /* [n_parameters] the point; values of free parameters are not looked at */
+    const double *values; /* [n_parameters] the point; those of free parameters are not used */
     uint32_t term;
     double seconds; /* above 0 */
 };
 
 struct lull_calibration {
     size_t n_points; /* measured terms that depend on a free parameter */
-    double
-        residual; /* root of (squares of the relative errors / degrees of freedom); NAN: there are
-                        no degrees of freedom */
+    /* The root of (squares of the relative errors / degrees of freedom); NAN: there are no degrees
+     * of freedom. */
+    double residual;
 };
 
 /* Minimises the squares of log(predicted time / measured time), so that errors count in proportion,

@@ -1,6 +1,7 @@
-/* Sources: Thakur, Rabenseifner, Gropp, "Optimization of Collective Communication Operations in
- * MPICH" (2005), for messages of latency + bytes / bandwidth; the cost of arithmetic is left out.
- * Trees and doubling take a step more on numbers that are no power of two, as written there. */
+/* Closed forms of what collective operations and noise cost. Source of the operations: Thakur,
+ * Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005), for
+ * messages that take latency + bytes / bandwidth; the cost of arithmetic is left out. As written
+ * there, trees and doubling take a step more if the number of processes is no power of two. */
 #include "model/program/closed_form.h"
 
 #include "base/collective.h"
@@ -12,7 +13,8 @@
 
 /* ==== the expected maximum ==================================================================== */
 
-/* Sum of 1/k up to n: exact sum for small n, the asymptotic series beyond (DLMF 5.11.2). */
+/* The sum of 1/k up to n, by its asymptotic series from 16 on (DLMF 5.11.2); for smaller n by steps
+ * down from 16. */
 static double harmonic(double n)
 {
     double above = 0;
@@ -33,7 +35,8 @@ static double exceeds(const struct lull_distribution *distribution, double draws
     return cdf <= 0 ? 1 : -expm1(draws * log(cdf));
 }
 
-/* Simpson's rule in t, x = low + (high - low) t^4: steep where gamma distributions are. */
+/* Integrates `exceeds` by Simpson's rule in t, with x = low + (high - low) t^4: so points are dense
+ * near `low`, where gamma distributions are steep. */
 static double integrate(const struct lull_distribution *distribution, double draws, double low,
                         double high)
 {
@@ -130,7 +133,7 @@ uint32_t lull_tree_parent(enum lull_tree tree, uint32_t rank)
 
 uint32_t lull_tree_children(enum lull_tree tree, uint32_t size, uint32_t rank)
 {
-    uint32_t above = size - 1 - rank, count = 0; /* ranks that are larger */
+    uint32_t above = size - 1 - rank, count = 0; /* ranks that come after this one */
     switch (tree) {
     case LULL_TREE_BINARY:
         return rank >= above ? 0 : above - rank == 1 ? 1 : 2;
@@ -169,7 +172,7 @@ double lull_tree_depth(enum lull_tree tree, double processes)
 
 /* ==== collective operations =================================================================== */
 
-/* Depth of a tree, rounds of a dissemination. */
+/* The depth of a tree, or the rounds of a dissemination. */
 static double levels(double processes)
 {
     return ceil(log2(processes));
@@ -180,8 +183,8 @@ static double twice_levels(double processes)
     return 2 * levels(processes);
 }
 
-/* Where P is no power of two, some ranks first give their part to others and last get the result.
- */
+/* The steps of doubling. If the number of processes is no power of two, some ranks give their part
+ * to others before, and get the result afterwards: two steps more. */
 static double folded_levels(double processes)
 {
     double whole = floor(log2(processes));
@@ -259,7 +262,7 @@ static double whole_volume(double processes, double bytes)
     return bytes;
 }
 
-/* Of a vector that goes out in parts, or comes in. */
+/* Bytes of a vector that one process gives out in parts, or collects. */
 static double parts_volume(double processes, double bytes)
 {
     return (processes - 1) / processes * bytes;
@@ -271,7 +274,7 @@ static double folded_parts_volume(double processes, double bytes)
     return (power - 1) / power * bytes + (power == processes ? 0 : bytes + bytes / processes);
 }
 
-/* Of prefix sums: low ranks have less to wait for, and are ahead of the others. */
+/* The steps of prefix sums. Low ranks have fewer to wait for, and are ahead of the others. */
 static double whole_levels(double processes)
 {
     return floor(log2(processes));
@@ -282,8 +285,8 @@ static double prefix_volume(double processes, double bytes)
     return whole_levels(processes) * bytes;
 }
 
-/* Of Rabenseifner's reduce: the folding goes before; the root's own part, which it gave away there,
- * comes back beside the first that it collects. */
+/* The steps of Rabenseifner's reduce. If the number of processes is no power of two, there is one
+ * step before; what the root gave away in it comes back with the first part that it collects. */
 static double twice_levels_and_fold(double processes)
 {
     double whole = floor(log2(processes));
@@ -296,7 +299,8 @@ static double halving_to_root_volume(double processes, double bytes)
     return 2 * (power - 1) / power * bytes + (power == processes ? 0 : bytes);
 }
 
-/* The parts that a step of Bruck's algorithm sends: those whose way has its bit. */
+/* The bytes of all steps of Bruck's algorithm. A step sends the parts whose distance has the step's
+ * bit. */
 static double bruck_volume(double processes, double bytes)
 {
     double parts = 0;
@@ -307,7 +311,7 @@ static double bruck_volume(double processes, double bytes)
     return parts * bytes;
 }
 
-/* Of one primitive the first is taken when nothing is said. */
+/* The first form of a primitive is taken if the user names no algorithm. */
 const struct lull_collective_form lull_collective_forms[] = {
     {"barrier", "dissemination", LULL_COLLECTIVE_BARRIER, levels, nothing},
     {"barrier", "binomial", LULL_COLLECTIVE_BARRIER, twice_levels, nothing},

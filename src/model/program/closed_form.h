@@ -42,9 +42,10 @@ const struct lull_collective_form *lull_collective_form_presume(const char *prim
 /* The expected maximum of several independent draws: P ranks that wait for each other lose to noise
  * what the most disturbed of them does. */
 
-/* In the unit of the distribution. `draws` is 1 or more and need not be a whole number. Exact for
- * constant, uniform, exponential (the harmonic number) and Bernoulli distributions; for gamma and
- * normal ones by integrating 1 - F(x)^draws, to a relative error of 1e-6. */
+/* The expected maximum of `draws` independent draws, in the unit of the distribution. `draws` is 1
+ * or more and need not be a whole number. Exact for constant, uniform, exponential (the harmonic
+ * number) and Bernoulli distributions; for gamma and normal ones by integrating 1 - F(x)^draws, to
+ * a relative error of 1e-6. */
 double lull_expected_maximum(const struct lull_distribution *distribution, double draws);
 
 /* A distribution that is given by its quantiles, with straight lines between them. */
@@ -54,7 +55,7 @@ struct lull_quantiles {
     size_t count;                /* 2 or more; 0: there is no distribution */
 };
 
-/* Exact; never above the last quantile. */
+/* The same for quantiles: exact, and never above the last one. */
 double lull_expected_maximum_of_quantiles(const struct lull_quantiles *quantiles, double draws);
 /* The quantile of a probability in [0, 1). */
 double lull_quantiles_sample(const struct lull_quantiles *quantiles, double probability);

@@ -9,8 +9,6 @@
 
 /* ==== values of parameters ==================================================================== */
 
-/* Where the values of parameters come from. */
-
 uint32_t lull_model_parameter_find(const struct lull_program_model *model, const char *name)
 {
     for (uint32_t p = 0; p < model->n_parameters; p++)
@@ -98,12 +96,13 @@ void lull_model_values(const struct lull_program_model *model, double *ret_value
 /* ---- from a machine -------------------------------------------------------------------------- */
 
 struct machine_value {
-    double value; /* NAN: not there */
+    double value; /* NAN: the machine file does not have it */
     const char *unit, *name;
 };
 
-/* The widest level where `name` is "network.latency", else that of "network.node.latency". The
- * latency is that of the smallest messages, the bandwidth that of the largest. */
+/* The network's latency or bandwidth: "network.latency" means that of the widest level,
+ * "network.node.latency" that of a named one. The latency is that of the smallest messages, the
+ * bandwidth that of the largest. */
 static struct machine_value network_value(const struct lull_machine *machine, const char *rest)
 {
     const struct machine_value none = {.value = NAN};
@@ -174,14 +173,12 @@ lull_status lull_model_take_machine(struct lull_program_model *model,
 
 /* ==== terms at a point ======================================================================== */
 
-/* Terms at a point. */
-
 struct request {
     struct lull_program_model *model;
     const double *values;
-    struct lull_term_cost *terms; /* all of them; NULL: another request */
-    uint32_t term;                /* alone */
-    double number;                /* what is asked for of it */
+    struct lull_term_cost *terms; /* of all terms; NULL: one number of one term is asked for */
+    uint32_t term;                /* the one term */
+    double number;                /* what is asked for of the term */
 };
 
 const char *lull_resource_name(enum lull_resource resource)
@@ -191,7 +188,7 @@ const char *lull_resource_name(enum lull_resource resource)
     return names[resource];
 }
 
-/* Brings the table that functions get to these values, and pushes it. */
+/* Sets the table that functions get to these values, and pushes it. */
 static void push_point(lua_State *L, const struct request *request)
 {
     struct lull_program_model *model = request->model;
@@ -213,7 +210,8 @@ static void push_point(lua_State *L, const struct request *request)
     }
 }
 
-/* The table of the point is on the top of the stack. `what` for messages, with the term's name. */
+/* A number that is given, a parameter or a function's result. For a function the table of the point
+ * is on the top of the stack. `what` and the term's `name` are for messages. */
 static double number_of(lua_State *L, const struct request *request,
                         const struct lull_model_number *number, const char *what, const char *name)
 {
@@ -238,7 +236,7 @@ static double number_or_nan(lua_State *L, const struct request *request,
     return number->is_given ? number_of(L, request, number, "network: ", name) : NAN;
 }
 
-/* Pushes the point, and readies the tally for it. */
+/* Pushes the table of the point, and readies the tally for the point. */
 static void begin_point(lua_State *L, const struct request *request)
 {
     struct lull_model_code *code = request->model->code;
@@ -248,7 +246,7 @@ static void begin_point(lua_State *L, const struct request *request)
     code->tally.bandwidth = number_or_nan(L, request, &code->bandwidth, "bandwidth");
 }
 
-/* In iterations; 1 where nothing is said. */
+/* Once in how many iterations a term is executed; 1 if nothing is said. */
 static double every_of(lua_State *L, const struct request *request, uint32_t term)
 {
     const struct lull_model_number *every = &request->model->code->terms[term].every;
@@ -261,7 +259,7 @@ static double every_of(lua_State *L, const struct request *request, uint32_t ter
     return value;
 }
 
-/* How often a term is executed. */
+/* How often a term is executed in the run. */
 static double executions(lua_State *L, const struct request *request, uint32_t term)
 {
     const struct lull_program_model *model = request->model;
@@ -282,7 +280,7 @@ static void scale_cost(struct lull_term_cost *cost, double seconds, double numbe
     cost->collectives *= numbers;
 }
 
-/* One execution; what it returns. Its cost is in the tally. */
+/* Executes a term once, and returns its seconds. Their cost is in the tally. */
 static double call_term(lua_State *L, const struct request *request, uint32_t term)
 {
     struct lull_model_code *code = request->model->code;
@@ -308,7 +306,8 @@ static void evaluate_term(lua_State *L, const struct request *request, uint32_t 
     struct lull_term_cost *cost = &code->tally.cost;
     double times = executions(L, request, term), seconds = call_term(L, request, term);
     if (cost->seconds > 0) {
-        scale_cost(cost, seconds / cost->seconds, 1); /* what Lua made of the primitives */
+        /* The function may return other seconds than its primitives have returned to it. */
+        scale_cost(cost, seconds / cost->seconds, 1);
     } else {
         cost->parts[code->terms[term].resource] = seconds;
         cost->seconds = seconds;
@@ -319,7 +318,7 @@ static void evaluate_term(lua_State *L, const struct request *request, uint32_t 
 
 double lull_processes_of_core(double processes, double cores)
 {
-    static const double rounding = 1e-9; /* cores may be a quotient */
+    static const double rounding = 1e-9; /* the number of cores may be a quotient */
     return fmax(1, ceil(processes / cores * (1 - rounding)));
 }
 
@@ -423,8 +422,8 @@ static int record(lua_State *L)
     return 0;
 }
 
-/* Asks for a point. After an error it is not known which values the table of parameters holds: it
- * is filled anew for the next point. */
+/* Asks for a point. After an error it is not known which values the table of parameters holds, so
+ * it is filled anew for the next point. */
 static lull_status ask(struct request *request, lua_CFunction function, struct lull_error *err)
 {
     struct lull_program_model *model = request->model;
@@ -538,11 +537,9 @@ enum lull_resource lull_model_limit(const struct lull_term_cost *cost)
 
 /* ==== from the file to a model ================================================================ */
 
-/* From the table that a file returns to a model. */
-
 /* ---- fields of tables ------------------------------------------------------------------------ */
 
-/* The table is on the top of the stack; texts are copied to the arena. */
+/* The table that is read is on the top of the stack. Texts are copied to the arena. */
 struct model_reading {
     lua_State *L;
     struct lull_program_model *model;
@@ -554,7 +551,7 @@ static const char *copy_text(const struct model_reading *reading)
     return lull_arena_strdup(reading->model->arena, lua_tostring(reading->L, -1));
 }
 
-/* NULL where there is none. */
+/* The text in a field; NULL: there is none. */
 static const char *model_text_field(const struct model_reading *reading, const char *key)
 {
     lua_State *L = reading->L;
@@ -567,7 +564,8 @@ static const char *model_text_field(const struct model_reading *reading, const c
     return text;
 }
 
-/* Texts, NULL at the end; NULL where the field is not there. One text is a list of one. */
+/* The texts in a field, with NULL at the end; NULL: the field is not there. One text is a list of
+ * one. */
 static const char *const *texts_field(const struct model_reading *reading, const char *key,
                                       uint32_t *ret_count)
 {
@@ -759,7 +757,7 @@ static void read_term(struct model_reading *reading, uint32_t index)
 
 /* ---- the model ------------------------------------------------------------------------------- */
 
-/* The length of the list that is the value of a field. */
+/* The length of the list in a field. */
 static uint32_t list_length(const struct model_reading *reading, const char *key)
 {
     enum { MOST_ENTRIES = 1000 };
@@ -773,7 +771,7 @@ static uint32_t list_length(const struct model_reading *reading, const char *key
     return (uint32_t)count;
 }
 
-/* Calls `read` for each table in it. */
+/* Calls `read` for each table of the list in a field. */
 static void read_tables(struct model_reading *reading, const char *key, uint32_t count,
                         void (*read)(struct model_reading *reading, uint32_t index))
 {
@@ -807,7 +805,7 @@ static void read_terms(struct model_reading *reading)
     read_tables(reading, "terms", count, read_term);
 }
 
-/* A model that counts cores has one more term. */
+/* Reads the number of cores. A model that has one gets one more term, of waiting for a core. */
 static void read_cores(struct model_reading *reading)
 {
     struct lull_program_model *model = reading->model;

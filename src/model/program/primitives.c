@@ -25,7 +25,7 @@ static bool argument_given(const struct arguments *arguments, enum key key)
     return arguments->given & KEY_BIT(key);
 }
 
-/* Numbers are times, sizes and counts: never below 0. */
+/* A number on the top of the stack. It is a time, a size or a count, so it is never below 0. */
 static double check_number(lua_State *L, const char *primitive, enum key key)
 {
     double number = lua_tonumber(L, -1);
@@ -81,8 +81,9 @@ static void read_argument(struct arguments *arguments, enum key key)
 
 static struct lull_tally *tally_of(lua_State *L);
 
-/* The table that is the only argument of a primitive; `allowed` are bits of keys. Quantiles, sizes
- * and in-core times are left in the table. All of these raise errors. */
+/* Reads the table that is the only argument of a primitive. `allowed` holds bits of keys.
+ * Quantiles, sizes and in-core times stay in the table. This function and those that follow raise
+ * errors of Lua. */
 static struct arguments arguments_read(lua_State *L, const char *primitive, uint64_t allowed)
 {
     enum { MOST_PRIMITIVES = 1 << 17 }; /* operations that a simulation keeps */
@@ -122,13 +123,14 @@ static double argument_positive(const struct arguments *arguments, enum key key)
     return arguments->numbers[key];
 }
 
-/* NULL: it is not given. */
+/* The word of an argument; NULL: it is not given. */
 static const char *argument_word(const struct arguments *arguments, enum key key)
 {
     return arguments->words[key - KEY_WORDS];
 }
 
-/* The position of a word in `known`, NULL at the end; 0 where it is not given. */
+/* The position of an argument's word in `known`, which has NULL at its end; 0 if it is not
+ * given. */
 static unsigned argument_choice(const struct arguments *arguments, enum key key,
                                 const char *const *known)
 {
@@ -160,7 +162,7 @@ static void tally_spend(struct lull_tally *tally, enum lull_resource resource, d
     tally->cost.seconds += seconds;
 }
 
-/* An operation for the simulator, where these are wanted. */
+/* Keeps an operation for the simulator, if operations are recorded. */
 static void tally_keep(struct lull_tally *tally, const struct lull_operation *operation)
 {
     if (!tally->recording)
@@ -178,7 +180,7 @@ static void tally_keep_computation(struct lull_tally *tally, double seconds)
 
 /* ==== outside of the file ===================================================================== */
 
-/* A path in the file is one from the file's folder. */
+/* Completes a path in the model's file, which begins at the file's folder. */
 static const char *resolve(const struct lull_outside *outside, const char *path)
 {
     const char *slash = strrchr(outside->path, '/');
@@ -191,11 +193,11 @@ static const char *resolve(const struct lull_outside *outside, const char *path)
 /* ---- kernels --------------------------------------------------------------------------------- */
 
 struct lull_outside_kernel {
-    const char *file; /* as it was asked for */
+    const char *file; /* as the model names it */
     struct lull_kernel_source source;
     struct lull_kernel *kernel;
     struct lull_kernel_incores incores;
-    struct lull_kernel_question last; /* and its answer */
+    struct lull_kernel_question last; /* `time` is its answer */
     struct lull_kernel_time time;
     bool has_last;
 };
@@ -214,7 +216,7 @@ static bool is_same_question(const struct lull_kernel_question *a,
     return true;
 }
 
-/* FILE.c:PLACE, as the command says it. */
+/* Splits FILE.c:PLACE, as the command does. */
 static void name_place(const char *path, struct lull_arena *arena,
                        struct lull_kernel_source *source)
 {
@@ -269,8 +271,8 @@ static lull_status take_sizes(struct lull_outside_kernel *kernel,
     return lull_kernel_check(kernel->kernel, err);
 }
 
-/* The time of a kernel on each of `cores` cores, which have equal parts of the performance of all.
- */
+/* The time of a kernel on each of `cores` cores, of which each has an equal part of the performance
+ * of all. */
 static struct lull_kernel_time time_of(const struct lull_kernel_prediction *prediction,
                                        double cores)
 {
@@ -292,7 +294,7 @@ static lull_status predict(struct lull_outside *outside,
         .cores = 1, .incore = {.here = lull_machine_is_here(outside->machine)}};
     struct lull_kernel_prediction prediction;
     lull_status status = take_sizes(kernel, question, err);
-    if (question->has_in_core) { /* what a file says counts at once, and is not kept */
+    if (question->has_in_core) { /* what the model says counts at once, and is not kept */
         options.incore.given = &given;
         options.incore.n_given = 1;
     }
@@ -370,13 +372,13 @@ lull_status lull_outside_region(struct lull_outside *outside, const char *run, c
 
 /* ==== computation ============================================================================= */
 
-/* What a computation costs, and where. */
+/* What a computation takes, and whether memory limits it. */
 struct spent {
     double seconds;
     bool on_memory;
 };
 
-/* Sizes in the order of their names, so that the same question is known again. */
+/* Adds a size to a question, in the order of names, so that the same question is recognised. */
 static void add_size(const struct arguments *a, struct lull_kernel_question *question)
 {
     lua_State *L = a->L;
@@ -411,7 +413,7 @@ static void read_in_core(const struct arguments *a, struct lull_kernel_question 
     lua_pop(L, 1);
 }
 
-/* compute{kernel, sizes, cores, in_core} */
+/* The computation of compute{kernel, sizes, cores, in_core}. */
 static struct spent by_kernel(const struct arguments *a)
 {
     lua_State *L = a->L;
@@ -433,7 +435,7 @@ static struct spent by_kernel(const struct arguments *a)
     return (struct spent){time.seconds, time.from_memory};
 }
 
-/* compute{region, run, of, per} */
+/* The computation of compute{region, run, of, per}. */
 static struct spent by_region(const struct arguments *a)
 {
     static const char *const ranks[] = {"mean", "longest", NULL};
@@ -450,7 +452,8 @@ static struct spent by_region(const struct arguments *a)
     return (struct spent){(longest ? time.longest : time.mean) / (whole ? 1 : time.visits), false};
 }
 
-/* compute{flops, rate}, compute{bytes, bandwidth}, the longer of both */
+/* The computation of compute{flops, rate} or compute{bytes, bandwidth}: the longer one if both are
+ * given. */
 static struct spent by_rates(const struct arguments *a)
 {
     double arithmetic = 0, memory = 0;
@@ -482,7 +485,7 @@ static void check_way(const struct arguments *a)
                      "sizes, or region and run");
 }
 
-/* compute{}, said in any of these ways; with `count` it is done so many times. */
+/* compute{}, given in any of these ways; with `count` it is done so many times. */
 static int primitive_compute(lua_State *L)
 {
     struct arguments a = arguments_read(
@@ -529,7 +532,7 @@ static int primitive_parallel(lua_State *L)
 #define OF_MESSAGES \
     (KEY_BIT(KEY_BYTES) | KEY_BIT(KEY_LATENCY) | KEY_BIT(KEY_BANDWIDTH) | KEY_BIT(KEY_COUNT))
 
-/* What messages cost here; *ret_count is how often the primitive is repeated. */
+/* Reads what messages cost here, and in *ret_count how often the primitive is repeated. */
 static void read_message_network(const struct arguments *a, double *ret_latency,
                                  double *ret_bandwidth, double *ret_count)
 {
@@ -544,7 +547,7 @@ static void read_message_network(const struct arguments *a, double *ret_latency,
         luaL_error(a->L, "%s: no bandwidth above 0, here or in the model's network", a->primitive);
 }
 
-/* message{bytes}: each process sends one to the next and gets one; count of them. */
+/* message{bytes}: each process sends a message to the next one, and gets one; `count` times. */
 static int primitive_message(lua_State *L)
 {
     struct arguments a = arguments_read(L, "message", OF_MESSAGES);
@@ -584,8 +587,8 @@ static void check_grid(const struct arguments *a, const struct lull_tally *tally
                    (int)a->lengths[1]);
 }
 
-/* halo{grid, bytes, periodic}: one message after the other to both neighbours in each dimension.
- * The time is that of a process with most neighbours. */
+/* halo{grid, bytes, periodic}: each process sends a message to both neighbours in each dimension,
+ * one after the other. The time is that of a process with the most neighbours. */
 static int primitive_halo(lua_State *L)
 {
     struct arguments a =
@@ -617,8 +620,8 @@ static int primitive_halo(lua_State *L)
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* tree{kind, direction, bytes}: messages along the edges of a tree over all ranks, a rank's
- * children at once: as deep as the tree is. */
+/* tree{kind, direction, bytes}: messages along the edges of a tree over all ranks. Those with the
+ * children of a rank go at once, so it takes as many messages as the tree is deep. */
 static int primitive_tree(lua_State *L)
 {
     static const char *const directions[] = {"down", "up", "both", NULL};
@@ -651,7 +654,8 @@ static int primitive_tree(lua_State *L)
 
 /* ---- collective operations ------------------------------------------------------------------- */
 
-/* The algorithm that is named; that which MPICH would choose; the first. */
+/* The form of a collective operation: of the algorithm that is named, of the one that MPICH would
+ * choose, or the first one if no algorithm is named. */
 static const struct lull_collective_form *find_form(const struct arguments *a, const char *name,
                                                     double processes, bool *ret_presumed)
 {
@@ -675,7 +679,8 @@ static const struct lull_collective_form *find_form(const struct arguments *a, c
     return NULL;
 }
 
-/* allreduce{bytes, algorithm} and so on; the name of the function is its upvalue. */
+/* allreduce{bytes, algorithm} and all other operations; the name of the operation is the function's
+ * upvalue. */
 static int primitive_collective(lua_State *L)
 {
     const char *name = lua_tostring(L, lua_upvalueindex(1));
@@ -735,9 +740,9 @@ static struct lull_distribution read_distribution(const struct arguments *a)
     return made;
 }
 
-/* Noise that is detours of one length, which come with a period, at other times on each rank.
- * *ret_certain is how many seconds of them a computation meets for certain; the distribution is
- * that of one more detour, which it meets by chance. */
+/* Reads noise that is detours of one length, which come once in a period, at other times on each
+ * rank. *ret_certain is how many seconds of detours a computation meets for certain. The
+ * distribution is that of one more detour, which it meets by chance. */
 static struct lull_distribution read_detours(const struct arguments *a, double *ret_certain)
 {
     struct lull_distribution made;
@@ -756,8 +761,8 @@ static struct lull_distribution read_detours(const struct arguments *a, double *
     return made;
 }
 
-/* A list of numbers that do not become smaller, in memory of the operation, or of Lua: then what
- * holds it stays on the stack, and so alive, until the function ends. */
+/* Reads a list of numbers that do not decrease. If operations are recorded, it is in their arena;
+ * else in memory of Lua, which stays on the stack and so alive until the function ends. */
 static double *read_ascending(const struct arguments *a, const char *key, size_t *ret_count)
 {
     enum { MOST_QUANTILES = 4096, MOST_KEPT = 1 << 21 };
@@ -785,8 +790,8 @@ static double *read_ascending(const struct arguments *a, const char *key, size_t
     return list;
 }
 
-/* noise{quantiles, probabilities}: they may be below 0, of computations that are shorter than on
- * average. */
+/* noise{quantiles, probabilities}. Quantiles may be below 0, for computations that are shorter than
+ * the mean. */
 static struct lull_quantiles read_quantiles(const struct arguments *a)
 {
     lua_State *L = a->L;
@@ -813,8 +818,8 @@ static double read_draws(const struct arguments *a)
     return draws;
 }
 
-/* noise{distribution, ...}, noise{period, length, duration} or noise{quantiles}: what the process
- * that is disturbed most has to be waited for, at the next operation in which all wait for all. */
+/* noise{distribution, ...}, noise{period, length, duration} or noise{quantiles}: how long the
+ * process that is disturbed most is waited for, at the next operation in which all wait for all. */
 static int primitive_noise(lua_State *L)
 {
     struct arguments a = arguments_read(
@@ -846,7 +851,7 @@ static int primitive_noise(lua_State *L)
 
 /* ---- grid ------------------------------------------------------------------------------------ */
 
-/* The largest divisor of n that is not above its root-th root. */
+/* The largest divisor of n that is not above the root-th root of n. */
 static uint32_t divisor_below_root(uint32_t n, uint32_t root)
 {
     uint32_t divisor = (uint32_t)(pow(n, 1.0 / root) + 1e-9);
@@ -864,7 +869,7 @@ void lull_grid_divide(uint32_t processes, uint32_t dimensions,
     }
 }
 
-/* grid(processes, dimensions): a list of extents. */
+/* grid(processes, dimensions) gives a list of extents. */
 static int push_grid(lua_State *L)
 {
     struct lull_tally *tally = tally_of(L);

@@ -17,13 +17,13 @@
 
 /* ==== what a rank does next =================================================================== */
 
-/* A step that every rank takes; a rank that has no such neighbour, parent or child passes over it.
- */
+/* A step that every rank takes. A rank that lacks the neighbour, parent or child of the step passes
+ * over it. */
 struct step {
     uint8_t kind;      /* enum lull_op_kind */
-    uint8_t dimension; /* SEND, RECV: of the grid */
+    uint8_t dimension; /* SEND, RECV: a dimension of the grid */
     bool up;           /* SEND: to the next rank of the dimension; RECV: from it */
-    bool draws;        /* COMPUTE: of noise */
+    bool draws;        /* COMPUTE: its length is a draw of noise */
     bool children;     /* SEND, RECV: one with each child in a tree */
     bool parent;       /* SEND, RECV: with the parent */
     const struct lull_operation *operation;
@@ -33,21 +33,22 @@ struct term {
     const struct step *steps;
     size_t n_steps;
     double every;
-    bool is_uneven; /* the last rank has so much more, the others together so much less */
+    /* The last rank has so much more, and the others have so much less, together. */
+    bool is_uneven;
 };
 
-/* What a rank does. */
-
+/* Where a rank is in its program. */
 struct rank_state {
     uint32_t iteration, term, at, draws;
-    uint32_t child; /* the next one of a step with all children */
-    int64_t owed;   /* ns, not above 0: by which the next computation is shorter */
+    uint32_t child; /* the next child, in a step with all children */
+    int64_t owed;   /* ns, 0 or below: by so much the next computation is shorter */
 };
 
 struct model_program {
     uint64_t seed;
     uint32_t iterations, n_terms;
-    double share; /* processes of a core, at least 1: computations are so much longer */
+    /* Processes of a core, at least 1: computations take so many times as long. */
+    double share;
     struct term *terms;
     struct rank_state *ranks;
 };
@@ -69,9 +70,9 @@ static int64_t draw(const struct model_program *data, struct rank_state *state,
                      : lull_distribution_sample(&operation->noise, &random));
 }
 
-/* The length of a computation in ns. Ranks that have less of uneven work, and draws of noise below
- * 0, would make it negative: then it is 0, and what is owed shortens the rank's next computations.
- */
+/* The length of a computation in ns. It would be negative for ranks with less of uneven work, and
+ * for draws of noise below 0. In that case it is 0, and what is owed shortens the rank's next
+ * computations. */
 static int64_t computation(const struct lull_program *program, struct rank_state *state,
                            const struct step *step, uint32_t rank)
 {
@@ -87,7 +88,8 @@ static int64_t computation(const struct lull_program *program, struct rank_state
     return ns < 0 ? 0 : ns;
 }
 
-/* The neighbour in a grid, whose first extent has the ranks that follow each other; false: none. */
+/* The neighbour in a grid, along whose first extent ranks follow each other; false: there is
+ * none. */
 static bool neighbour(const struct step *step, uint32_t rank, uint32_t n_ranks, uint32_t *ret_peer)
 {
     const struct lull_operation *operation = step->operation;
@@ -103,7 +105,7 @@ static bool neighbour(const struct step *step, uint32_t rank, uint32_t n_ranks, 
     return true;
 }
 
-/* What MPI counts as sent and received by a rank. */
+/* Sets what MPI counts as sent and received by a rank. */
 static void set_collective(const struct lull_operation *operation, uint32_t rank, uint32_t n_ranks,
                            struct lull_op *op)
 {
@@ -146,7 +148,7 @@ static void set_collective(const struct lull_operation *operation, uint32_t rank
     }
 }
 
-/* A message with the parent, or with the next child; false: there is none. */
+/* Makes a message with the parent or with the next child; false: there is none. */
 static bool along_tree(struct rank_state *state, const struct step *step, uint32_t rank,
                        uint32_t n_ranks, struct lull_op *op)
 {
@@ -164,7 +166,7 @@ static bool along_tree(struct rank_state *state, const struct step *step, uint32
     return true;
 }
 
-/* The operation of a step; false: this rank has none. */
+/* Makes the operation of a step; false: this rank has none. */
 static bool make(const struct lull_program *program, struct rank_state *state,
                  const struct step *step, uint32_t rank, struct lull_op *op)
 {
@@ -199,7 +201,7 @@ static bool is_due(const struct term *term, uint32_t iteration)
     return floor((iteration + 1.0) / term->every) > floor(iteration / term->every);
 }
 
-/* A term begins: a mark with its number, so that a sink knows. */
+/* Makes a mark with the number of the term, which tells a sink that the term begins. */
 static void make_mark(const struct rank_state *state, struct lull_op *op)
 {
     *op = (struct lull_op){.kind = LULL_OP_MARK,
@@ -209,7 +211,7 @@ static void make_mark(const struct rank_state *state, struct lull_op *op)
                            .measured = state->iteration};
 }
 
-/* To the first step of the next term that is due; false: the program is over. */
+/* Moves to the first step of the next term that is due; false: the program is over. */
 static bool next_term(const struct model_program *data, struct rank_state *state)
 {
     state->at = 0;
@@ -228,7 +230,8 @@ static bool blocks(uint8_t kind)
     return kind == LULL_OP_COMPUTE || kind == LULL_OP_WAIT || kind == LULL_OP_COLLECTIVE;
 }
 
-/* state->at is 0 for the mark of a term, else the number of the step + 1. */
+/* Gives the next operations of a rank. state->at is 0 for the mark of a term, else the number of
+ * the step + 1. */
 static lull_status next(struct lull_program *program, uint32_t stream, struct lull_op *ret_ops,
                         uint32_t room, uint32_t *ret_count, struct lull_error *err)
 {
@@ -251,7 +254,7 @@ static lull_status next(struct lull_program *program, uint32_t stream, struct lu
             const struct step *step = &term->steps[state->at - 1];
             bool made = make(program, state, step, stream, &ret_ops[count]);
             count += made;
-            if (made && step->children) /* the same step once more */
+            if (made && step->children) /* the next child is served by the same step */
                 continue;
             state->at++;
             state->child = 0;
@@ -280,18 +283,18 @@ static const char *place_of_operation(const struct lull_program *program, uint32
     return text;
 }
 
-/* Its data is a struct model_program. */
+/* The class of these programs, whose data is a struct model_program. */
 static const struct lull_program_class program_of_model = {
     .name = "model", .next = next, .rewind = start_again, .place = place_of_operation};
 
 /* ==== from operations to a program ============================================================ */
 
-/* From the operations of terms to steps that all ranks take. */
+/* Operations of terms become steps that all ranks take. */
 
 enum {
     MOST_RANKS = 1 << 24,
     MOST_ITERATIONS = 1 << 30,
-    MOST_ITERATION_STEPS = 1 << 20 /* of one iteration */
+    MOST_ITERATION_STEPS = 1 << 20 /* steps of one iteration */
 };
 
 struct building {
@@ -300,8 +303,10 @@ struct building {
     struct lull_arena *arena;
     struct step *steps; /* of the term at hand */
     size_t n_steps, capacity;
-    const char *algorithms;          /* as struct lull_network has them, each behind a '+' */
-    bool presumed[LULL_COLLECTIVES]; /* operations that are left to the simulator's own choice */
+    /* In the form of struct lull_network, each behind a '+'. */
+    const char *algorithms;
+    /* Operations whose algorithm is left to the simulator. */
+    bool presumed[LULL_COLLECTIVES];
 };
 
 static void add_step(struct building *building, const struct step *step)
@@ -311,7 +316,7 @@ static void add_step(struct building *building, const struct step *step)
     building->steps[building->n_steps++] = *step;
 }
 
-/* To one side, from the other, and wait for both. */
+/* Adds steps that send to one side, receive from the other, and wait for both. */
 static void add_exchange(struct building *building, const struct lull_operation *operation,
                          uint8_t dimension, bool up)
 {
@@ -327,7 +332,8 @@ static void add_exchange(struct building *building, const struct lull_operation 
     add_step(building, &wait);
 }
 
-/* From the parent and then to all children, or the other way round. */
+/* Adds steps that receive from the parent and then send to all children, or (`up`) receive from all
+ * children and then send to the parent. */
 static void add_tree(struct building *building, const struct lull_operation *operation, bool up)
 {
     const struct step shape = {.up = up, .operation = operation};
@@ -366,7 +372,7 @@ static lull_status add_algorithm(struct building *building, const struct lull_op
     return LULL_OK;
 }
 
-/* What all ranks together send or receive in a step must be countable. */
+/* Checks that the bytes that all ranks send or receive in a step can be counted. */
 static lull_status check_bytes(const struct building *building,
                                const struct lull_operation *operation, struct lull_error *err)
 {
@@ -412,7 +418,7 @@ static lull_status add_operation(struct building *building, const struct lull_op
     return LULL_OK;
 }
 
-/* One computation in the place of everything else. */
+/* Replaces the steps of a term by one computation. */
 static void replace_by_computation(struct building *building, double seconds)
 {
     struct lull_operation *operation = lull_arena_zero(building->arena, 1, sizeof *operation);
@@ -458,7 +464,7 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     building->n_steps = building->capacity = 0;
     ret_term->every = 1;
     ret_term->is_uneven = building->model->terms[index].is_uneven;
-    if (index == building->model->waiting) /* that comes of itself */
+    if (index == building->model->waiting) /* waiting for a core comes about by itself */
         return LULL_OK;
     lull_status status =
         lull_model_every(building->model, building->values, index, &ret_term->every, err);
@@ -470,7 +476,7 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     if (status != LULL_OK)
         return status;
     double sum = building->model->code->tally.cost.seconds;
-    *ret_replaced = !(fabs(seconds - sum) <= 1e-9 * seconds); /* also where the sum is no number */
+    *ret_replaced = !(fabs(seconds - sum) <= 1e-9 * seconds); /* also if the sum is NAN */
     if (*ret_replaced)
         replace_by_computation(building, seconds);
     ret_term->steps = building->steps;
@@ -478,9 +484,9 @@ static lull_status build_term(struct building *building, uint32_t index, struct 
     return LULL_OK;
 }
 
-/* Cores that ranks share, as memories of the simulator: each core is a memory of its own that
- * serves successive ranks, and those of them that compute have equal parts of it. Durations are
- * those with all of them computing. */
+/* The cores that ranks share, as memories of the simulator: each core is a memory of its own, which
+ * serves successive ranks, and those of them that compute have equal parts of it. Computations have
+ * the length that they take if all of these ranks compute. */
 static const struct lull_memory *share_cores(const struct lull_program *program)
 {
     const struct model_program *data = program->data;
@@ -509,7 +515,8 @@ static lull_status read_count(const struct lull_program_model *model, uint32_t p
     return LULL_OK;
 }
 
-/* Where the model counts no iterations, as many as the rarest term needs. */
+/* Reads how many iterations there are. If the model does not count them, there are as many as the
+ * rarest term needs. */
 static lull_status read_iterations(const struct lull_program_model *model, const double *values,
                                    struct model_program *data, struct lull_error *err)
 {
@@ -593,8 +600,9 @@ lull_status lull_model_make_program(struct lull_program_model *model, const doub
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* Hockney's model with the model's own latency and bandwidth, at this point, both as processes have
- * their part of a core, and no limit of what is sent eagerly: what the closed form assumes. */
+/* Makes a network by Hockney's model, with the model's own latency and bandwidth at this point,
+ * each as for a process's part of a core. All messages are sent eagerly, as the closed form
+ * assumes. */
 static lull_status take_own_network(struct lull_program_model *model, const double *values,
                                     uint32_t n_ranks, struct lull_network *ret_network,
                                     struct lull_error *err)
@@ -641,9 +649,9 @@ static lull_status take_network(struct lull_program_model *model, const double *
 /* ---- time by term ---------------------------------------------------------------------------- */
 
 struct stopwatch {
-    int64_t *since; /* [n_ranks] when the term began ... */
-    uint32_t *term; /* ... and which; UINT32_MAX: none yet */
-    int64_t *ns;    /* [n_terms], of all ranks */
+    int64_t *since; /* [n_ranks] when the term at hand began */
+    uint32_t *term; /* [n_ranks] which term that is; UINT32_MAX: none yet */
+    int64_t *ns;    /* [n_terms] of all ranks together */
 };
 
 static void stop(struct stopwatch *watch, uint32_t rank, int64_t now)

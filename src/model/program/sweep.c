@@ -10,7 +10,7 @@ enum { SWEEP_MOST_POINTS = 1000000 };
 
 /* ==== axis ==================================================================================== */
 
-/* What the user writes of an axis. */
+/* What the user writes for an axis. */
 
 struct list {
     struct lull_arena *arena;
@@ -25,7 +25,8 @@ static void add_axis_value(struct list *list, double value)
     list->values[list->count++] = value;
 }
 
-/* FROM:TO:xRATIO or FROM:TO:+STEP; both ends count, the last to rounding. */
+/* Reads FROM:TO:xRATIO or FROM:TO:+STEP. Both ends are values, the last one if it is met to
+ * rounding. */
 static bool read_range(const char *text, struct list *list)
 {
     char *end;
@@ -50,7 +51,7 @@ static bool read_range(const char *text, struct list *list)
     return true;
 }
 
-/* One number or word after the other, with commas. */
+/* Reads numbers or words with commas between them. */
 static lull_status read_values(struct lull_program_model *model, uint32_t parameter,
                                const char *text, struct list *list, struct lull_error *err)
 {
@@ -76,7 +77,7 @@ lull_status lull_model_axis_read(struct lull_program_model *model, const char *t
     const char *equals = strchr(text, '=');
     const char *name = lull_arena_strndup(arena, text, equals ? (size_t)(equals - text) : 0);
     uint32_t parameter = lull_model_parameter_find(model, name);
-    if (parameter == LULL_MODEL_NONE) /* says what is wrong */
+    if (parameter == LULL_MODEL_NONE) /* lull_model_set tells what is wrong */
         return lull_model_set(model, equals ? text : lull_arena_printf(arena, "%s=", text),
                               LULL_PARAMETER_SET, err);
     const char *values = equals + 1;
@@ -97,13 +98,14 @@ struct sweeping {
     struct lull_arena *arena;
     struct lull_model_sweep *sweep;
     struct lull_term_cost *costs; /* [n_terms] */
-    double *values, *base;        /* [n_parameters]: a point, the same with one process */
-    double base_rate;             /* work per second there; 0: not known yet */
+    /* [n_parameters]: of a point, and of the same point with one process. */
+    double *values, *base;
+    double base_rate; /* work per second at the base; 0: not known yet */
 };
 
 /* ---- variants ------------------------------------------------------------------------------- */
 
-/* Words that neither the user nor an axis has chosen. */
+/* Whether a parameter has words of which neither the user nor an axis has chosen one. */
 static bool is_open(const struct lull_program_model *model, const struct lull_model_sweep *sweep,
                     uint32_t parameter)
 {
@@ -164,7 +166,7 @@ void lull_model_sweep_values(const struct lull_program_model *model,
         ret_values[sweep->axes[a].parameter] = lull_model_sweep_value(sweep, a, point);
 }
 
-/* Whether two points have the same base, which does not depend on processes and words. */
+/* Whether two points have the same base, which depends neither on processes nor on words. */
 static bool has_same_base(const struct lull_program_model *model, const double *a, const double *b)
 {
     for (uint32_t p = 0; p < model->n_parameters; p++)
@@ -173,8 +175,8 @@ static bool has_same_base(const struct lull_program_model *model, const double *
     return true;
 }
 
-/* Work per second of one process, all else alike, by the best variant; asked only when anything
- * else has changed. */
+/* Finds the work per second of one process, with all else alike, by the best variant. It is found
+ * anew only if anything else has changed. */
 static lull_status find_base(struct sweeping *sweeping, const double *values,
                              struct lull_error *err)
 {
@@ -253,7 +255,7 @@ static lull_status evaluate_points(struct sweeping *sweeping, uint32_t variant,
 
 /* ---- changes -------------------------------------------------------------------------------- */
 
-/* What is looked at along the axis: the limit of a variant, or which variant is best. */
+/* What is looked at along the axis: where a variant's limit changes, or which variant is best. */
 struct watch {
     bool is_best;
     uint32_t variant;
@@ -282,8 +284,8 @@ static lull_status state_at(struct sweeping *sweeping, const struct watch *watch
     return LULL_OK;
 }
 
-/* Finds a change of state between `low`, whose state is `from`, and `high`, by halving the distance
- * until it is 1 (of whole numbers) or 1e-3 of the value. */
+/* Finds where the state changes between `low`, where it is `from`, and `high`. Bisects until the
+ * distance is 1, for whole numbers, or 1e-3 of the value. */
 static lull_status find_change(struct sweeping *sweeping, const struct watch *watch, double low,
                                double high, unsigned from, unsigned to, struct lull_error *err)
 {
@@ -379,7 +381,7 @@ static double weight(const struct lull_model_sensitivity *sensitivity)
     return fmax(doubled, halved);
 }
 
-/* Equal ones stay in the order of the model. */
+/* Orders by weight; equal ones stay in the order of the model. */
 static int compare_weights(const void *a, const void *b)
 {
     const struct lull_model_sensitivity *x = a, *y = b;

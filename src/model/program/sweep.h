@@ -30,8 +30,8 @@ struct lull_model_point {
     struct lull_term_cost *terms; /* [n_terms]; NULL where there are more than 4096 points */
     double speedup, efficiency;   /* work per time against one process, of the best variant */
     double uncertainty;           /* as lull_model_uncertainty says it */
-    enum lull_resource limit;     /* the resource with the largest part ... */
-    uint32_t term;                /* ... and the term with the longest time */
+    enum lull_resource limit;     /* the resource with the largest part */
+    uint32_t term;                /* the term with the longest time */
 };
 
 /* What changes along an axis: the best variant, or the limit of a variant. */
@@ -50,7 +50,7 @@ struct lull_model_sweep {
     uint32_t n_variants;
     struct lull_model_point **points;  /* [n_variants][n_points] */
     uint32_t *best;                    /* [n_points]: the variant that takes least time */
-    struct lull_model_change *changes; /* where the only axis is one of numbers; sorted by variant,
+    struct lull_model_change *changes; /* if the only axis is one of numbers; sorted by variant,
                                           then place */
     size_t n_changes;
 };

@@ -18,7 +18,7 @@ static int by_time_of_entry(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Metrics that compare a run with another one have no value here. */
+/* Makes the entry of each run. Metrics that compare a run with another one have no value in it. */
 static lull_status make_entries(struct lull_runs *runs, const struct lull_history_about *about,
                                 struct lull_arena *arena, struct lull_history_entry *entries,
                                 struct lull_error *err)
@@ -31,8 +31,7 @@ static lull_status make_entries(struct lull_runs *runs, const struct lull_histor
         if (status != LULL_OK)
             return lull_fail_prefix(err, status, "%s", run->path);
         lull_history_entry_of(run, about, arena, &entries[i]);
-        entries[i].line =
-            run->order; /* of runs at the same time the order of the operands counts */
+        entries[i].line = run->order; /* runs of the same time keep the order of the operands */
     }
     return LULL_OK;
 }
@@ -80,7 +79,7 @@ static bool has_function(const struct lull_history_entry *entry, const char *reg
     return false;
 }
 
-/* Functions that compute, and how many of them the other one has, too. */
+/* How many functions that compute an entry has, and how many of them the other entry has, too. */
 static uint32_t count_functions(const struct lull_history_entry *entry,
                                 const struct lull_history_entry *other, uint32_t *ret_common)
 {
@@ -98,7 +97,8 @@ static uint32_t count_functions(const struct lull_history_entry *entry,
 
 enum kinship { KIN, PERHAPS_STRANGERS, STRANGERS };
 
-/* Few functions prove nothing: a tracer may have been told to leave some out. */
+/* Whether two runs may be of the same program. Three functions that all differ say no; fewer prove
+ * nothing, because a tracer may have been told to leave some out. */
 static enum kinship kinship_of(const struct lull_history_entry *a,
                                const struct lull_history_entry *b)
 {
@@ -110,7 +110,7 @@ static enum kinship kinship_of(const struct lull_history_entry *a,
     return of_a >= ENOUGH && of_b >= ENOUGH ? STRANGERS : PERHAPS_STRANGERS;
 }
 
-/* "line 3 of perf.jsonl", "old.lull". */
+/* Where the last run of a series is from: "line 3 of perf.jsonl", or "old.lull", a run. */
 static const char *describe_last(const struct lull_history *series,
                                  const struct lull_history_entry *last, struct lull_arena *arena)
 {
@@ -178,7 +178,7 @@ void lull_history_follow_edit(struct lull_history_entry *entries, uint32_t count
 
 /* ==== runs that confirm ======================================================================= */
 
-/* Runs that are made to confirm what others say. */
+/* Runs that are made to confirm a verdict. */
 
 static lull_status make_run(const char *command, const char *path, struct lull_arena *arena,
                             struct lull_error *err)
@@ -193,9 +193,9 @@ static lull_status make_run(const char *command, const char *path, struct lull_a
     return LULL_OK;
 }
 
-/* Runs the command so often, each time with the name of a run that it is to write in the variable
- * LULL_RUN of its environment, reads these runs, and removes them. What the command prints goes to
- * standard error. Fails where the command does. */
+/* Runs the command `count` times. Each time the variable LULL_RUN of its environment holds the name
+ * of the run that it is to write. Reads these runs, and removes them. What the command prints goes
+ * to standard error. Fails where the command does. */
 static lull_status confirm_run(const char *command, uint32_t count,
                                const struct lull_runs_options *options,
                                const struct lull_history_about *about, struct lull_notices *notices,

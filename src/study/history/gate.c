@@ -26,8 +26,8 @@ static char *trim(const char *begin, const char *end, struct lull_arena *arena)
     return lull_arena_strndup(arena, begin, (size_t)(end - begin));
 }
 
-/* Whether there is such a metric: a quantity (lull_history_quantities), region:NAME, or the id of
- * one of the trees. LULL_ERR_RANGE names the nearest. */
+/* Whether a metric exists: a quantity (lull_history_quantities), region:NAME, or the id of a metric
+ * of the trees. LULL_ERR_RANGE names the nearest. */
 static lull_status condition_metric(const char *metric, struct lull_arena *arena,
                                     struct lull_error *err)
 {
@@ -60,7 +60,7 @@ static bool read_number(const char *text, double *ret_value)
     return lull_parse_real(text, ret_value) == LULL_OK;
 }
 
-/* "baseline", "1.05 * baseline", "baseline * 1.05". */
+/* Reads "baseline", "1.05 * baseline" or "baseline * 1.05". */
 static bool read_product(const char *text, struct lull_arena *arena, double *ret_factor)
 {
     static const char word[] = "baseline";
@@ -74,8 +74,8 @@ static bool read_product(const char *text, struct lull_arena *arena, double *ret
     return number && read_number(number, ret_factor) && *ret_factor > 0;
 }
 
-/* Where what is behind the product begins: a sign that follows neither the begin, an operator nor
- * the e of a number. */
+/* The sign between a product ("1.05 * baseline") and what is added to it; NULL: nothing is. The
+ * sign of a number, at its begin or behind the e of its exponent, does not count. */
 static const char *find_sign(const char *text)
 {
     const char *word = strstr(text, "baseline");
@@ -105,7 +105,7 @@ static bool read_limit(const char *text, struct lull_arena *arena, struct lull_c
     return read_product(trim(text, end, arena), arena, &condition->factor);
 }
 
-/* The last one: names of regions may hold others. */
+/* The last < or > of a condition; NULL: there is none. Names of regions may hold others. */
 static const char *find_comparison(const char *text)
 {
     const char *found = NULL;
@@ -176,7 +176,7 @@ lull_status lull_condition_metrics(const char *text, struct lull_arena *arena,
 
 /* ==== levels ================================================================================== */
 
-/* In one of a hundred series without a change a change of the level is claimed all the same. */
+/* The probability that a change of the level is claimed in a series that has none. */
 #define LEVEL_FALSE_ALARMS 0.01
 
 uint32_t lull_history_values(const struct lull_history_entry *entries, uint32_t count,
@@ -232,10 +232,8 @@ uint32_t lull_history_levels(const struct lull_history *series, const char *metr
 
 /* ==== parts that have changed ================================================================= */
 
-/* Which parts of the time of runs have changed. */
-
-/* The median over the runs. A run without the part spends nothing on it, as does one in which it is
- * so short that the line of a history leaves it out. */
+/* The median of the time in a part over the runs. A run that lacks the part counts as 0, and so
+ * does one in which the part is so short that the line of a history leaves it out. */
 static int64_t median_time(const struct lull_history_entry *runs, uint32_t count,
                            const struct lull_part *like, double *scratch)
 {
@@ -286,7 +284,8 @@ static bool is_own_time(const struct lull_part *part)
            part->activity == LULL_MPI_IO;
 }
 
-/* Moves the part that explains the longer runtime to the front. */
+/* Moves to the front the first part of a thread's own time that explains at least half of the
+ * longer runtime. */
 static void put_cause_first(struct lull_gate *gate, double longer_ns)
 {
     static const double enough = 0.5;
@@ -300,7 +299,8 @@ static void put_cause_first(struct lull_gate *gate, double longer_ns)
     }
 }
 
-/* The part of any of the runs that names it first: of new ones, which know its file and line. */
+/* Adds the parts of runs that `moves` does not have yet. New runs are gathered first: they know
+ * file and line of a part, which those of a history do not. */
 static uint32_t gather_moves(const struct lull_history_entry *runs, uint32_t count,
                              struct lull_move *moves, uint32_t n_moves)
 {
@@ -357,8 +357,8 @@ const char *lull_gate_verdict_name(enum lull_gate_verdict verdict)
     return names[verdict];
 }
 
-/* The runs since the level changed for the last time: earlier ones would make a slower program
- * look as it was long ago. */
+/* The values since the level changed for the last time: values from before would set the program
+ * against what it once was. */
 static double *find_baseline(struct lull_gate_case *judged, const struct lull_history *history,
                              struct lull_arena *arena)
 {
@@ -375,7 +375,7 @@ static double *find_baseline(struct lull_gate_case *judged, const struct lull_hi
     return values;
 }
 
-/* The values that would be measured if the true median were at the limit. */
+/* The values of the baseline, moved or scaled so that their median is at the limit. */
 static double *place_at_limit(const struct lull_gate_case *judged, const double *baseline,
                               struct lull_arena *arena)
 {
@@ -391,7 +391,8 @@ static double *place_at_limit(const struct lull_gate_case *judged, const double 
     return placed;
 }
 
-/* Takes the verdict from the probabilities, and how many more runs would bring one. */
+/* Takes the verdict from the probabilities; if there is none, finds how many more runs would bring
+ * one. */
 static void decide(struct lull_gate_case *judged, const struct lull_shift *shift, double alarm,
                    double missed)
 {
@@ -474,7 +475,7 @@ static enum lull_gate_verdict conclude_verdict(const struct lull_gate *gate)
     return verdict;
 }
 
-/* The latest level of those that conditions were compared with. */
+/* Where the latest of the levels begins that conditions were compared with. */
 static uint32_t latest_baseline(const struct lull_gate *gate)
 {
     uint32_t since = 0;

@@ -20,8 +20,6 @@
 
 /* ==== the entry of a run ====================================================================== */
 
-/* What is kept of a run. */
-
 const char *const lull_history_quantities[] = {"runtime",      "core_time", "useful_time",
                                                "instructions", "cycles",    NULL};
 
@@ -129,7 +127,7 @@ const char *lull_history_time_text(int64_t time, char *buffer)
 lull_status lull_history_time_read(const char *text, int64_t *ret_time, struct lull_error *err)
 {
     struct tm parts = {0};
-    uint64_t seconds; /* up to the end of the year 9999 */
+    uint64_t seconds; /* up to the end of the year 9999, see below */
     if (lull_parse_u64(text, strlen(text), &seconds) == LULL_OK &&
         seconds <= UINT64_C(253402300799)) {
         *ret_time = (int64_t)seconds;
@@ -173,7 +171,7 @@ static const char *cause_id(unsigned activity)
     return activity < LULL_ACTIVITIES ? lull_activity_id(activity) : "not_recorded";
 }
 
-/* [region, site, cause, ns] */
+/* Each part is an array [region, site, cause, ns]. */
 static void write_parts(struct lull_json *json, const struct lull_parts *parts)
 {
     lull_json_key(json, "parts");
@@ -280,7 +278,8 @@ static lull_status read_cause(const char *id, uint8_t *ret_activity)
     return LULL_ERR_FORMAT;
 }
 
-/* The parts of a run make no more than that. */
+/* The most ns that are taken from a line, for the total and for the sum of the parts: int64_t holds
+ * both. */
 #define MOST_NS (INT64_C(1) << 62)
 
 static lull_status read_part(const json_t *item, struct lull_arena *arena, struct lull_part *part)
@@ -360,8 +359,6 @@ lull_status lull_history_line_read(const char *text, size_t size, struct lull_ar
 
 /* ==== the file ================================================================================ */
 
-/* The file of a history: reading it, and adding lines while nobody else does. */
-
 /* ---- reading --------------------------------------------------------------------------------- */
 
 static bool is_blank(const char *text, size_t size)
@@ -398,8 +395,8 @@ static int by_time_and_line(const void *left, const void *right)
     return a->line < b->line ? -1 : a->line > b->line;
 }
 
-/* Branches that were merged may both have brought the same line, which counts once. `lines` holds
- * those that were met. */
+/* Reads the lines that are not in `lines` yet, and adds them to it. After branches were merged the
+ * same line may be there twice, and counts once. */
 static lull_status read_lines(const struct lull_mapping *mapping, struct lull_hash *lines,
                               struct lull_history *history, struct lull_arena *arena,
                               struct lull_error *err)
@@ -448,7 +445,8 @@ lull_status lull_history_read(const char *path, struct lull_arena *arena,
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
-/* The lock goes when the file is closed, also where its holder dies. */
+/* Waits up to `patience` seconds. The lock goes when the file is closed, also where its holder
+ * dies. */
 static lull_status lock_file(int fd, const char *path, double patience, struct lull_error *err)
 {
     static const double pause = 0.02;
@@ -463,7 +461,7 @@ static lull_status lock_file(int fd, const char *path, double patience, struct l
     return LULL_OK;
 }
 
-/* The lines of the runs that are not there yet, one behind the other. */
+/* The lines of those runs that the history does not have yet. */
 static lull_status make_text(const struct lull_history_entry *entries, uint32_t count,
                              const struct lull_history *there, struct lull_arena *arena,
                              const char **ret_text, uint32_t *ret_added, struct lull_error *err)
@@ -492,7 +490,7 @@ static lull_status make_text(const struct lull_history_entry *entries, uint32_t 
     return LULL_OK;
 }
 
-/* All of it or nothing. */
+/* Appends all of the text or nothing. */
 static lull_status append_text(int fd, const char *path, const char *text, struct lull_error *err)
 {
     const size_t size = strlen(text);
@@ -542,8 +540,6 @@ lull_status lull_history_append(const char *path, const struct lull_history_entr
 
 /* ==== series ================================================================================== */
 
-/* Which runs of a history can be compared. */
-
 static bool matches(const char *wish, const char *value)
 {
     return !wish || strcmp(wish, value) == 0;
@@ -555,7 +551,8 @@ static bool matches_key(const struct lull_history_key *wish, const struct lull_h
            matches(wish->machine, key->machine) && matches(wish->layout, key->layout);
 }
 
-/* "program 'heat', input 'n=512', machine 'a', layout 2 x 1"; what is not said is left out. */
+/* Spells a key: "program 'heat', input 'n=512', machine 'a', layout 2 x 1". What it does not say is
+ * left out. */
 static const char *describe_key(const struct lull_history_key *key, struct lull_arena *arena)
 {
     const struct {
@@ -568,7 +565,7 @@ static const char *describe_key(const struct lull_history_key *key, struct lull_
     return lull_arena_printf(arena, "%slayout %s", text, key->layout ? key->layout : "any");
 }
 
-/* The different keys of the entries that match, for a message. */
+/* Lists the different keys of the entries that match, for a message. */
 static const char *list_keys(const struct lull_history *history,
                              const struct lull_history_key *wish, struct lull_arena *arena)
 {
@@ -601,9 +598,9 @@ static lull_status fail_without(const struct lull_history *history,
                      describe_key(wish, arena), list_keys(history, &any, arena));
 }
 
-/* The entries that match the wish, in their order, which must all have one key. Fails with the keys
- * that there are where none or several match. Runs of `but_commit` are left out; NULL or "": none
- * are. */
+/* Selects the entries that match the wish, in their order, without those of the commit `but_commit`
+ * (NULL or "": all). They must have one key; where none match or there are several keys, fails and
+ * names the keys. */
 static lull_status history_select(const struct lull_history *history,
                                   const struct lull_history_key *wish, const char *but_commit,
                                   struct lull_arena *arena, struct lull_history *ret_series,

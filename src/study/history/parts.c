@@ -36,7 +36,7 @@ int64_t lull_parts_useful(const struct lull_parts *parts)
     return sum;
 }
 
-/* "exchange (heat.c:120)", perhaps with its callers behind, is line 120 of heat.c. */
+/* Reads file and line of a site: "exchange (heat.c:120)", perhaps with its callers behind it. */
 static void read_site(struct lull_part *part, struct lull_arena *arena)
 {
     const char *end = strstr(part->site, LULL_SITE_CALLER);
@@ -54,7 +54,7 @@ static void read_site(struct lull_part *part, struct lull_arena *arena)
     part->line = (uint32_t)line;
 }
 
-/* Functions have no site; the run knows where they are. */
+/* Finds file and line of a part: from its site, or for a function, which has none, from the run. */
 static void find_place(struct lull_part *part, const struct lull_trace *trace,
                        struct lull_arena *arena)
 {
@@ -73,7 +73,7 @@ static void find_place(struct lull_part *part, const struct lull_trace *trace,
     }
 }
 
-/* Names are copied: parts outlive the trace. */
+/* Adds a copy of a part, with copies of its names, because parts outlive the trace. */
 static void add_part(struct lull_parts *parts, const struct lull_part *part,
                      struct lull_arena *arena)
 {
@@ -85,7 +85,8 @@ static void add_part(struct lull_parts *parts, const struct lull_part *part,
     copy->site = lull_arena_strdup(arena, part->site);
 }
 
-/* What each region accounts for, which is taken away from `left`. */
+/* Adds the time that each region accounts for, and takes it away from `left`, [activities] in
+ * ns. */
 static void add_parts_of_regions(const struct lull_breakdown *breakdown, struct lull_parts *parts,
                                  int64_t left[LULL_ACTIVITIES + 1], struct lull_arena *arena)
 {
@@ -158,15 +159,16 @@ const char *lull_part_describe(const struct lull_part *part, struct lull_arena *
 
 /* ==== parts of an edited program ============================================================== */
 
-/* An edit of a program between two runs moves places to other lines, which changes their names. */
+/* An edit of a program between two runs moves places to other lines, which changes their names:
+ * "heat.c:120" may become "heat.c:123". */
 
-/* A region, or the calls of one from a place, as a run names it. */
+/* A region, or the calls of a region from one site, as a run names it. */
 struct named {
     const char *region, *site;
-    const char *like;     /* both without the numbers of lines */
-    const uint64_t *line; /* these, in their order */
+    const char *like;     /* both names without their line numbers */
+    const uint64_t *line; /* the line numbers, in the order of the names */
     uint32_t n_lines;
-    const struct named *now; /* where it is after the edit; NULL: not known */
+    const struct named *now; /* the same place after the edit; NULL: not known */
 };
 
 /* ---- lines in names -------------------------------------------------------------------------- */
@@ -176,7 +178,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Behind a line ("heat.c:120") or an offset ("heat+0x14f8") there is nothing, or no more of it. */
+/* Reads the line at ":120" or the offset at "+0x14f8" if the number ends the name, or stands before
+ * ')' or ' '. Returns where it ends; NULL: there is no such number. */
 static const char *number_at(const char *text, uint64_t *ret_number)
 {
     const bool is_line = text[0] == ':' && is_digit(text[1]);
@@ -188,7 +191,7 @@ static const char *number_at(const char *text, uint64_t *ret_number)
     return *end == '\0' || *end == ')' || *end == ' ' ? end : NULL;
 }
 
-/* Appends a name without its numbers, and the numbers. */
+/* Appends a name without its line numbers to *to, and the numbers to `lines`. */
 static void strip_lines(const char *text, char **to, uint64_t *lines, uint32_t *n_lines)
 {
     const char *end;
@@ -204,8 +207,8 @@ static void strip_lines(const char *text, char **to, uint64_t *lines, uint32_t *
     *(*to)++ = '\n';
 }
 
-/* Of a region the lines of constructs count ("!$omp parallel @heat.c:125"): other numbers in names
- * are the user's. */
+/* Names a part without its lines. Of a region's name only the line behind '@' is taken out, as in
+ * "!$omp parallel @heat.c:125": other numbers in it are the user's. */
 static struct named name_part(const struct lull_part *part, struct lull_arena *arena)
 {
     const size_t room = strlen(part->region) + strlen(part->site) + 3;
@@ -257,8 +260,9 @@ static bool names_part(const struct named *named, const struct lull_part *part)
     return strcmp(named->region, part->region) == 0 && strcmp(named->site, part->site) == 0;
 }
 
-/* The places with lines that the other run does not have, in the order of their lines; without
- * those that are too short for a history, because the other run may be from one. */
+/* Lists the places with line numbers that the other run does not have, sorted without and then by
+ * their lines. Places too short for a history are left out, because the other run may be from
+ * one. */
 static uint32_t list_moved(const struct lull_parts *parts, const struct lull_parts *other,
                            struct lull_arena *arena, struct named **ret_moved)
 {
@@ -278,7 +282,7 @@ static uint32_t list_moved(const struct lull_parts *parts, const struct lull_par
     return count;
 }
 
-/* How many in a row are the same without their lines. */
+/* How many names in a row are `like` without their lines. */
 static uint32_t count_alike(const struct named *named, uint32_t count, const char *like)
 {
     uint32_t n = 0;
@@ -287,8 +291,8 @@ static uint32_t count_alike(const struct named *named, uint32_t count, const cha
     return n;
 }
 
-/* Pairs names that are the same without their lines, one by one, where both runs have as many of
- * them: sets `now` of those in `from`. Returns how many pairs there are. */
+/* Pairs names that are the same without their lines, one by one in the order of lines, where both
+ * runs have as many of them. Sets `now` of those in `from`. Returns how many pairs there are. */
 static uint32_t pair_moved(struct named *from, uint32_t n_from, const struct named *to,
                            uint32_t n_to)
 {
@@ -311,7 +315,7 @@ static int compare_edited_parts(const void *left, const void *right)
     return lull_part_compare(left, right);
 }
 
-/* `moved` is in the order of names. */
+/* Renames a part if `moved`, sorted by name, says where it is now. */
 static void rename_part(struct lull_part *part, const struct named *moved, uint32_t n_moved)
 {
     const struct named wanted = {.region = part->region, .site = part->site};

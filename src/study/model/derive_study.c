@@ -18,12 +18,12 @@
 
 /* ==== marks of iterations ===================================================================== */
 
-/* Marks (model/derive/disturbance.h) say when the masters of a run came to certain calls, and how
- * long they had been outside of MPI until then. Noise, and what messages take, are found in them.
- */
+/* A mark (model/derive/disturbance.h) says when the master of a process came to a certain call, and
+ * how long it had been outside of MPI before. Noise, and the time that messages take, are found
+ * from marks. */
 
-/* Marks that are kept, so that memory does not grow with the length of a run: of all masters, 96
- * MiB, and of one. */
+/* The most marks that are kept, so that memory does not grow with the length of a run: of all
+ * masters together (96 MiB), and of one; and the least of one, however many masters there are. */
 enum { MOST_MARKS = 1 << 22, MOST_OF_ONE = 1 << 14, LEAST_OF_ONE = 64 };
 
 struct mark {
@@ -31,18 +31,18 @@ struct mark {
     uint8_t operation;  /* enum lull_collective; LULL_COLLECTIVES: a message */
 };
 
-/* Of one master. */
+/* The marks of one master. */
 struct following {
-    struct mark *marks; /* the first ones */
+    struct mark *marks; /* [count] the first marks */
     size_t count, capacity;
-    size_t all[LULL_COLLECTIVES + 1]; /* by operation, also those that are not kept */
+    size_t all[LULL_COLLECTIVES + 1]; /* by operation, also the marks that are not kept */
     int32_t peer;                     /* of the first message; LULL_ANY: none yet */
 };
 
 struct marking {
     const struct lull_trace *trace;
     struct following *masters; /* [n_locations] */
-    size_t most;               /* marks that are kept of each */
+    size_t most;               /* the most marks that are kept of one master */
 };
 
 static bool add_mark(const struct marking *marking, struct following *master,
@@ -79,7 +79,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     return good ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "no memory for marks of iterations");
 }
 
-/* Messages where there are some, else what the first rank calls most. */
+/* Which marks are taken: messages if there are any, else the collective operation that the first
+ * rank calls most. */
 static unsigned choose_operation(const struct marking *marking)
 {
     const struct following *first = NULL;
@@ -123,9 +124,9 @@ static void keep(const struct marking *marking, const struct lull_run *run,
     }
 }
 
-/* One pass over the run. A mark is a message to the process that the first one went to, or, where
- * nobody sends, the end of a call of the collective operation that the first rank calls most.
- * ret_marks[run->processes] live in `arena`. */
+/* Finds the marks of a run in one pass. A mark is a message to the process to which the
+ * master's first message went, or, where no master sends, the end of the collective operation that
+ * the first rank calls most. ret_marks[run->processes] live in `arena`. */
 static lull_status marks_find(const struct lull_run *run, unsigned workers,
                               struct lull_arena *arena, struct lull_measured_marks **ret_marks,
                               struct lull_error *err)
@@ -172,9 +173,11 @@ struct link_counting {
 struct linking {
     const struct lull_trace *trace;
     struct link_counting *parts; /* [workers] */
-    uint32_t *last;              /* [n_locations]: target of the last message; LULL_NONE */
-    uint64_t *pairs;             /* [n_locations]: messages to the target of the message before */
-    uint64_t *sent;              /* [n_locations] */
+    /* [n_locations]: the target of the message before; LULL_NONE: there was none, or that message
+     * was the second of a pair. */
+    uint32_t *last;
+    uint64_t *pairs; /* [n_locations]: messages that are the second in a row to one target */
+    uint64_t *sent;  /* [n_locations]: all messages */
 };
 
 static bool add_messages(struct link_counting *counting, const struct lull_link *link)
@@ -207,7 +210,7 @@ static lull_status see_block(void *context, unsigned worker, const struct lull_b
         struct lull_link link = {source, trace->processes[event->message.peer].rank, 1,
                                  lull_believed_bytes(trace, block->location, event->message.bytes)};
         linking->pairs[block->location] += linking->last[block->location] == link.target;
-        /* the third in a row begins another pair */
+        /* of three messages in a row to one target the third begins another pair */
         linking->last[block->location] =
             linking->last[block->location] == link.target ? LULL_NONE : link.target;
         linking->sent[block->location]++;
@@ -291,7 +294,7 @@ struct runs_filling {
     struct lull_processor_time *times; /* [runs] */
 };
 
-/* Seconds of useful time of a process's threads, on average. */
+/* Mean useful time of the threads of a process, in seconds. */
 static double useful_of_process(const struct runs_filling *filling, uint32_t run, uint32_t process)
 {
     const struct lull_breakdown *breakdown = filling->runs->runs[run].breakdown;
@@ -307,7 +310,7 @@ static bool shares_cores(const struct runs_filling *filling, uint32_t run)
     return filling->cores[run] > 0 && filling->runs->runs[run].threads > filling->cores[run];
 }
 
-/* Whether no run's computations contain waiting for a core. */
+/* Whether the useful time of no run contains waiting for a core. */
 static bool all_had_cores(const struct runs_filling *filling)
 {
     for (uint32_t i = 0; i < filling->runs->count; i++)
@@ -344,7 +347,7 @@ static lull_status fill_times(struct runs_filling *filling, uint32_t run,
     return LULL_OK;
 }
 
-/* Useful and whole seconds of a thread in the regions of a name, on average. */
+/* Mean useful time and whole time of a thread in all regions of one name, in seconds. */
 static void region_times(const struct runs_filling *filling, uint32_t number, const char *name,
                          double *ret_useful, double *ret_whole)
 {
@@ -385,7 +388,8 @@ static void fill_region(const struct runs_filling *filling, const char *name,
     }
 }
 
-/* Regions of user code with 1 % of the time of a run or more, and the rest as one. */
+/* Takes the regions of user code that have 1 % of the time of some run or more, MOST_REGIONS at
+ * most, and the rest as one region. */
 static void fill_regions(struct runs_filling *filling)
 {
     enum { MOST_REGIONS = 64 };
@@ -449,8 +453,8 @@ static bool have_one_size(const struct lull_runs *runs, const double *sizes)
     return true;
 }
 
-/* Finds the marks of the largest run whose threads had a core each; those of other runs would tell
- * of waiting for a core. */
+/* Finds the marks of the last run, the largest, whose threads had a core each: marks of other runs
+ * would tell of waiting for a core. */
 static lull_status find_marks(struct runs_filling *filling, unsigned workers,
                               struct lull_error *err)
 {

@@ -64,7 +64,7 @@ static lull_status find_axes(const struct lull_runs *runs, const struct lull_fit
     return LULL_OK;
 }
 
-/* Nanoseconds of a region of that name, wherever it is called. */
+/* The time in all regions of one name, in ns, wherever they are called. */
 static double region_ns(const struct lull_breakdown *breakdown, const char *name, bool inclusive)
 {
     double sum = 0;
@@ -179,8 +179,8 @@ static lull_status add_front(const struct table_filling *filling)
     return status;
 }
 
-/* The exclusive time of a region; NULL: what is outside of all. A run that does not have it adds no
- * point, and a region without points no series. */
+/* Adds the series of a region's exclusive time; `name` NULL: of the time outside of all regions. A
+ * run without the region adds no point, and a series without points is left out. */
 static lull_status add_region(const struct table_filling *filling, const char *name)
 {
     struct lull_fit_series *series =
@@ -249,8 +249,8 @@ lull_status lull_fit_table_of_runs(const struct lull_runs *runs, const struct lu
     return LULL_OK;
 }
 
-/* Which series of a table is meant by a region or a metric; otherwise the first. Fails with the
- * names that there are. */
+/* Finds the series of the region or the metric that the user named; the first series if none is
+ * named. Fails with the names that there are. */
 static lull_status fit_find_series(const struct lull_fit_table *table, struct lull_fit_y y,
                                    struct lull_arena *arena, size_t *ret_index,
                                    struct lull_error *err)
@@ -349,7 +349,8 @@ struct lull_fit_y lull_fit_y_read(const char *text)
     return (struct lull_fit_y){LULL_FIT_COLUMN, text};
 }
 
-/* In the order of lull_fit_laws, each once; NULL for "all" and NULL. */
+/* Reads names of laws, separated by commas. *ret_laws has them in the order of lull_fit_laws, each
+ * once, with NULL at the end; it is NULL for "all" and for no text. */
 static lull_status read_laws(const char *text, struct lull_arena *arena,
                              const struct lull_fit_law *const **ret_laws, struct lull_error *err)
 {
@@ -363,7 +364,7 @@ static lull_status read_laws(const char *text, struct lull_arena *arena,
         if (!lull_fit_law_find(names[i]))
             return lull_fail(err, LULL_ERR_RANGE, "there is no '%s'; --list names the laws",
                              names[i]);
-    for (size_t l = 0; lull_fit_laws[l]; l++) /* in their order, once */
+    for (size_t l = 0; lull_fit_laws[l]; l++)
         for (size_t i = 0; i < count; i++)
             if (lull_fit_law_find(names[i]) == lull_fit_laws[l]) {
                 laws[found++] = lull_fit_laws[l];
@@ -373,7 +374,7 @@ static lull_status read_laws(const char *text, struct lull_arena *arena,
     return LULL_OK;
 }
 
-/* A number above 0 that ends where `end` says. */
+/* Reads a number above 0 that ends at `end`. */
 static bool is_number(const char *text, const char *end, double *ret_value)
 {
     char *stop;
@@ -465,7 +466,8 @@ static double last_measured(const struct lull_fit_part *part)
     return part->series->points[part->series->count - 1].y;
 }
 
-/* Of parts that stop at the same place the one that takes longest. */
+/* Finds the part whose efficiency falls below one half first. Of parts for which that is at the
+ * same value, it is the one that takes longest in the last run. */
 static void find_first_stop(struct lull_fit_study *study, struct lull_arena *arena)
 {
     double first = INFINITY;

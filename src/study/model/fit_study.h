@@ -11,15 +11,14 @@
 
 struct lull_fit_part {
     const struct lull_fit_series *series;
-    struct lull_fit *fit; /* NULL: it could not be fitted ... */
-    const char *why_not;  /* ... because */
+    struct lull_fit *fit; /* NULL: it could not be fitted */
+    const char *why_not;  /* why it could not be fitted */
 };
 
 struct lull_fit_study {
     const struct lull_fit_table *table;
-    const struct lull_fit *fit; /* of the series in front */
-    struct lull_fit_part
-        *parts; /* all series of its metric, and for runs all; one: none beside it */
+    const struct lull_fit *fit;  /* of the series in front */
+    struct lull_fit_part *parts; /* [n_parts] all series of its metric; for runs, all series */
     size_t n_parts;
     size_t stops_first; /* the part whose efficiency falls below one half first; n_parts: none does
                            where the data bear it */

@@ -13,7 +13,8 @@
 
 /* ==== the measurement ========================================================================= */
 
-/* Seconds of a visit, and visits: their median is what counts, their spread the interval. */
+/* The kernel is timed in several visits of so many seconds: their median is the time, their spread
+ * its interval. */
 static const double visit_seconds = 0.4;
 
 enum { VISITS = 5 };
@@ -27,7 +28,8 @@ static const struct lull_kernel_index *index_of(const struct lull_kernel_source 
     return NULL;
 }
 
-/* Which array the kernel accesses through an index array; the number of its elements. */
+/* The number of elements of the array that the kernel accesses through an index array; 0: there is
+ * none. */
 static double target_elements(const struct lull_kernel *kernel, size_t index_array)
 {
     for (size_t i = 0; i < kernel->n_accesses; i++) {
@@ -96,7 +98,8 @@ static lull_status describe_loaded(const struct lull_kernel_wish *wish, struct l
     return status;
 }
 
-/* Whether a loop has lines from memory, whose bandwidth is a mean. */
+/* Whether a loop, or one in `loops`, moves lines from or to memory while the bandwidth of memory is
+ * a mean. */
 static bool takes_means(const struct lull_kernel_prediction *prediction)
 {
     const struct lull_ecm_lines *memory = &prediction->lines[prediction->ecm.n_links - 1];
@@ -136,8 +139,8 @@ static lull_status measure_kernel(const struct lull_loaded *loaded, bool mean,
 }
 
 /* Runs wish->kernel with its present sizes on as many cores as the options say, to compare it with
- * its prediction. Fails as compiling and timing do, and with LULL_ERR_RANGE where it is not known
- * what an index array holds. */
+ * its prediction. Fails where compiling or timing fails, and with LULL_ERR_RANGE if an index array
+ * is read and it is not known what it holds. */
 static lull_status kernel_run_here(const struct lull_kernel_wish *wish,
                                    const struct lull_kernel_prediction *prediction,
                                    struct lull_arena *arena,
@@ -192,7 +195,7 @@ static bool is_name(const char *text, size_t length)
     return length > 0 && !isdigit((unsigned char)*text);
 }
 
-/* "NAME=REST": the rest; NULL: it is no such thing. */
+/* Splits "NAME=REST" and returns REST; NULL: the text is not of that form. */
 static const char *split_at_equals(const char *text, struct lull_arena *arena,
                                    const char **ret_name)
 {
@@ -249,7 +252,7 @@ static lull_status read_calls(const char *const *texts, struct lull_arena *arena
     return LULL_OK;
 }
 
-/* Indices in a text, with anything but digits between them. */
+/* Reads indices from a file, with blanks, line ends or commas between them. */
 static lull_status read_sample(const char *path, struct lull_arena *arena,
                                struct lull_kernel_index *index, struct lull_error *err)
 {
@@ -328,7 +331,7 @@ static lull_status read_indices(const char *const *texts, struct lull_arena *are
 
 /* ---- a sweep --------------------------------------------------------------------------------- */
 
-/* FROM:TO:STEPS */
+/* Reads FROM:TO:STEPS into wish->values, with equal ratios between them. */
 static bool read_range(const char *text, struct lull_kernel_wish *wish)
 {
     double from, to, steps;
@@ -389,19 +392,19 @@ static lull_status read_kernel_sweep(const char *text, struct lull_arena *arena,
 
 /* ---- the rest -------------------------------------------------------------------------------- */
 
-/* Words between blanks; NULL at the end. */
+/* Splits a text at blanks into words, with NULL at the end. */
 static const char *const *words_of(const char *text, struct lull_arena *arena)
 {
     size_t count, kept = 0;
     const char **words = lull_split(text, " \t", arena, &count);
     for (size_t i = 0; i < count; i++)
-        if (*words[i]) /* not between two blanks */
+        if (*words[i]) /* empty between two blanks */
             words[kept++] = words[i];
     words[kept] = NULL;
     return words;
 }
 
-/* What matters for reading C: where headers are, and macros. */
+/* Those flags that matter for reading C: folders of headers (-I) and macros (-D, -U). */
 static const char *const *reading_flags(const char *const *flags, struct lull_arena *arena)
 {
     size_t count = 0, kept = 0;
@@ -442,7 +445,7 @@ static lull_status read_in_core(const char *text, struct lull_arena *arena,
     return LULL_OK;
 }
 
-/* FILE.c:PLACE; a file of the whole name goes first. */
+/* Reads FILE.c or FILE.c:PLACE. If there is a file whose name is the whole operand, it is that. */
 static void read_operand(const char *operand, struct lull_arena *arena,
                          struct lull_kernel_wish *wish)
 {
@@ -475,7 +478,7 @@ static lull_status read_kernel_options(const struct lull_kernel_texts *texts,
     options->cores = (unsigned)cores;
     options->traffic = chosen == 2 ? LULL_TRAFFIC_SIMULATION : LULL_TRAFFIC_CONDITIONS;
     options->policy = policy == 2 ? LULL_CACHE_PLRU : LULL_CACHE_LRU;
-    /* In a sweep each point would take about a second more. */
+    /* Not in a sweep: each of its points would take about a second more. */
     options->simulate = !texts->no_simulation && !texts->sweep;
     return LULL_OK;
 }

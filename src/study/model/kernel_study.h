@@ -17,10 +17,9 @@ struct lull_kernel_texts {
     const char *const *calls;   /* "f=20": cycles */
     const char *const *indices; /* "idx=uniform", "idx=sequential", "idx=band:100", "idx=FILE" */
     const char *sweep;          /* "N=1,2,3" or "N=FROM:TO:STEPS", evenly on a logarithmic scale */
-    const char
-        *in_core;      /* "T_OL,T_nOL" in cycles, of several innermost loops one after the other */
-    const char *flags; /* of the compiler, with spaces between them */
-    const char *cores, *seed;     /* whole numbers; seed is that of random indices */
+    const char *in_core;        /* "T_OL,T_nOL" in cycles, of several loops one after the other */
+    const char *flags;          /* of the compiler, with spaces between them */
+    const char *cores, *seed;   /* whole numbers; seed is that of random indices */
     const char *traffic, *policy; /* "conditions", "simulation"; "lru", "plru" */
     int no_simulation;
 };

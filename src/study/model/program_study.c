@@ -26,7 +26,7 @@ static lull_status read_run_wishes(const char *option, const char *const *texts,
     for (; texts && *texts; texts++)
         for (const char *text = *texts; text;) {
             size_t length = strcspn(text, ",");
-            bool is_whole = access(text, F_OK) == 0; /* a name with a comma */
+            bool is_whole = access(text, F_OK) == 0; /* perhaps with a comma in its name */
             const char *piece = is_whole ? text : lull_arena_strndup(arena, text, length);
             text = !is_whole && text[length] ? text + length + 1 : NULL;
             if (!strchr(piece, '=') || access(piece, F_OK) == 0) {
@@ -49,7 +49,7 @@ static lull_status read_run_wishes(const char *option, const char *const *texts,
     return LULL_OK;
 }
 
-/* A name of Lua that no other parameter of a derived model has. */
+/* Whether a name is one of Lua that no other parameter of a derived model has. */
 static bool is_size_name(const char *name)
 {
     static const char *const taken[] = {"P", "T", "T_core", "T_turn", "B", "iterations", "cores"};
@@ -130,7 +130,7 @@ static lull_status read_axes(struct lull_program_model *model, const char *const
         if (status != LULL_OK)
             return status;
         struct lull_model_parameter *parameter = &model->parameters[axes[a].parameter];
-        if (parameter->source == LULL_PARAMETER_ABSENT) { /* it has values */
+        if (parameter->source == LULL_PARAMETER_ABSENT) { /* values of an axis set it */
             parameter->value = axes[a].values[0];
             parameter->source = LULL_PARAMETER_SET;
         }
@@ -176,7 +176,7 @@ static lull_status take_model_machine(const char *path, struct lull_program_mode
     if (status != LULL_OK)
         return status;
     if (lull_model_take_machine(model, machine, path, &missing, err) != LULL_OK)
-        return LULL_ERR_FORMAT; /* the file says it in another unit */
+        return LULL_ERR_FORMAT; /* the machine file has a number in another unit than the model */
     for (; *missing; missing++)
         lull_notices_add(notices, LULL_NOTICE_WARNING, "%s", *missing);
     if (wish->engine)
@@ -224,14 +224,12 @@ lull_status lull_derive_wish_read(const char *const *texts, struct lull_arena *a
 
 /* ==== regions of recorded runs ================================================================ */
 
-/* Reads from recorded runs the time of regions that a program model names. */
-
 struct recorded_reader {
     const struct lull_runs_options *options; /* of all runs */
     struct lull_notices *notices;
 };
 
-/* Of the windows that were analysed. */
+/* The time of a process's master in the windows that were analysed, in seconds. */
 static double master_seconds(const struct lull_breakdown *breakdown, uint32_t process)
 {
     const struct lull_process_breakdown *p = &breakdown->processes[process];
@@ -264,8 +262,8 @@ static lull_status take_time(const struct lull_run *run, const char *region,
     return LULL_OK;
 }
 
-/* For lull_model_set_reader; `context` is a struct recorded_reader. Reads the run from begin
- * to end, and the time of each process's master inside of the region. */
+/* Reads the time of each process's master inside of a region, over the whole run. For
+ * lull_model_set_reader; `context` is a struct recorded_reader. */
 static lull_status recorded_region(void *context, const char *run, const char *region,
                                    struct lull_region_time *ret_time, struct lull_error *err)
 {
@@ -285,7 +283,7 @@ static lull_status recorded_region(void *context, const char *run, const char *r
 
 /* ==== processor time ========================================================================== */
 
-/* The counter's index; n_counters: there is none. */
+/* The index of the counter of processor time; n_counters: there is none. */
 static uint32_t find_counter(const struct lull_trace *trace)
 {
     uint32_t c = 0;
@@ -294,7 +292,8 @@ static uint32_t find_counter(const struct lull_trace *trace)
     return c;
 }
 
-/* User code is what is useful; time between two readings may round below what the clock says. */
+/* Adds to `waits`, in seconds, the time in each region of user code in which the thread had no
+ * core: the clock's time minus the processor time, at least 0, because of rounding. */
 static void add_waits(const struct lull_trace *trace, uint32_t counter,
                       const struct lull_sums *sums, double *waits)
 {
@@ -364,7 +363,8 @@ static bool is_of_term(const struct lull_model_term *term, const char *region)
     return false;
 }
 
-/* Useful time of a thread, on average: with a core, where `time` knows that. */
+/* Mean useful time of a thread, in seconds; without the time that it waited for a core, if `time`
+ * knows that. */
 static double useful_time(const struct lull_breakdown *breakdown,
                           const struct lull_processor_time *time)
 {
@@ -433,13 +433,14 @@ static lull_status take_run(const struct lull_program_model *model, const struct
     for (uint32_t t = 0; t < model->n_terms; t++)
         ret_run->terms[t] = time_in(run->breakdown, &time, &model->terms[t]);
     if (model->waiting != LULL_MODEL_NONE)
-        ret_run->terms[model->waiting] = NAN; /* they wait in calls of MPI, too */
+        ret_run->terms[model->waiting] = NAN; /* not told apart from other time in MPI calls */
     return count_messages(run, workers, arena, ret_run, err);
 }
 
 /* ---- what the model is told of it ------------------------------------------------------------ */
 
-/* A word that nobody has chosen for a run is the first one; told once. */
+/* Warns once, for each run and parameter, that a choice which nobody made is taken to be the first
+ * word. */
 static void tell_choice(const struct lull_model_parameter *parameter, const char *path,
                         struct lull_notices *notices)
 {
@@ -462,13 +463,14 @@ static void take_from_run(struct lull_model_parameter *parameter, const struct l
         value = run->max_threads;
     else if (strcmp(parameter->run, "cores") == 0)
         value = run->trace ? lull_cores_of(run->trace, arena) : 0;
-    if (value == 0) /* the run does not tell */
+    if (value == 0) /* the run does not tell the value */
         return;
     parameter->value = value;
     parameter->source = LULL_PARAMETER_RUN;
 }
 
-/* The parameters as they are now, with what the run says; they are put back afterwards. */
+/* Takes values of the parameters from the run and from what the user set for it; the model's own
+ * values are put back afterwards. */
 static lull_status take_values(struct lull_program_model *model, const struct lull_run *run,
                                const struct lull_model_run_wish *wish, const bool *open,
                                struct lull_notices *notices, struct lull_model_run *ret_run,
@@ -494,7 +496,7 @@ static lull_status take_values(struct lull_program_model *model, const struct lu
     return status;
 }
 
-/* What was measured of the runs of a list, each path once; values are not taken yet. */
+/* What was measured of the runs of a list, each path once. */
 struct measured_runs {
     struct lull_runs runs;
     struct lull_model_run *made; /* [runs.count], in their order */
@@ -527,8 +529,8 @@ static lull_status measure_runs(const struct lull_program_model *model,
     return status;
 }
 
-/* Makes the runs of a list, in the order of the wishes. Refuses a parameter that is neither set nor
- * in `open` ([n_parameters]). */
+/* Makes the runs of a list, in the order of the wishes. Fails if a parameter is neither set nor in
+ * `open` ([n_parameters]). */
 static lull_status choose_runs(struct lull_program_model *model,
                                const struct measured_runs *measured,
                                const struct lull_model_run_wish *wishes, uint32_t count,
@@ -550,7 +552,7 @@ static lull_status choose_runs(struct lull_program_model *model,
 
 /* ---- calibration ----------------------------------------------------------------------------- */
 
-/* Calibrates the free parameters; their origin says then from how many runs they are. */
+/* Calibrates the free parameters; their origin then says how many runs they are from. */
 static lull_status calibrate(struct lull_program_model *model, const struct lull_program_wish *wish,
                              const struct lull_model_run *runs, struct lull_arena *arena,
                              struct lull_calibration *ret_calibration, struct lull_error *err)

@@ -9,7 +9,7 @@ enum { MOST_SOLVER_CORES = 65536 };
 
 /* ---- texts ---------------------------------------------------------------------------------- */
 
-/* "NAME=REST": the rest; NULL: it is no such thing. */
+/* Splits "NAME=REST" and returns REST; NULL: the text is not of that form. */
 static const char *split_parameter(const char *text, struct lull_arena *arena,
                                    const char **ret_name)
 {
@@ -91,7 +91,8 @@ lull_status lull_solver_wish_read(const struct lull_solver_texts *texts, struct 
 
 /* ---- predictions ---------------------------------------------------------------------------- */
 
-/* With these values of the user's; a description may make other kernels of others. */
+/* Predicts with some values of the user's parameters. The description is read anew for them,
+ * because its kernels may depend on them. */
 static lull_status predict_solver(const struct lull_solver_wish *wish,
                                   const struct lull_machine *machine,
                                   const struct lull_solver_parameter *values, size_t n_values,

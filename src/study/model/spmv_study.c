@@ -109,7 +109,7 @@ struct spmv_work {
 
 /* ---- numbers of cores ------------------------------------------------------------------------ */
 
-/* 1, 2, 4, ... and all of a memory domain. */
+/* Chooses the numbers of cores: 1, 2, 4, ... and all of a memory domain. */
 static void choose_cores(struct spmv_work *work)
 {
     unsigned all = work->machine->cpu.cores_per_numa_domain, *cores = NULL;
@@ -126,7 +126,7 @@ static void choose_cores(struct spmv_work *work)
 
 /* ---- the matrix ------------------------------------------------------------------------------ */
 
-/* Of a matrix that is not there: intensities alone. */
+/* The study of a matrix of which only the sizes are known: it predicts intensities alone. */
 static struct lull_spmv_study study_sizes(const struct lull_spmv_wish *wish)
 {
     return (struct lull_spmv_study){.name = "sizes alone",
@@ -244,10 +244,11 @@ static struct lull_sparse sparse_of(const struct spmv_work *work)
                                 .row = sell->row};
 }
 
-/* With more of their time lost to others cores count as disturbed. */
+/* A measurement counts as disturbed if other programs had the cores for a larger share of the
+ * time. */
 static const double most_lost = 0.02;
 
-/* To be compared with the point's prediction. */
+/* Times the product on as many cores as the prediction is for, to compare the two. */
 static lull_status measure_on(struct spmv_work *work, const struct lull_topology *topology,
                               const struct lull_spmv_prediction *predicted,
                               struct lull_notices *notices, double *ret_seconds,

@@ -11,8 +11,8 @@
 struct job {
     struct lull_what_if *what_if; /* NULL: computations stay as they are */
     const struct lull_network *network;
-    bool is_own;      /* another member of the team does the others */
-    bool has_learned; /* it was part of a pass with others */
+    bool is_own;      /* this member makes it; false: another member does */
+    bool has_learned; /* it has got its steps in a pass */
     int64_t runtime;
     lull_status status;
     struct lull_error err;
@@ -24,7 +24,7 @@ struct fixes {
     struct lull_team *team;
     struct lull_measured measured;
     const bool *callers;
-    struct job *jobs; /* the last is the replay in which nothing is different */
+    struct job *jobs; /* the last one is the replay without any fix */
     uint32_t n_jobs;
     atomic_uint next;
 };
@@ -47,7 +47,7 @@ static bool asks_alike(const struct fixes *fixes, const struct job *a, const str
                   fixes->run->trace->n_regions) == 0;
 }
 
-/* One pass for all that ask for the same regions as the job `first`. */
+/* Makes one pass for all jobs that mark the same regions as the job `first` and have to learn. */
 static lull_status learn_with(struct fixes *fixes, uint32_t first, struct lull_consumer *consumers,
                               struct lull_error *err)
 {
@@ -151,7 +151,7 @@ static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
             continue;
         status =
             lull_what_if_create(fixes->run->trace, wanted[i].what_if, NULL, &job->what_if, err);
-        if (status == LULL_OK) /* many replay at once */
+        if (status == LULL_OK) /* one worker each: many jobs replay at once */
             lull_what_if_limit(job->what_if, 1);
     }
     return status;
@@ -172,13 +172,14 @@ static lull_status replay_own(struct fixes *fixes, const struct lull_fix *wanted
 
 /* ---- those of all --------------------------------------------------------------------------- */
 
-/* What a member has found; behind it the runtimes of all jobs, 0 of those that are not its own. */
+/* What a member sends to the first; behind it follow the runtimes of all jobs, 0 for those that it
+ * did not make. */
 struct found {
     int64_t status; /* enum lull_status */
     struct lull_error err;
 };
 
-/* On the first. */
+/* What the first member gathers. */
 struct gathered {
     struct lull_error *err;
     int64_t *runtimes; /* [n_jobs] */
@@ -203,7 +204,7 @@ static lull_status take_found(void *context, uint32_t member, const void *bytes,
     return LULL_OK;
 }
 
-/* `status`: of this member's replays. */
+/* Gathers the runtimes on the first member. `status` is that of this member's replays. */
 static lull_status gather_runtimes(const struct fixes *fixes, lull_status status, int64_t *runtimes,
                                    struct lull_error *err)
 {

@@ -21,7 +21,7 @@ double lull_against_error(const int64_t sides[LULL_AGAINST_SIDES])
     return (double)sides[LULL_PREDICTED] / (double)sides[LULL_MEASURED] - 1;
 }
 
-/* Reads the measured run. Ends with against_close in either case. */
+/* Reads the measured run. The caller calls against_close, also after a failure. */
 static lull_status against_load(const char *path, const struct lull_runs_options *options,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_against *ret_against, struct lull_error *err)
@@ -44,7 +44,8 @@ static void against_close(struct lull_against *against)
     lull_runs_close(&against->runs);
 }
 
-/* What the measured run says of how it was disturbed, in *ret_disturbance; NULL: it was not. */
+/* Reads, from the measured run, how it was disturbed on purpose; *ret_disturbance NULL: it was
+ * not. */
 static lull_status against_disturbance(const struct lull_against *against, struct lull_arena *arena,
                                        const struct lull_disturbance **ret_disturbance,
                                        struct lull_error *err)
@@ -64,7 +65,7 @@ static lull_status against_disturbance(const struct lull_against *against, struc
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-/* The share of time in MPI of the masters among some threads. */
+/* The share of time that the masters among some threads spend in MPI. */
 static double mpi_share(const struct lull_thread_breakdown *threads, uint32_t n_threads)
 {
     int64_t mpi = 0, all = 0;
@@ -87,8 +88,8 @@ static double share_of_process(const struct lull_breakdown *breakdown, uint32_t 
     return mpi_share(breakdown->threads + of->first_thread, of->n_threads);
 }
 
-/* The process of that rank, by halving: processes are in the order of applications and ranks.
- * LULL_NONE: there is none. */
+/* The process of a rank; LULL_NONE: there is none. Bisects: processes are sorted by application and
+ * rank. */
 static uint32_t process_of(const struct lull_trace *trace, uint32_t application, uint32_t rank)
 {
     uint32_t low = 0, high = trace->n_processes;
@@ -108,7 +109,8 @@ static uint32_t process_of(const struct lull_trace *trace, uint32_t application,
                : LULL_NONE;
 }
 
-/* From MPI_Init to MPI_Finalize, through the warp if there is one. */
+/* The time of a process from MPI_Init to MPI_Finalize, in times of `warp` if there is one; `whole`
+ * if it is not known. */
 static int64_t time_of_process(const struct lull_trace *trace, uint32_t process,
                                const struct lull_warp *warp, int64_t whole)
 {
@@ -123,8 +125,8 @@ static int64_t time_of_process(const struct lull_trace *trace, uint32_t process,
            lull_warp_time(warp, process, of->main_begin);
 }
 
-/* Compares. `predicted` is a run through `warp`, which was made of `origin`. Fails with
- * LULL_ERR_RANGE where the runs do not have the same ranks. */
+/* Compares the two runs. Times of the predicted one are changed by `warp`, which was made from the
+ * trace `origin`. Fails with LULL_ERR_RANGE if the runs do not have the same ranks. */
 static lull_status against_compare(struct lull_against *against, const struct lull_run *predicted,
                                    const struct lull_warp *warp, const struct lull_trace *origin,
                                    uint32_t application, struct lull_arena *arena,
@@ -189,7 +191,7 @@ lull_status lull_replay_networks_read(const char *text, struct lull_arena *arena
     return status == LULL_OK ? check_networks(*ret_networks, arena, err) : status;
 }
 
-/* That the machine has a network is known before a trace is read. */
+/* Reads the machine file, and checks that it has a network before a trace is read. */
 static lull_status read_machine(const char *path, struct lull_arena *arena,
                                 const struct lull_machine **ret_machine, struct lull_error *err)
 {
@@ -253,8 +255,6 @@ static const char *const *spell(const struct lull_supposition_texts *texts,
     return words;
 }
 
-/* --------------------------------------------------------------------------------------------- */
-
 lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
                                   struct lull_arena *arena, struct lull_supposition *supposition,
                                   struct lull_error *err)
@@ -283,18 +283,19 @@ lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
 
 /* ==== the study =============================================================================== */
 
-/* All that the steps share. */
+/* What the steps of the study share. */
 struct replay_session {
     const struct lull_supposition *supposition;
     struct lull_replay_study *study;
     struct lull_runs_options wanted;
-    struct lull_measured *measured;             /* NULL: no events were read */
-    struct lull_what_if *what_if;               /* NULL: computations stay as they are */
-    bool learns_part;                           /* it learns with the members of a team */
+    struct lull_measured *measured; /* NULL: no events were read */
+    struct lull_what_if *what_if;   /* NULL: computations stay as they are */
+    bool learns_part;               /* `what_if` knows of this member's processes only */
     const struct lull_disturbance *disturbance; /* NULL: none */
     const bool *callers;                        /* study/runs.h */
-    bool together; /* all members of the team replay it; else the first does, and others have done
-                      their part */
+    /* All members of the team replay; else the first member does, and the others have no more to
+     * do. */
+    bool together;
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -311,7 +312,7 @@ static bool sweeps(const struct lull_supposition *supposition)
     return supposition->networks && supposition->networks->n_points > 1;
 }
 
-/* What a what-if learns of the run; its state is the session's. */
+/* The state of the analysis that finds what a what-if has to know of the run. */
 struct what_if_state {
     struct lull_what_if *what_if;
 };
@@ -342,7 +343,7 @@ static void what_if_release(void *state)
 static const struct lull_analysis what_if_analysis = {
     .size = sizeof(struct what_if_state), .create = what_if_create, .release = what_if_release};
 
-/* What the replays to come need of the run is found while it is read for its breakdown. */
+/* Reads the measured run. What later replays need is found in the same pass as the breakdown. */
 static lull_status load_measured(struct replay_session *session, const char *path,
                                  struct lull_error *err)
 {
@@ -367,7 +368,7 @@ static lull_status load_measured(struct replay_session *session, const char *pat
     return status;
 }
 
-/* Whether it can be replayed, and the network that its messages show. */
+/* Checks that the run can be replayed, and finds the network that its messages show. */
 static lull_status prepare_network(struct replay_session *session, const char *path,
                                    struct lull_error *err)
 {
@@ -391,9 +392,9 @@ static lull_status prepare_network(struct replay_session *session, const char *p
                                   &session->study->measured, err);
 }
 
-/* Gives the replayed run the counters of the measured one. What threads counted does not depend on
- * how long others let them wait; and where a call takes no time in a replay, the replay's events do
- * not tell what was counted inside of it. */
+/* Gives the replayed run the counters of the measured one: what threads count does not depend on
+ * how long they wait. The replay's own events would not do: where a call takes no time, they do not
+ * tell what was counted inside of it. */
 static lull_status take_counters(struct lull_run *run, const struct lull_run *measured,
                                  struct lull_arena *arena, struct lull_error *err)
 {
@@ -405,7 +406,7 @@ static lull_status take_counters(struct lull_run *run, const struct lull_run *me
     return lull_pop_from_breakdown(to, true, arena, &run->input, err);
 }
 
-/* One more column: the run of a replay. */
+/* Adds the run of a replay, as one more column. */
 static lull_status add_run_of_replay(struct replay_session *session, const char *name,
                                      struct lull_replayed *replayed, struct lull_error *err)
 {
@@ -425,8 +426,8 @@ static lull_status add_run_of_replay(struct replay_session *session, const char 
     return take_counters(run, &runs->runs[0], session->arena, err);
 }
 
-/* Learns once more what a what-if needs, of all processes: where this member replays alone, what it
- * has learned of its own processes is not enough. */
+/* Learns again what the what-if needs, of all processes. It is needed where this member replays
+ * alone: so far the what-if knows of this member's processes only. */
 static lull_status learn_alone(struct replay_session *session, struct lull_replay_wish *wish,
                                struct lull_error *err)
 {
@@ -439,7 +440,7 @@ static lull_status learn_alone(struct replay_session *session, struct lull_repla
     return status;
 }
 
-/* Makes a replay; does nothing where the first member makes it alone and this is another one. */
+/* Makes a replay. Where the first member makes it alone, does nothing on the others. */
 static lull_status make_replay(struct replay_session *session, struct lull_replay_wish *wish,
                                struct lull_replayed *ret_replayed, struct lull_error *err)
 {
@@ -483,7 +484,7 @@ static bool supposes_anything(const struct lull_supposition *supposition)
            supposition->machine || supposition->cpu_speed > 0 || supposition->disturbance;
 }
 
-/* The machine's network between the nodes of the trace. */
+/* Takes the machine's network, with the ranks on the nodes that the trace has. */
 static lull_status take_machine_network(struct replay_session *session,
                                         struct lull_network *network, struct lull_error *err)
 {
@@ -533,8 +534,8 @@ static lull_status choose_network(struct replay_session *session, uint64_t point
     return status;
 }
 
-/* Finds, on the first member, the first delay that came to no computation; NULL: all have come to
- * one. `team` is the team whose members have simulated together. */
+/* Finds, on the first member, the first delay that no computation got; NULL: all were given. `team`
+ * is the team whose members have simulated together. */
 static lull_status find_missed(const struct replay_session *session,
                                const struct lull_program *program, struct lull_team *team,
                                const struct lull_delay **ret_missed, struct lull_error *err)
@@ -551,8 +552,8 @@ static lull_status find_missed(const struct replay_session *session,
     return status;
 }
 
-/* A delay that came to no computation is an error if the user typed it, and a notice if it is that
- * of a run that was disturbed. */
+/* Checks that each delay was given to a computation. If not, it is an error if the user typed the
+ * delay, and a warning if it is from the run to compare with. */
 static lull_status check_replayed_delays(struct replay_session *session,
                                          const struct lull_replayed *replayed,
                                          struct lull_error *err)
@@ -631,7 +632,8 @@ static lull_status what_if(struct replay_session *session, struct lull_error *er
 
 /* ---- against a measured run ------------------------------------------------------------------ */
 
-/* The run to compare with, and what it was disturbed with, where nothing else is supposed. */
+/* Reads the run to compare with. If the user supposes nothing, takes from it how it was
+ * disturbed. */
 static lull_status load_against(struct replay_session *session, struct lull_error *err)
 {
     const struct lull_supposition *supposition = session->supposition;
@@ -667,8 +669,8 @@ static lull_status compare_against(struct replay_session *session, struct lull_e
                            err);
 }
 
-/* Whether all members of a team may have a part in the replays: they have read the run together,
- * and the first needs only the numbers of the simulated run. */
+/* Whether all members of a team may take part in the replays: they have read the run together, and
+ * only the numbers of the simulated run are wanted. */
 static bool may_be_together(const struct replay_session *session)
 {
     const struct lull_supposition *supposition = session->supposition;
@@ -676,7 +678,7 @@ static bool may_be_together(const struct replay_session *session)
            !supposition->whole_run && !supposition->against;
 }
 
-/* Finds what replays need: on the first member, and on all where they make replays together. */
+/* Finds what replays need: on the first member, and if all members replay together, on all. */
 static lull_status prepare_all(struct replay_session *session, const char *path,
                                struct lull_error *err)
 {
@@ -706,7 +708,7 @@ static lull_status replay_all_suppositions(struct replay_session *session, const
     const bool is_first = lull_team_is_first(session->supposition->team);
     lull_status status = prepare_all(session, path, err);
     if (!session->together && !is_first)
-        return status; /* it has done its part */
+        return status; /* the other members are not needed any more */
     if (status == LULL_OK)
         status = load_against(session, err);
     if (session->together)

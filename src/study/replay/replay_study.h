@@ -69,8 +69,8 @@ struct lull_supposition_texts {
     const char *cpu_speed;                 /* a factor */
     char *const *regions, *const *medians; /* as lull_what_if_regions_read and
                                               lull_what_if_cuts_read take them */
-    char *const *inject; /* texts of the disturbance, which the caller has read already ... */
-    const char *seed;    /* ... with this seed */
+    char *const *inject; /* texts of the disturbance, which the caller has read already */
+    const char *seed;    /* of the disturbance */
 };
 
 /* Sets in *supposition what the texts say, and `words`. What the caller has set before, such as the

@@ -16,7 +16,8 @@
 
 /* ==== the cycle =============================================================================== */
 
-enum { ALIKE = 4 }; /* iterations of one length, at least, after which a run repeats itself */
+/* A run repeats itself after at least so many iterations of one length. */
+enum { ALIKE = 4 };
 
 struct rank {
     int64_t begun, span; /* ns: of the last iteration, and of the one before it */
@@ -134,11 +135,12 @@ void lull_wave_cycle_destroy(struct lull_wave_cycle *cycle)
 /* ==== waves in patterns ======================================================================= */
 
 enum {
-    NOISE_DRAWS = 1 << 16, /* from which the spread of a noise is taken */
+    NOISE_DRAWS = 1 << 16, /* draws from which the spread of a noise is estimated */
     MOST_DELAYED = 1024    /* ranks up to which each is delayed once, to see who waits for it */
 };
 
-/* One simulation. The first two of a point are without delays, the first one without noise. */
+/* The simulations of a point: SILENT without delays and noise, QUIET without delays, and DELAYED
+ * and above with both, each with a seed of its own. */
 enum { SILENT, QUIET, DELAYED };
 
 struct outcome {
@@ -164,7 +166,7 @@ static bool has_noise(const struct outcome *outcome)
     return outcome->setup.noise != NULL;
 }
 
-/* Whether a run without delays tells something that a run with them does not. */
+/* Whether a run without delays tells something that a run with delays does not. */
 static bool is_changed_by_waves(const struct outcome *outcome)
 {
     return outcome->setup.noise || outcome->setup.memory;
@@ -172,7 +174,7 @@ static bool is_changed_by_waves(const struct outcome *outcome)
 
 /* ---- one simulation -------------------------------------------------------------------------- */
 
-/* Whether ranks meet in collective operations only, in which no wave travels. */
+/* Whether the ranks communicate in collective operations only, in which no wave travels. */
 static bool is_collective(const struct lull_wave_inputs *inputs, uint64_t number,
                           struct lull_arena *arena)
 {
@@ -181,7 +183,7 @@ static bool is_collective(const struct lull_wave_inputs *inputs, uint64_t number
     return strcmp(lull_spec_name(pattern), "collective") == 0;
 }
 
-/* A sink that passes on to the collector and to the tape what the engine tells. */
+/* A sink that passes on what the engine tells to two others: to the collector and to the tape. */
 struct both {
     const struct lull_sim_sink *sinks[2];
 };
@@ -226,7 +228,8 @@ static lull_status both_done(void *context, uint32_t stream, const struct lull_o
     return status;
 }
 
-/* Runs the program with the options, whose sink is the collector's; `path`: also as a tape. */
+/* Simulates with the options, whose sink is the collector's or NULL. If `path` is not NULL, the run
+ * is also written there, as a tape. */
 static lull_status simulate_outcome(struct outcome *outcome, struct lull_sim_options *options,
                                     const char *path, struct lull_error *err)
 {
@@ -273,7 +276,7 @@ static lull_status find_simulated_waves(const struct wave_work *work, struct out
     return status;
 }
 
-/* A run without delays, of which no more than the duration of its iterations is wanted. */
+/* Simulates without delays, only to find how long an iteration takes. */
 static lull_status measure_cycle(struct outcome *outcome, struct lull_sim_options *options,
                                  struct lull_error *err)
 {
@@ -316,8 +319,8 @@ static lull_status run_one(const struct wave_work *work, uint64_t number, uint32
     outcome->point.usage = outcome->point.usage && status == LULL_ERR_RANGE;
     if (status != LULL_OK)
         return status;
-    /* Without noise the silent run is the quiet one, too, and a run with delays tells everything
-     * but how long it would be without them. */
+    /* Without noise SILENT and QUIET are the same, and a run with delays tells all but how long it
+     * would be without them. */
     bool apart = is_changed_by_waves(outcome);
     if (kind == SILENT && !apart)
         return LULL_OK;
@@ -349,8 +352,8 @@ static lull_status run_one(const struct wave_work *work, uint64_t number, uint32
 
 /* ---- from simulations to a case -------------------------------------------------------------- */
 
-/* The mean of values with Student's interval; of a single value that value with its own interval.
- */
+/* The mean of a member of the repeats, with Student's interval; if only one repeat has a value,
+ * that value with its own interval. */
 static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, uint32_t count,
                                       size_t member, double confidence)
 {
@@ -371,7 +374,8 @@ static struct lull_wave_value mean_of(const struct lull_wave_repeat *repeats, ui
         return only;
     double mean = sum / n, variance = fmax(0, (squares - n * mean * mean) / (n - 1));
     double half = lull_student_quantile(0.5 + confidence / 2, n - 1) * sqrt(variance / n);
-    if (isfinite(widths)) /* runs that are rounded alike are not that sure */
+    /* Values that were rounded alike differ by less than their own intervals. */
+    if (isfinite(widths))
         half = fmax(half, widths / n / sqrt(n));
     return (struct lull_wave_value){mean, mean - half, mean + half};
 }
@@ -399,7 +403,8 @@ static void take_repeats(const struct lull_wave_inputs *inputs, const struct out
         struct lull_wave_repeat *repeat = &result->repeats[i];
         const struct lull_wave *wave = find_wave(&outcome->scene.waves, first);
         *repeat = (struct lull_wave_repeat){.seed = inputs->simulate.seed + i, .found = wave};
-        /* Only the first one has a run with the same noise to be compared with. */
+        /* Only the first repeat has the noise of the QUIET run, so only these two can be
+         * compared. */
         if (i == 0 || !has_noise(outcome))
             repeat->cost = outcome->scene.runtime - outcomes[QUIET].scene.runtime;
         if (i == 0)
@@ -418,7 +423,7 @@ static void take_repeats(const struct lull_wave_inputs *inputs, const struct out
                             offsetof(struct lull_wave_repeat, decay), confidence);
 }
 
-/* Mean and standard deviation of what a noise adds to a computation of mean length. */
+/* The standard deviation of what a noise adds to a computation of mean length, in ns. */
 static double spread_of_noise(const struct lull_wave_inputs *inputs, const struct outcome *outcome)
 {
     const struct lull_sim_result *result = &outcome->point.result;
@@ -463,7 +468,7 @@ static lull_status predict_wave(const struct lull_wave_inputs *inputs,
         delayed->scene.graph, rank, iteration, delay ? (double)delay->length : NAN,
         result->cycle_silent + result->noise_mean, result->cycle, arena, &result->predicted,
         &result->err);
-    /* How fast the front is depends on which ranks share memory with whom: no rule predicts it. */
+    /* How fast the front travels depends on which ranks share a memory: no rule predicts it. */
     if (delayed->setup.memory)
         result->predicted.decay = result->predicted.survival = result->predicted.up_per_second =
             result->predicted.down_per_second = NAN;
@@ -472,7 +477,7 @@ static lull_status predict_wave(const struct lull_wave_inputs *inputs,
 
 /* ---- collective operations ------------------------------------------------------------------- */
 
-/* The share of the other ranks that end later. */
+/* The share of the other ranks that end later if `rank` is delayed. */
 static double share_delayed(const struct lull_sim_result *with,
                             const struct lull_sim_result *without, uint32_t rank)
 {
@@ -544,7 +549,7 @@ static void run_outcomes(void *context, unsigned worker)
         outcome->number = at / work->kinds;
         uint32_t kind = (uint32_t)(at % work->kinds);
         outcome->status = run_one(work, outcome->number, kind, outcome);
-        /* Of all but the first run with delays no more than the numbers is wanted. */
+        /* Of the other runs with delays only the numbers are wanted. */
         if (kind != DELAYED)
             lull_wave_scene_close(&outcome->scene);
     }

@@ -45,7 +45,7 @@ lull_status lull_wave_prediction_make(const struct lull_wave_graph *graph, uint3
     double kappa = fmax(graph->kappa_up, graph->kappa_down);
     predicted.decay = fmax(0, cycle - comm_and_work) / kappa;
     if (predicted.decay < 1e-6 * cycle)
-        predicted.decay = 0; /* rounding */
+        predicted.decay = 0; /* a difference from rounding */
     predicted.survival = predicted.decay > 0 ? length / predicted.decay : INFINITY;
     *ret_prediction = predicted;
     return LULL_OK;
@@ -53,7 +53,8 @@ lull_status lull_wave_prediction_make(const struct lull_wave_graph *graph, uint3
 
 /* ==== waves of a recorded run ================================================================= */
 
-/* The run is read once for its waves and for the network that its messages show; replays follow. */
+/* A recorded run is read once, for its waves and for the network that its messages show. Replays
+ * follow. */
 
 struct wave_session {
     const struct lull_wave_run_options *wanted;
@@ -61,7 +62,7 @@ struct wave_session {
     struct lull_measured measured;
     struct lull_network network;
     const bool *callers; /* study/runs.h */
-    bool together;       /* all members of the team replay it; else the first does */
+    bool together;       /* all members of the team replay; else the first does */
     struct lull_notices *notices;
     struct lull_arena *arena;
 };
@@ -94,7 +95,7 @@ static void waves_release(void *state)
 static const struct lull_analysis waves_analysis = {
     .size = sizeof(struct waves_state), .create = waves_create, .release = waves_release};
 
-/* The pass of a member, over what it reads of the run. */
+/* Reads this member's share of the run. */
 static lull_status pass_alone(struct wave_session *session, struct lull_error *err)
 {
     const struct lull_trace *trace = session->run->alone;
@@ -117,8 +118,8 @@ static lull_status pass_alone(struct wave_session *session, struct lull_error *e
     return lull_pass_run(trace, &options, consumers, 2, err);
 }
 
-/* Finds what is unusual in the iterations of a scene, for the first member; all members do it
- * together where they share the iterations. */
+/* Finds what is unusual in the iterations of a scene. Members that share the iterations do it
+ * together, and the first has the result. */
 static lull_status survey(const struct wave_session *session, struct lull_wave_scene *scene,
                           struct lull_error *err)
 {
@@ -162,7 +163,7 @@ static lull_status read_alone(struct wave_session *session, const char *path,
     return status;
 }
 
-/* Of the network all that matters is what is eager. */
+/* Finds the eager limits. Of the network nothing else matters here. */
 static lull_status find_eager_limits(struct wave_session *session, struct lull_error *err)
 {
     lull_status status = LULL_OK;
@@ -183,7 +184,7 @@ static lull_status find_eager_limits(struct wave_session *session, struct lull_e
     return status;
 }
 
-/* What was found while the run was read belongs to the session from here on. */
+/* Moves what the analyses have found from the run into the session. */
 static void take_states(struct wave_session *session, const struct lull_run *run)
 {
     struct lull_measured *measured = lull_run_state(run, &lull_measured_analysis);
@@ -216,8 +217,7 @@ static lull_status read_for_replay(struct wave_session *session, const char *pat
         return status;
     session->run->division = lull_reading_of(runs->runs[0].reading)->division;
     take_states(session, &runs->runs[0]);
-    return session->run->measured.collector /* events were read */ ? gather_collected(session, err)
-                                                                   : LULL_OK;
+    return session->run->measured.collector ? gather_collected(session, err) : LULL_OK;
 }
 
 /* Finds whether the run can be replayed, and on which network. */
@@ -244,13 +244,15 @@ const struct lull_trace *lull_wave_run_trace(const struct lull_wave_run *run)
 
 /* ---- replays --------------------------------------------------------------------------------- */
 
-/* A delay that is taken out of the run. */
+/* A delay to be taken out of the run. */
 struct removal {
     uint32_t stream;
     struct delay {
-        int64_t from, to, length, left; /* ns; left: of it */
+        int64_t from, to, length, left; /* ns; `left` is what has not been taken out yet */
     } delays[2];                        /* in one iteration, and in the next; length 0: none */
-    int64_t seen;                       /* the last burst's begin: a program may run again */
+    /* Where the last computation began. If one begins earlier, the program runs again, and all of
+     * the delay is to be taken out. */
+    int64_t seen;
 };
 
 static int64_t without_delay(void *context, const struct lull_replay_burst *burst)
@@ -303,7 +305,7 @@ static struct lull_replay_wish wish_of(const struct wave_session *session)
                               session->callers);
 }
 
-/* Who collects the simulated iterations, where ranks have one stream each. */
+/* Collects the simulated iterations of a replay in which each rank has one stream. */
 struct follower {
     const struct wave_session *session;
     struct lull_wave_scene *scene;
@@ -316,7 +318,7 @@ static lull_status follow(void *context, const struct lull_program *program,
     struct follower *follower = context;
     struct lull_wave_scene *scene = follower->scene;
     const struct lull_division *division = follower->session->run->division;
-    lull_wave_collector_destroy(scene->collector); /* of a replay that came to nothing */
+    lull_wave_collector_destroy(scene->collector); /* of an earlier replay that failed */
     scene->collector = NULL;
     *ret_sink = NULL;
     if (program->n_streams != program->n_ranks)
@@ -333,7 +335,7 @@ static lull_status follow(void *context, const struct lull_program *program,
     return status;
 }
 
-/* As measured, with what is unusual in it. */
+/* Replays the run as it was measured, and finds what is unusual in its iterations. */
 static lull_status replay_scene(struct wave_session *session, struct lull_wave_scene *scene,
                                 int64_t *ret_runtime, lull_status *ret_status,
                                 struct lull_error *err)
@@ -351,7 +353,7 @@ static lull_status replay_scene(struct wave_session *session, struct lull_wave_s
         lull_wave_collector_share(scene->collector, session->wanted->team, follower.first,
                                   follower.end);
     status = survey(session, scene, err);
-    /* LULL_ERR_FORMAT, that nothing is found, is the same on all members. */
+    /* LULL_ERR_FORMAT says that nothing was found, which is the same on all members. */
     if (session->together && status != LULL_ERR_FORMAT)
         return status;
     *ret_status = status;
@@ -369,8 +371,8 @@ static lull_status find_measured_waves(const struct wave_session *session,
     return status;
 }
 
-/* Draws the raster of a scene, if the first has got as far as its waves; all members do it together
- * where they share the iterations. */
+/* Draws the raster of a scene whose iterations were found. Members that share the iterations do it
+ * together. */
 static lull_status draw(const struct wave_session *session, struct lull_wave_scene *scene,
                         struct lull_error *err)
 {
@@ -380,7 +382,8 @@ static lull_status draw(const struct wave_session *session, struct lull_wave_sce
 }
 
 /* The next wave, from the wave `from` on, whose cost a replay without its delay can tell; the
- * number of waves: there is none. Within calls a replay has only the time that messages take. */
+ * number of waves: there is none. A delay within a call cannot be taken out, because a replay has
+ * no time inside of calls but that of the messages. */
 static uint32_t next_wave(const struct wave_session *session, uint32_t from)
 {
     const struct lull_waves *waves = &session->run->measured.waves;
@@ -403,8 +406,8 @@ static struct removal removal_of(const struct wave_session *session, uint32_t wa
     return removal;
 }
 
-/* Replays the run without the delay of each wave. The first member says which is next, and the
- * others do their part until it says that there is none. */
+/* Replays the run without the delay of each wave. The first member says which delay is next, and
+ * the others take part until it says that there is none. */
 static lull_status replay_waves(struct wave_session *session, int64_t runtime,
                                 lull_status *ret_status, struct lull_error *err)
 {
@@ -437,12 +440,12 @@ static lull_status replay_waves(struct wave_session *session, int64_t runtime,
     return status;
 }
 
-/* What cannot be replayed is told, and the rest stands. */
+/* Makes all replays. Where one fails, a warning says so, and the results so far stand. */
 static lull_status replay_all_scenes(struct wave_session *session, struct lull_error *err)
 {
     struct lull_wave_run *run = session->run;
     int64_t runtime = 0;
-    lull_status status = LULL_OK; /* of the first's replays */
+    lull_status status = LULL_OK; /* of replays that the first member makes alone */
     lull_status together = replay_scene(session, &run->replayed, &runtime, &status, err);
     if (together != LULL_OK)
         return together;
@@ -469,7 +472,8 @@ static lull_status predict_all(const struct wave_session *session, struct lull_e
         lull_arena_zero(session->arena, waves->count + 1, sizeof *predictions);
     for (uint32_t w = 0; w < waves->count || w == 0; w++) {
         const struct lull_wave *wave = &waves->waves[w];
-        bool some = waves->count > 0; /* else the speed that a wave from the middle would have */
+        /* Without waves the speed is found that a wave from the middle would have. */
+        bool some = waves->count > 0;
         lull_status status = lull_wave_prediction_make(
             run->measured.graph, some ? wave->rank : run->measured.graph->n_ranks / 2,
             some ? wave->iteration : 0, some ? (double)wave->length : NAN,
@@ -499,7 +503,7 @@ static void check_clocks(const struct wave_session *session, const char *path)
         }
 }
 
-/* The waves that were measured, and what is predicted of them. */
+/* Finds the waves that were measured, and predicts how they travel. */
 static lull_status find_measured(struct wave_session *session, const char *path,
                                  struct lull_error *err)
 {
@@ -524,7 +528,7 @@ static lull_status find_measured(struct wave_session *session, const char *path,
     return LULL_OK;
 }
 
-/* The first tells whether there are replays, and what they need. */
+/* The first member tells the others whether there are replays, and what they need. */
 static lull_status tell_all(struct wave_session *session, struct lull_error *err)
 {
     struct lull_team *team = session->wanted->team;
@@ -559,7 +563,7 @@ static lull_status study(struct wave_session *session, const char *path, struct 
     if (status == LULL_OK && session->together)
         status = tell_all(session, err);
     if (status != LULL_OK || !(first ? session->run->replays : session->together))
-        return status; /* the first goes on with what it has */
+        return status; /* the first member has its results already */
     return replay_all_scenes(session, err);
 }
 

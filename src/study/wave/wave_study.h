@@ -10,8 +10,8 @@
 
 /* What a wave should be like. Times are in ns; NAN: not known. */
 struct lull_wave_prediction {
-    uint32_t rank;                         /* the rank that is delayed ... */
-    int32_t iteration;                     /* ... and the iteration in which it is */
+    uint32_t rank;                         /* the rank that is delayed */
+    int32_t iteration;                     /* the iteration in which it is delayed */
     double length;                         /* of the delay */
     double kappa_up, kappa_down;           /* ranks per iteration, by the rule */
     struct lull_wave_value up, down;       /* ranks per iteration, in the graph of messages from the

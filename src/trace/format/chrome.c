@@ -1,5 +1,9 @@
-/* Writing Chrome traces (JSON), which Perfetto and chrome://tracing show; the format is not
- * read. */
+/* Writing Chrome traces (JSON, the "Trace Event Format"), which Perfetto and chrome://tracing show;
+ * the format is not read.
+ *
+ * Events need no order in the file, so each is written when it is complete. Nothing is kept but
+ * what is open on each location (regions entered, the last reading of each counter), and how many
+ * messages have passed through each channel. */
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/json.h"
@@ -25,10 +29,10 @@ struct chrome_track {
     struct chrome_open_region *open;
     size_t depth, capacity;
     struct chrome_counter_state *counters; /* NULL before the first reading */
-    bool flushed;                          /* the track of flushes has been named */
+    bool flushed;                          /* the track of flushes has a name */
 };
 
-struct chrome_channel { /* without padding: a key */
+struct chrome_channel { /* a key of a hash table, without padding */
     uint32_t comm, source, destination;
     int32_t tag;
 };
@@ -42,15 +46,15 @@ struct chrome {
     const struct lull_trace *trace;
     struct lull_output *output;
     FILE *file;
-    int failure; /* of writing to it: errno */
+    int failure; /* errno of a write that failed; 0: none did */
     struct lull_json json;
     struct chrome_track *tracks; /* per location */
-    struct lull_hash channels;   /* -> passed */
+    struct lull_hash channels;   /* from channels to indices of `passed` */
     struct chrome_passed *passed;
     size_t passed_capacity;
 };
 
-/* Spans that may cross those of the program have tracks of their own. */
+/* Spans that may overlap the regions of a thread without nesting have tracks of their own. */
 enum chrome_track_kind { CHROME_STATES = 1, CHROME_FLUSHES };
 
 struct chrome_span {
@@ -85,7 +89,8 @@ static void chrome_write_text(struct chrome *chrome, const char *key, const char
     lull_json_string(&chrome->json, text);
 }
 
-/* Readers of the format hold numbers in doubles or signed 64-bit integers. */
+/* Writes a number as a signed 64-bit integer, or as a double if it is larger: readers of the format
+ * hold no others. */
 static void chrome_write_count(struct chrome *chrome, const char *key, uint64_t count)
 {
     lull_json_key(&chrome->json, key);
@@ -95,15 +100,15 @@ static void chrome_write_count(struct chrome *chrome, const char *key, uint64_t 
         lull_json_number(&chrome->json, (double)count);
 }
 
-/* Microseconds are the unit of the format; doubles hold them to the ns for 100 days. */
+/* Writes a time in microseconds, the format's unit; doubles hold them to the ns for 100 days. */
 static void chrome_write_time(struct chrome *chrome, const char *key, int64_t ns)
 {
     lull_json_key(&chrome->json, key);
     lull_json_number(&chrome->json, (double)ns / 1e3);
 }
 
-/* An event is an object of its own line; what is written between these two belongs to it. */
-/* Opens an event; one event per line keeps the file readable. */
+/* Begins an event, an object on a line of its own, which keeps the file readable. What is written
+ * up to chrome_end_event belongs to it. */
 static void chrome_begin_event(struct chrome *chrome, const char *phase, const char *name,
                                uint32_t location, uint32_t thread)
 {
@@ -120,7 +125,7 @@ static void chrome_end_event(struct chrome *chrome)
     lull_json_object_end(&chrome->json);
 }
 
-/* Names and places a process or a thread in the viewer. */
+/* Writes the name of a process or a thread. */
 static void chrome_write_name(struct chrome *chrome, const char *what, uint32_t location,
                               uint32_t thread, const char *name, const char *more)
 {
@@ -134,7 +139,7 @@ static void chrome_write_name(struct chrome *chrome, const char *what, uint32_t 
     chrome_end_event(chrome);
 }
 
-/* Viewers sort tracks by name unless told otherwise. */
+/* Writes the place of a track: viewers sort tracks by name unless told otherwise. */
 static void chrome_write_sort_index(struct chrome *chrome, const char *what, uint32_t location,
                                     uint32_t thread, uint32_t index)
 {
@@ -173,10 +178,8 @@ static void chrome_write_region(struct chrome *chrome, uint32_t location, uint32
 
 /* ==== counters ================================================================================ */
 
-/* Counters as rates. */
-
-/* A reading describes the time before it, a counter event the time behind it: the rate is written
- * at the time of the previous reading. */
+/* Writes a counter as a rate. A reading tells of the time before it, but a counter event of the
+ * time behind it, so the rate is written at the time of the previous reading. */
 static void write_reading(struct chrome *chrome, uint32_t location, int64_t now,
                           const struct lull_counter_reading *reading)
 {
@@ -218,10 +221,10 @@ static lull_status chrome_write_readings(struct chrome *chrome, uint32_t locatio
 /* Messages become flow arrows without being stored: the n-th send and the n-th receive of a channel
  * (communicator, source, destination, tag) compute the same id. */
 
-/* Channels beyond this number get no arrows: memory stays bounded. */
+/* Messages of further channels get no arrows, so that memory stays bounded. */
 enum { MOST_CHANNELS = 1 << 18 };
 
-/* Both ends of a message compute its id from the same numbers. */
+/* Both ends of a message compute its id, from the same numbers. */
 static uint64_t mix(uint64_t id, uint64_t value)
 {
     id = (id ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -235,7 +238,8 @@ static uint64_t mix_channel(const struct chrome_channel *channel)
     return mix(id, (uint32_t)channel->tag);
 }
 
-/* NULL when there are too many channels, or too little memory: arrows are worth no failure. */
+/* How many messages have passed through a channel. NULL: there are too many channels, or memory ran
+ * out; the message gets no arrow, and nothing fails. */
 static struct chrome_passed *find_passed(struct chrome *chrome,
                                          const struct chrome_channel *channel)
 {
@@ -252,7 +256,7 @@ static struct chrome_passed *find_passed(struct chrome *chrome,
     return &chrome->passed[count];
 }
 
-/* One end of an arrow from a send to its receive. */
+/* Writes one end of an arrow from a send to its receive. */
 static void chrome_write_arrow(struct chrome *chrome, uint32_t location,
                                const struct lull_event *event)
 {
@@ -275,7 +279,8 @@ static void chrome_write_arrow(struct chrome *chrome, uint32_t location,
     chrome_write_text(chrome, "cat", "message");
     chrome_write_text(chrome, "id", id);
     if (!send)
-        chrome_write_text(chrome, "bp", "e"); /* ends at the span around it, not at the next one */
+        /* The arrow ends at the span around, not at the next one. */
+        chrome_write_text(chrome, "bp", "e");
     chrome_write_time(chrome, "ts", event->time);
     lull_json_key(&chrome->json, "args");
     lull_json_object_begin(&chrome->json);
@@ -285,14 +290,6 @@ static void chrome_write_arrow(struct chrome *chrome, uint32_t location,
 }
 
 /* ==== chrome ================================================================================== */
-
-/* Chrome trace JSON ("Trace Event Format"), for Perfetto and chrome://tracing; written only.
- *
- * Events need no order in the file, so everything is written when it is complete and nothing is
- * kept but what is open per location: regions entered, the last reading of each counter, and per
- * channel of messages how many have passed. Messages become flow arrows without being stored:
- * the n-th send and the n-th receive of a channel (communicator, source, destination, tag) compute
- * the same id. */
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
@@ -328,7 +325,8 @@ static void write_state_span(struct chrome *chrome, uint32_t location,
     chrome_write_span(chrome, location, chrome_track_of(chrome, location, CHROME_STATES), &span);
 }
 
-/* Few traces have flushes: their track is named when the first comes. */
+/* Writes a flush on the location's track for flushes, which gets its name with the first one,
+ * because few traces have flushes. */
 static void write_flush(struct chrome *chrome, uint32_t location, const struct lull_event *event)
 {
     uint32_t track = chrome_track_of(chrome, location, CHROME_FLUSHES);
@@ -391,7 +389,7 @@ static lull_status write_chrome_event(struct chrome *chrome, uint32_t location,
     case LULL_EVENT_MARKER:
         write_instant(chrome, location, event, chrome->trace->markers[event->id].name);
         break;
-    default: /* has no form in this format */
+    default: /* the format has no form for it */
         break;
     }
     return LULL_OK;

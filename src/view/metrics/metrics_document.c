@@ -90,7 +90,7 @@ const struct lull_metrics_part *lull_metrics_part_find(const char *name)
     return NULL;
 }
 
-/* Devices have a tree of their own. */
+/* Adds the trees of efficiencies that the user wants. Devices have a tree of their own. */
 static void add_schemes(struct lull_document *document, const struct lull_runs *runs,
                         const struct lull_metrics_wish *wish, struct lull_arena *arena)
 {

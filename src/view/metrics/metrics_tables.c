@@ -31,7 +31,7 @@ static int by_exclusive_time(const void *left, const void *right)
     return order ? order : strcmp(a->site, b->site);
 }
 
-/* Length of the windows of all threads: what shares refer to. */
+/* The length of the windows of all threads together, to which shares refer. */
 static double time_of_threads(const struct lull_breakdown *breakdown)
 {
     double sum = 0;
@@ -40,7 +40,8 @@ static double time_of_threads(const struct lull_breakdown *breakdown)
     return sum > 0 ? sum : 1;
 }
 
-/* Calls from all places together: they have one name, and are neighbours. */
+/* The regions, with the calls from all sites together. Such regions have the same name, and are
+ * neighbours in the breakdown. */
 static uint32_t whole_regions(const struct lull_breakdown *breakdown, struct lull_arena *arena,
                               struct lull_region_breakdown **ret_regions)
 {
@@ -76,7 +77,7 @@ static uint32_t sites_of(const struct lull_breakdown *breakdown, struct lull_are
     return count;
 }
 
-/* `first` text columns belong to the caller; the rest is the same for all such tables. */
+/* Sets the columns that all tables of regions have, behind `first` columns of the caller's. */
 static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
                        const struct lull_region_breakdown *region,
                        const struct lull_breakdown *breakdown)
@@ -229,7 +230,7 @@ static void add_activity_columns(struct lull_table *table, const struct activiti
                           lull_activity_name(activities->list[i]));
 }
 
-/* The sums of `count` threads, as one row. */
+/* Sets a row to the sums of `count` threads. */
 static void set_thread_times(struct lull_table *table, uint32_t row,
                              const struct activities *activities,
                              const struct lull_thread_breakdown *threads, uint32_t count,
@@ -306,7 +307,7 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
 
 /* The tables of waits: who made others wait, and where the time of each process in MPI went. */
 
-enum { MOST_CHARGES = 20 }; /* in text; the rest becomes one row */
+enum { MOST_CHARGES = 20 }; /* rows of text; the others become one row */
 
 static const char *rank_of(const struct lull_trace *trace, uint32_t process,
                            struct lull_arena *arena)
@@ -348,7 +349,7 @@ static const char *thread_of_location(const struct lull_trace *trace, uint32_t l
                : "";
 }
 
-/* Whether it is known which threads were late. */
+/* Whether the threads that were late are known. */
 static bool has_threads(const struct lull_wait_result *waits)
 {
     for (uint32_t i = 0; i < waits->n_charges; i++)
@@ -373,7 +374,7 @@ static const char *id_of(const char *rank, const char *thread, const char *regio
                    : lull_arena_printf(arena, "%s/%s/%s/%s", rank, region, call, kind);
 }
 
-/* `threads`: there is a column of them. */
+/* Adds a row for a charge; `threads` says whether there is a column for threads. */
 static void add_charge(struct lull_table *table, const struct lull_run *run,
                        const struct lull_wait_charge *charge, bool threads,
                        struct lull_arena *arena)
@@ -423,7 +424,7 @@ static void add_rest(struct lull_table *table, const struct lull_wait_result *wa
     lull_table_set(table, row, threads + 6u, lull_cell_count(rest.waits));
 }
 
-/* The first `shown` of them, and the others in one row. */
+/* Adds the first `shown` charges, and the others as one row. */
 static void add_charges(struct lull_document *document, const char *what, const char *title,
                         const struct lull_run *run, uint32_t shown, struct lull_arena *arena)
 {
@@ -753,7 +754,8 @@ static const struct scheme_text {
     [LULL_SCHEME_DEVICE] = {"device", "POP efficiencies of MPI and devices, multiplicative"},
 };
 
-/* Devices have a tree of their own; the others hang below the common part. */
+/* Whether a metric is in the tree of a scheme: devices have a tree of their own, and the other
+ * schemes begin with the common metrics. */
 static bool belongs(int metric, enum lull_scheme scheme)
 {
     uint8_t of = lull_metric_defs[metric].scheme;
@@ -804,8 +806,8 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     }
 }
 
-/* Transfer and Serialisation follow from a replay. Adds by how much the replay misses the runtime,
- * if it does for any run. */
+/* Adds by how much the replay misses the measured runtime, if it does for any run, because Transfer
+ * and Serialisation follow from that replay. */
 static void add_replay_difference(struct lull_table *table, const struct lull_runs *runs)
 {
     bool misses = false;
@@ -825,9 +827,9 @@ static void add_replay_difference(struct lull_table *table, const struct lull_ru
     }
 }
 
-#define PRINTED_ABOVE_ONE 1.005 /* with two digits */
+#define PRINTED_ABOVE_ONE 1.005 /* from here on two digits show more than 1 */
 
-/* Explains efficiencies above 1. */
+/* Explains an efficiency above 1. */
 static void explain_above_one(struct lull_document *document, const struct lull_runs *runs,
                               int metric)
 {
@@ -927,7 +929,8 @@ void lull_table_of_times(struct lull_document *document, const struct lull_runs 
     }
 }
 
-/* Time of all CPU threads in an activity; LULL_ACTIVITIES: with measurement switched off. */
+/* Time of all CPU threads in an activity, in ns; LULL_ACTIVITIES: while measurement was switched
+ * off. */
 static int64_t time_of_all(const struct lull_run *run, unsigned activity)
 {
     int64_t sum = 0;
@@ -981,7 +984,7 @@ static struct lull_cell counter_cell(const struct lull_run *run, const char *nam
     uint32_t index;
     if (!find_counter(run, name, &index))
         return lull_cell_absent("no such counter in this run");
-    uint64_t sum = 0; /* modulo 2^64, as the readings themselves */
+    uint64_t sum = 0; /* modulo 2^64, like the readings themselves */
     for (uint32_t i = 0; i < run->breakdown->n_threads; i++)
         if (run->breakdown->threads[i].kind == LULL_LOCATION_THREAD)
             sum += run->breakdown->threads[i].counters[index * LULL_ACTIVITIES + LULL_USEFUL];
@@ -1014,9 +1017,9 @@ void lull_table_of_counters(struct lull_document *document, const struct lull_ru
         lull_document_note(document, LULL_NOTE_INFO, "The runs hold no counters.");
 }
 
-#define NOTEWORTHY 0.95 /* efficiencies above are no cause for a remark */
+#define NOTEWORTHY 0.95 /* efficiencies above this need no remark */
 
-/* The lowest child of a metric in a scheme, -1 if it has none with a value. */
+/* The lowest child of a metric in a scheme; -1: it has none with a value. */
 static int lowest_child(const struct lull_run *run, int parent, enum lull_scheme scheme)
 {
     int lowest = -1;

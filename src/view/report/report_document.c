@@ -34,7 +34,8 @@ static struct lull_cell clock_cell(const struct lull_run *run, struct lull_arena
     return lull_cell_time(llround(run->trace->clock_error));
 }
 
-/* A replay is made where it could change what is said of the run. */
+/* By how much the replay missed the runtime, or why there is no replay: one is made only if it
+ * could change what is said of the run. */
 static struct lull_cell replay_cell(const struct lull_run *run, struct lull_arena *arena)
 {
     const struct lull_breakdown *breakdown = run->breakdown;
@@ -62,7 +63,7 @@ static struct lull_cell tracer_cell(const struct lull_run *run, struct lull_aren
     return lull_cell_share(run->input->flush_share);
 }
 
-/* Calls that the tracer left out because they were too short. */
+/* How many calls the tracer left out because they were too short. */
 static struct lull_cell left_out_cell(const struct lull_run *run, struct lull_arena *arena)
 {
     (void)arena;
@@ -74,7 +75,7 @@ static struct lull_cell left_out_cell(const struct lull_run *run, struct lull_ar
     return lull_cell_count(calls);
 }
 
-/* Locations whose events are not all there. */
+/* How many locations lack some of their events. */
 static struct lull_cell lost_cell(const struct lull_run *run, struct lull_arena *arena)
 {
     (void)arena;
@@ -94,7 +95,7 @@ static struct lull_cell oddities_cell(const struct lull_run *run, struct lull_ar
                       : lull_cell_absent(no_trace);
 }
 
-/* The share of the time in which threads could have run that they had no core. */
+/* The share of the time in which threads could run, but had no core. */
 static struct lull_cell cores_cell(const struct lull_run *run, struct lull_arena *arena)
 {
     (void)arena;
@@ -171,7 +172,7 @@ void lull_report_add_trust(struct lull_document *document, const struct lull_run
 
 /* ==== charts of scaling ======================================================================= */
 
-/* The runs along the x axis: all threads of each. */
+/* A chart with the runs along the x axis, at the number of threads of each. */
 static struct lull_chart *chart_of_runs(struct lull_arena *arena, const char *title,
                                         const char *what, const char *unit)
 {
@@ -255,7 +256,8 @@ static enum loss loss_of(unsigned activity)
     }
 }
 
-/* Seconds of all CPU threads that were not useful, by cause; returns the useful ones. */
+/* Finds the core-seconds of all CPU threads that were not useful, by cause. Returns the useful
+ * ones. */
 static double find_losses(const struct lull_breakdown *breakdown, double losses[LOSSES])
 {
     double useful = 0;
@@ -275,8 +277,8 @@ static double find_losses(const struct lull_breakdown *breakdown, double losses[
     return useful;
 }
 
-/* Adds the lost core time, stacked by cause. Where the problem is the same in all runs, useful time
- * beyond that of the reference is lost as well. */
+/* Adds a chart of the lost core time, stacked by cause. If all runs have the same problem, useful
+ * time beyond that of the reference is lost, too. */
 static void add_losses(struct lull_document *document, const struct lull_runs *runs,
                        struct lull_arena *arena)
 {
@@ -320,11 +322,9 @@ void lull_report_add_charts(struct lull_document *document, const struct lull_ru
 
 /* ==== findings ================================================================================ */
 
-/* The findings of all runs, as the document carries them. */
-
 struct ranked {
     const struct lull_finding *finding;
-    uint32_t run, place; /* of the run: which of its findings */
+    uint32_t run, place; /* index of the run, and of the finding among those of the run */
     double worth;        /* core time, ns */
 };
 
@@ -350,14 +350,15 @@ static bool is_row_of(const struct lull_timeline *timeline, const struct lull_ti
     return row->kind == LULL_TIMELINE_PROCESS && row->process == process;
 }
 
-/* The first row that shows it, or the first of all. */
+/* The first row of the timeline that shows a place; 0, the first row of all: none does. */
 static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_finding_place *place)
 {
     const uint32_t process = place->process == LULL_NONE ? place->instance : place->process;
     for (uint32_t row = 0; row < timeline->n_rows; row++)
         if (is_row_of(timeline, &timeline->rows[row], place, process))
             return row;
-    for (uint32_t row = 0; row < timeline->n_rows; row++) { /* one thread: no row of the process */
+    /* A process with one thread has no row of its own. */
+    for (uint32_t row = 0; row < timeline->n_rows; row++) {
         const uint32_t leaf = timeline->rows[row].first_leaf;
         if (timeline->trace->locations[timeline->leaves[leaf].location].process == process &&
             timeline->rows[row].n_leaves == 1)
@@ -468,7 +469,7 @@ static const char *append(const char *text, const char *more, struct lull_arena 
     return text ? lull_arena_printf(arena, "%s %s", text, more) : more;
 }
 
-/* What all fixes of a run together would save, where several have a price. */
+/* Tells what all fixes of a run together would save, if several have a price. */
 static const char *tell_together(const struct lull_diagnosis *diagnosis, const char *of,
                                  struct lull_arena *arena)
 {
@@ -477,7 +478,7 @@ static const char *tell_together(const struct lull_diagnosis *diagnosis, const c
                              lull_gain_text(&gain, arena));
 }
 
-/* Why findings on waits may be missing; NULL: they are not. */
+/* Why findings on waits may be missing; NULL: none are. */
 static const char *tell_missing(const struct lull_run *run, const struct lull_report_run *of,
                                 struct lull_arena *arena)
 {
@@ -489,7 +490,7 @@ static const char *tell_missing(const struct lull_run *run, const struct lull_re
     return lull_arena_printf(arena, "%s: who made others wait is not known: %s.", run->name, why);
 }
 
-/* What holds for all findings; NULL: nothing. */
+/* What holds for all findings together; NULL: nothing does. */
 static const char *about(const struct lull_report *report, struct lull_arena *arena)
 {
     const char *text = NULL;
@@ -515,7 +516,7 @@ void lull_report_add_findings(struct lull_document *document, const struct lull_
         any |= report->of[i].diagnosis.cores > 0;
         complete = complete && !tell_missing(&report->runs.runs[i], &report->of[i], arena);
     }
-    if (!any) /* of a region nothing is said */
+    if (!any) /* if only a region was analysed there are none */
         return;
     const struct ranked *ranked = rank_all(report, arena, &count);
     struct lull_shown_finding *shown = lull_arena_zero(arena, count + (size_t)1, sizeof *shown);
@@ -533,7 +534,7 @@ void lull_report_add_findings(struct lull_document *document, const struct lull_
 
 /* What stands below the pictures: who differs, who waited longest, and what to do next. */
 
-/* "heat-2: " where there are several runs. */
+/* "heat-2: ", the name of a run, if there are several runs; else "". */
 static const char *prefix_of(const struct lull_report *report, uint32_t run,
                              struct lull_arena *arena)
 {
@@ -574,7 +575,8 @@ static void tell_differences(struct lull_document *document, const struct lull_r
                            100 * LULL_REPORT_DIFFERS_LEAST);
 }
 
-/* The call; where it is a region of the user's (as of a barrier without one of its own), both. */
+/* Names what a wait is in: the MPI or OpenMP call, or, if the region is the user's (as for a
+ * barrier without a region of its own), the activity and the region. */
 static const char *what_waits(const struct lull_timeline *timeline,
                               const struct lull_timeline_place *wait, struct lull_arena *arena)
 {
@@ -587,7 +589,8 @@ static const char *what_waits(const struct lull_timeline *timeline,
                : lull_arena_printf(arena, "%s (%s)", activity, region->name);
 }
 
-/* The longest wait, with as much time again on both sides where the run has it. */
+/* Tells of the longest wait, and shows a command for it with as much time again before and behind
+ * it, as far as the run goes. */
 static void tell_wait(struct lull_document *document, const struct lull_report *report,
                       uint32_t run, const struct lull_report_wish *wish, struct lull_arena *arena)
 {
@@ -645,9 +648,9 @@ void lull_report_add_remarks(struct lull_document *document, const struct lull_r
 /* ==== the document ============================================================================ */
 
 enum {
-    MOST_REGIONS = 300,   /* with most time; the rest of a run becomes one row */
-    MOST_FILES = 20,      /* likewise, because text has them, too */
-    MOST_PROCESSES = 1024 /* of a run whose processes have a table */
+    MOST_REGIONS = 300,   /* regions with most time; the others of a run become one row */
+    MOST_FILES = 20,      /* likewise; fewer, because the text has them, too */
+    MOST_PROCESSES = 1024 /* processes up to which a run has a table of them */
 };
 
 /* ---- the trees ------------------------------------------------------------------------------- */
@@ -672,7 +675,8 @@ static int compare_exclusive(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* A run whose regions beyond those with most time are one, in the order that a breakdown has. */
+/* The breakdown with the MOST_REGIONS regions that have most time, in its order, and all others as
+ * one region. */
 static struct lull_breakdown *with_few_regions(const struct lull_breakdown *breakdown,
                                                struct lull_arena *arena)
 {
@@ -698,7 +702,8 @@ static struct lull_breakdown *with_few_regions(const struct lull_breakdown *brea
         }
         rest->visits += region->visits;
         rest->exclusive_ns += region->exclusive_ns;
-        rest->inclusive_ns += region->exclusive_ns; /* of regions in each other nothing twice */
+        /* Exclusive: nothing may count twice where regions are nested. */
+        rest->inclusive_ns += region->exclusive_ns;
         rest->useful_ns += region->useful_ns;
     }
     rest->name = lull_arena_printf(arena, "(%u others)", n - (few->n_regions - 1));
@@ -733,7 +738,8 @@ static void add_run_parts(struct lull_document *document, const struct lull_repo
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* The files with the longest times, which come first in `uses`; all others become one. */
+/* The MOST_FILES files with the longest times, which come first in `uses`, and all others as
+ * one. */
 static struct lull_file_uses *with_few_files(const struct lull_file_uses *uses,
                                              struct lull_arena *arena)
 {
@@ -760,7 +766,7 @@ static struct lull_file_uses *with_few_files(const struct lull_file_uses *uses,
     return few;
 }
 
-/* Of the runs that have any: most programs are recorded without. */
+/* Adds a table of files for each run that has any; most programs are recorded without files. */
 static void add_file_tables(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena)
 {

@@ -8,12 +8,12 @@
 
 /* ==== communication =========================================================================== */
 
-/* Who talked to whom, in messages of which size. */
+/* Which processes sent to which, and messages of which size. */
 
 /* Rows and columns of a matrix: the parties of the timeline, or the nodes that they are on. */
 struct sides {
     const char **names;
-    uint32_t *of; /* [n_parties]: which of them a party is, or is on */
+    uint32_t *of; /* [n_parties]: the number of the side that a party is, or is on */
     uint32_t count;
 };
 
@@ -47,8 +47,8 @@ static struct sides list_parties(const struct lull_timeline *timeline, struct lu
     return sides;
 }
 
-/* Of parties that are processes, in the order of their first ones; none where a node is not known.
- */
+/* Lists the nodes, in the order in which parties are first on them. None if a party is more than
+ * one process, or its node is not known. */
 static struct sides list_nodes(const struct lull_timeline *timeline, struct lull_arena *arena)
 {
     const struct lull_trace *trace = timeline->trace;
@@ -223,9 +223,9 @@ void lull_report_add_traffic(struct lull_document *document, const struct lull_r
 /* A matrix of ranks and iterations: how long each iteration took, computed and waited, and what was
  * counted in it. */
 
-/* The most rows, or columns, and the most cells of a matrix; where there would be more, neighbours
- * are joined to their mean. So many cells of a noisy run fit into the part of a page of the usual
- * size that one layer of a matrix may take. */
+/* The most rows or columns, and the most cells, of a matrix. If there would be more, neighbours are
+ * joined to their mean. So many cells of a noisy run fit into that part of a page of the usual size
+ * that one layer of a matrix may take. */
 enum { MOST_MATRIX_ROWS = 1024, MOST_CELLS = 1 << 18 };
 
 enum {
@@ -251,7 +251,7 @@ struct shape {
     const struct leaves *leaves; /* [n_ranks]; NULL: nothing was counted */
 };
 
-/* The first of `all` that belongs to part `part` of `parts`. */
+/* The first of `all` things that belongs to part `part` of `parts`. */
 static uint32_t first_of(uint32_t part, uint32_t parts, uint32_t all)
 {
     return (uint32_t)((uint64_t)part * all / parts);
@@ -281,7 +281,7 @@ static double time_of_iteration(const struct lull_wave_row *row, uint32_t iterat
                                                      : cell->wait);
 }
 
-/* What a rank counted in an iteration, in all of its threads. */
+/* Adds what the threads of a rank counted in an iteration. */
 static void add_counted(const struct shape *shape, uint32_t rank, uint32_t iteration,
                         struct lull_timeline_counted *counted)
 {
@@ -323,7 +323,8 @@ static void fill_cell(const struct shape *shape, uint32_t row, uint32_t column,
     ret_values[ITERATION_FREQUENCY] = ratio(counts[LULL_TIMELINE_CYCLES], counted.useful_ns);
 }
 
-/* Ranks are the processes of the application in order. NULL: nothing was counted. */
+/* Finds the leaves of each rank; ranks are the processes of the application, in order. NULL:
+ * nothing was counted. */
 static struct leaves *find_leaves(const struct lull_timeline *timeline, uint32_t n_ranks,
                                   struct lull_arena *arena)
 {
@@ -423,7 +424,8 @@ enum { LOAD_USEFUL, LOAD_INSTRUCTIONS, LOAD_IPC, LOAD_FREQUENCY, LOAD_LAYERS };
 
 /* ---- rows over time -------------------------------------------------------------------------- */
 
-/* Processes, or the threads of the only one; where there are too many, nodes or bands. */
+/* Whether a row is shown: all of one kind, or, if these are too many, the rows at the top, nodes or
+ * bands. */
 static bool is_shown(const struct lull_timeline *timeline, uint32_t row, uint8_t kind)
 {
     if (kind != LULL_TIMELINE_ROW_KINDS)
@@ -542,8 +544,8 @@ static double useful_share(const struct lull_breakdown *breakdown,
     return window > 0 ? (double)useful / (double)window : 0;
 }
 
-/* A histogram of the share of useful time of CPU threads, in classes of a tenth; a share of 1
- * belongs to the last class. */
+/* Adds a histogram of the CPU threads by their share of useful time, in classes of a tenth; a share
+ * of 1 belongs to the last class. */
 static void add_histogram(struct lull_document *document, const struct lull_run *run,
                           struct lull_arena *arena)
 {

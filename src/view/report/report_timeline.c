@@ -3,15 +3,15 @@
 
 #include <string.h>
 
-/* The data of the picture's functions: the timeline, and which numbers of it are which of the
- * picture. */
+/* What the functions of the picture need: the timeline, and its numbers in those of the picture. */
 struct adapter {
     const struct lull_timeline *timeline;
     uint32_t activities[LULL_STEP_ACTIVITIES]; /* the activities that the picture has */
     uint32_t n_activities;
-    uint8_t numbers[LULL_STEP_ACTIVITIES]; /* of the picture */
-    uint32_t *regions;                     /* [n_regions of the trace]: of the picture */
-    enum lull_timeline_count counts[LULL_TIMELINE_COUNTS]; /* that the picture has */
+    uint8_t numbers[LULL_STEP_ACTIVITIES]; /* the number of an activity in the picture */
+    /* [n_regions of the trace]: the number of a region in the picture. */
+    uint32_t *regions;
+    enum lull_timeline_count counts[LULL_TIMELINE_COUNTS]; /* counts that the picture has */
     uint32_t n_counts;
 };
 
@@ -90,7 +90,8 @@ const char *lull_report_row_name(const struct lull_timeline *timeline, uint32_t 
     }
 }
 
-/* For a shell: in quotes where a character may mean something to it. */
+/* Writes a text so that a shell takes it as one word: in quotes if a character may mean something
+ * to the shell. */
 static const char *quote(const char *text, struct lull_arena *arena)
 {
     if (*text && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

@@ -84,16 +84,17 @@ lull_status lull_otf2_fail(struct lull_error *err, OTF2_ErrorCode code, const ch
 /* When the run begins and ends.
  *
  * Clock properties are right in archives of Score-P and of lull. Those of other tracers are wrong
- * or missing, so there the first and the last event of every location are looked at. Finding the
- * last one does not need all events: event files consist of chunks of one size, the header of the
- * last chunk holds the number of the last event, and libotf2 can jump to it. In either case every
- * file's header is read, which finds missing and cut files before anything is computed. Of several
- * processes each looks at some locations. */
+ * or missing, so there the first and the last event of every location are looked at. The last event
+ * is found without reading all: event files consist of chunks of one size, the header of the last
+ * chunk holds the number of the last event, and libotf2 can jump to it. In either case the header
+ * of every file is read, so that missing and cut files are found before anything is computed.
+ * Several processes that open an archive together look at some locations each. */
 
 /* ---- clock ----------------------------------------------------------------------------------- */
 
-/* A multiplier of 62 to 63 bits: the error of a conversion stays below one ns for all times below
- * 2^62 ns, and is zero where ticks per second divide 10^9 or are it times a power of two. */
+/* Sets a multiplier of 62 to 63 bits: the error of a conversion stays below one ns for all times
+ * below 2^62 ns. It is zero if the ticks per second divide 10^9, or are 10^9 times a power of
+ * two. */
 static void otf2_clock_set(struct lull_otf2_clock *clock, uint64_t origin, uint64_t resolution)
 {
     const unsigned __int128 second = 1000000000;
@@ -111,10 +112,11 @@ static void otf2_clock_set(struct lull_otf2_clock *clock, uint64_t origin, uint6
 
 /* ---- the files of a location ----------------------------------------------------------------- */
 
-/* In event files: chunk mark, byte order, numbers of the first and the last event of the chunk. */
+/* The header of a chunk in an event file: mark, byte order, numbers of its first and its last
+ * event. */
 enum { CHUNK_HEADER_SIZE = 18, CHUNK_LAST_EVENT = 10, CHUNK_LITTLE_ENDIAN = 'B' };
 
-enum { LEAST_EVENT = 2 }; /* bytes: a record's mark and its length */
+enum { LEAST_EVENT = 2 }; /* bytes: the mark of a record and its length */
 
 static uint64_t read_chunk_number(const uint8_t *bytes, bool little_endian)
 {
@@ -124,9 +126,9 @@ static uint64_t read_chunk_number(const uint8_t *bytes, bool little_endian)
     return value;
 }
 
-/* Every file ends with the marks of the end of a chunk and of the file; libotf2 does not miss them
- * and would go on with what its buffer held before. (Line ends behind them come from tools that
- * took the file for text, and harm nothing.) */
+/* Whether a file ends with the marks for the end of a chunk and of the file. If they are missing,
+ * libotf2 does not notice and goes on with what its buffer held before. Line ends behind the marks
+ * come from tools that took the file for text, and do no harm. */
 static bool has_end_mark(int file, uint64_t size)
 {
     enum { TAIL = 8, CHUNK_END_MARK = 2, FILE_END_MARK = 1 };
@@ -160,7 +162,7 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
                          "%s: the file is cut: no end mark at its end (byte %" PRIu64 ")", path,
                          size);
     *ret_count = read_chunk_number(header + CHUNK_LAST_EVENT, header[1] == CHUNK_LITTLE_ENDIAN);
-    /* libotf2 would look for them for hours. */
+    /* libotf2 would look for so many events for hours. */
     if (*ret_count > size / LEAST_EVENT)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: byte %" PRIu64 ": the header of a chunk counts %" PRIu64
@@ -169,7 +171,7 @@ static lull_status read_last_header(const char *path, int file, uint64_t chunk_s
     return LULL_OK;
 }
 
-/* The number of the last event as the file of a location says it. */
+/* The number of the last event of a location, as its file says. */
 static lull_status last_event(const struct lull_trace *trace,
                               const struct lull_otf2_archive *archive, uint32_t location,
                               uint64_t chunk_size, uint64_t *ret_count, struct lull_error *err)
@@ -194,7 +196,7 @@ struct tick_extent {
     bool any;
 };
 
-/* Some records mean nothing to lull and pass unseen: a few events at each end are looked at. */
+/* Some records mean nothing to lull and pass unseen, so a few events at each end are looked at. */
 enum { END_EVENTS = 64 };
 
 static void widen(struct tick_extent *extent, const struct lull_event *events, size_t count)
@@ -233,7 +235,7 @@ static lull_status read_ends(const struct lull_trace *trace, struct otf2_stream 
     return status;
 }
 
-/* Locations are independent of each other: all processors probe. */
+/* Locations are independent of each other, so all workers probe, each the next one. */
 struct probe {
     struct lull_trace *trace;
     const struct lull_otf2_archive *archive;
@@ -307,9 +309,9 @@ static lull_status probe_locations(struct probe *probe, struct lull_error *err)
 
 /* ---- the decision ---------------------------------------------------------------------------- */
 
-/* The clock properties count as far as the events agree: the run cannot be shorter than its
- * events, and when it is longer by more than 1 / LEAST_AGREEMENT of them, nobody knows what the
- * rest was (EZTrace writes lengths that have nothing to do with its events). */
+/* Takes the clock properties as far as the events agree. The run cannot be shorter than its events.
+ * If it is longer by more than 1 / LEAST_AGREEMENT of their time, nobody knows what the rest was
+ * (EZTrace writes lengths that have nothing to do with its events), and the events decide. */
 enum { LEAST_AGREEMENT = 16 };
 
 static void apply_properties(const struct lull_trace *trace, struct tick_extent *extent,
@@ -318,7 +320,7 @@ static void apply_properties(const struct lull_trace *trace, struct tick_extent 
     uint64_t begin = clock->offset, end = clock->offset + clock->length;
     if (!clock->given || (clock->length == 0 && extent->any))
         return;
-    if (!extent->any) { /* no events, or none were looked at */
+    if (!extent->any) { /* there are no events, or none were looked at */
         *extent = (struct tick_extent){begin, end < begin ? begin : end, true};
         return;
     }
@@ -338,7 +340,8 @@ static void apply_properties(const struct lull_trace *trace, struct tick_extent 
         extent->last = end;
 }
 
-/* Score-P computes them from all processes at the end; an aborted run has no length. */
+/* Whether the clock properties can be trusted: Score-P computes them from all processes at the end.
+ * A run that was aborted has no length. */
 static bool trustworthy(const struct lull_trace *trace, const struct lull_otf2_archive *archive,
                         const struct lull_otf2_clock_properties *clock)
 {
@@ -357,7 +360,7 @@ static uint64_t resolution_of(const struct lull_trace *trace,
     return 1000000000;
 }
 
-/* Origin and duration of the trace, from the clock properties and the locations' events. */
+/* Finds origin and duration of the trace, from the clock properties and the locations' events. */
 static lull_status otf2_find_extent(struct lull_trace *trace, struct lull_otf2_archive *archive,
                                     const struct lull_otf2_clock_properties *clock,
                                     uint64_t chunk_size, struct lull_error *err)
@@ -366,7 +369,7 @@ static lull_status otf2_find_extent(struct lull_trace *trace, struct lull_otf2_a
                           .archive = archive,
                           .chunk_size = chunk_size,
                           .headers_only = trustworthy(trace, archive, clock)};
-    otf2_clock_set(&archive->clock, 0, 1000000000); /* ticks as they are */
+    otf2_clock_set(&archive->clock, 0, 1000000000); /* times are ticks until the clock is known */
     lull_status status = probe_locations(&probe, err);
     if (status != LULL_OK)
         return status;
@@ -397,11 +400,12 @@ static bool has_suffix(const char *name)
     return length > tail && strcmp(name + length - tail, suffix) == 0;
 }
 
-/* ---- the anchor file --------------------------------------------------------------------------
- * A buffer of libotf2: chunk mark, byte order ('B' little, '#' big endian), "OTF2" and a zero,
- * format, three bytes of version, two 64-bit chunk sizes, file substrate, compression, 64-bit
- * numbers of locations and of global definitions, three strings that end with a zero (machine,
- * creator, description), 32-bit number of properties and these. */
+/* ---- the anchor file ------------------------------------------------------------------------- */
+
+/* The anchor file is a buffer of libotf2: chunk mark, byte order ('B' little, '#' big endian),
+ * "OTF2" and a zero, format, three bytes of version, two 64-bit chunk sizes, file substrate,
+ * compression, 64-bit numbers of locations and of global definitions, three strings that end with a
+ * zero (machine, creator, description), a 32-bit number of properties, and these. */
 enum {
     ANCHOR_BYTE_ORDER = 1,
     ANCHOR_NAME = 2,
@@ -428,7 +432,8 @@ static uint64_t anchor_number(const uint8_t *head, size_t at, int bytes)
     return value;
 }
 
-/* libotf2 allocates what the anchor announces without looking at the size of the file. */
+/* Whether the sizes in the anchor can be true: libotf2 allocates what the anchor announces, and
+ * does not look at the size of the file. */
 static bool has_sound_sizes(const struct lull_mapping *anchor)
 {
     size_t at = ANCHOR_STRINGS;
@@ -452,7 +457,7 @@ static bool has_sound_sizes(const struct lull_mapping *anchor)
 static lull_status check_content(const char *path, const struct lull_mapping *anchor,
                                  struct lull_error *err)
 {
-    enum { ZLIB = 2 }; /* libotf2 3 deprecates its own name for it */
+    enum { ZLIB = 2 }; /* libotf2 3 deprecates its own name for this number */
     const uint8_t *head = anchor->data;
     if (!is_archive_anchor(head, anchor->size))
         return lull_fail(err, LULL_ERR_FORMAT, "%s: this is not the anchor file of an archive",
@@ -562,7 +567,8 @@ static void read_producer(struct lull_trace *trace, struct lull_otf2_archive *ar
     free(text);
 }
 
-/* EZTrace leaves its name out, but records its own end as a region. */
+/* Sets the producer if the archive does not name it: EZTrace leaves its name out, but records its
+ * own end as a region. */
 static void guess_producer(struct lull_trace *trace)
 {
     for (uint32_t r = 0; !*trace->producer && r < trace->n_regions; r++)
@@ -570,8 +576,8 @@ static void guess_producer(struct lull_trace *trace)
             trace->producer = "EZTrace";
 }
 
-/* The states of an archive of ours: properties LULL::STATE_0, ... = "<number> <activity> <name>".
- */
+/* Reads the states of an archive that lull wrote: properties LULL::STATE_0, ... = "<number>
+ * <activity> <name>". */
 static lull_status read_states(struct lull_trace *trace, OTF2_Reader *reader,
                                struct lull_error *err)
 {
@@ -590,13 +596,13 @@ static lull_status read_states(struct lull_trace *trace, OTF2_Reader *reader,
             return lull_fail(err, LULL_ERR_FORMAT, "%s: property %s does not describe a state",
                              trace->path, name);
     }
-    lull_otf2_quiet(); /* the last property asked for does not exist */
+    lull_otf2_quiet(); /* the last property that was asked for does not exist */
     return LULL_OK;
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-/* Whether there are files of definitions per location at all; some tracers write none. */
+/* Finds whether any location has a file of definitions; some tracers write none. */
 static lull_status find_local_definitions(struct lull_trace *trace,
                                           struct lull_otf2_archive *archive, struct lull_error *err)
 {

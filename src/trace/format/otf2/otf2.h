@@ -182,8 +182,8 @@ struct otf2_stream {
     uint32_t location;
     uint32_t process;
     uint64_t mask;
-    struct lull_otf2_decoder *decoder; /* our own decoder; NULL: libotf2 reads, by ... */
-    struct lull_otf2_handle handle;    /* ... this handle */
+    struct lull_otf2_decoder *decoder; /* our own decoder; NULL: libotf2 reads */
+    struct lull_otf2_handle handle;    /* by which libotf2 reads */
     bool ended;
     bool reported_end;
     bool probing; /* only the first and last time are looked for: no quirks are reported */

@@ -1,6 +1,4 @@
-/* From the definitions of an archive to those of a trace: what the parts share. */
-
-/* From the definitions of an archive to those of a trace. */
+/* Makes the definitions of a trace from those of an archive. */
 #include "trace/format/otf2/otf2_definitions.h"
 
 #include <ctype.h>
@@ -18,7 +16,7 @@ struct otf2_builder {
     struct lull_otf2_map world_rank;     /* location id -> rank */
 };
 
-/* A string of the archive in the arena of the trace. */
+/* Copies a string of the archive into the arena of the trace. */
 static inline const char *otf2_keep_text(const struct otf2_builder *builder, OTF2_StringRef string)
 {
     return lull_arena_strdup(builder->trace->arena, lull_otf2_text(builder->definitions, string));
@@ -31,7 +29,8 @@ static inline int otf2_compare(uint64_t a, uint64_t b)
 
 /* ==== comms =================================================================================== */
 
-/* Communicators: comm -> group -> list of all communicating locations -> location -> process. */
+/* Communicators. An archive tells their members in steps: a communicator has a group, the group has
+ * ranks in the list of all communicating locations, and a location belongs to a process. */
 
 struct comm_builder {
     struct lull_trace *trace;
@@ -41,7 +40,7 @@ struct comm_builder {
     struct lull_otf2_map groups;
 };
 
-/* Paradigms whose ranks are threads of a process. */
+/* Whether the ranks of a paradigm are threads of a process. */
 static bool is_threading(OTF2_Paradigm paradigm)
 {
     switch (paradigm) {
@@ -95,8 +94,9 @@ const struct lull_otf2_group *lull_otf2_world_group(const struct lull_otf2_defin
     return NULL;
 }
 
-/* Where an id is defined twice, the group of ranks of a message passing paradigm counts: EZTrace
- * uses the ids of communicators again for the list of their locations and for thread teams. */
+/* Which of two groups with one id counts: the one with the lower number, a group of ranks that pass
+ * messages. EZTrace uses the ids of communicators again for the list of their locations and for
+ * thread teams. */
 static unsigned group_preference(const struct lull_otf2_group *group)
 {
     if (!is_message_passing(group->paradigm))
@@ -133,8 +133,8 @@ static const struct lull_otf2_group *find_group(const struct comm_builder *build
     return index == LULL_NONE ? NULL : &builder->definitions->groups.items[index];
 }
 
-/* What a communicator consists of: processes, or locations in the case of a thread team.
- * LULL_NONE for a member that is not defined. */
+/* A member of a communicator: a process, or a location if the communicator is a thread team.
+ * LULL_NONE: the member is not defined. */
 static uint32_t resolve_location(const struct comm_builder *builder, uint64_t location_id,
                                  bool team)
 {
@@ -157,7 +157,7 @@ static uint32_t resolve_member(const struct comm_builder *builder,
     return !team && member < builder->trace->n_processes ? (uint32_t)member : LULL_NONE;
 }
 
-/* Contiguous members need no list. */
+/* Sets the members of a communicator; those with contiguous numbers need no list. */
 static void set_members(struct comm_builder *builder, struct lull_comm *comm, uint32_t *members,
                         uint32_t count)
 {
@@ -185,7 +185,7 @@ static void resolve_group(struct comm_builder *builder, struct lull_comm *comm,
     }
     const struct lull_otf2_group *all = comm_locations(builder->definitions, group->paradigm);
     if (group->flags & OTF2_GROUP_FLAG_GLOBAL_MEMBERS && all)
-        group = all; /* events give ranks in the list of all */
+        group = all; /* the ranks in events are indices of the list of all */
     bool team = comm->paradigm == LULL_PARADIGM_OPENMP;
     uint32_t *members =
         lull_arena_alloc(builder->definitions->arena, (size_t)group->n_members * sizeof *members);
@@ -202,7 +202,7 @@ static void resolve_group(struct comm_builder *builder, struct lull_comm *comm,
     set_members(builder, comm, members, group->n_members);
 }
 
-/* Without its group a communicator is taken as that of all processes. */
+/* Takes a communicator without its group as that of all processes. */
 static void resolve_missing_group(struct comm_builder *builder, struct lull_comm *comm)
 {
     comm->paradigm = LULL_PARADIGM_MPI;
@@ -226,7 +226,8 @@ static void add_archive_comm(struct comm_builder *builder, const struct lull_otf
         resolve_missing_group(builder, comm);
 }
 
-/* Communicators of the tracer itself (its processes x threads grid) are none of the program's. */
+/* Whether a communicator is the program's own, and not one that the tracer made for itself (its
+ * grid of processes x threads). */
 static bool is_programs_own(const struct comm_builder *builder, const struct lull_otf2_comm *comm)
 {
     const struct lull_otf2_group *group = find_group(builder, comm->group);
@@ -244,8 +245,8 @@ static void find_parents(struct comm_builder *builder, const uint32_t *values)
     }
 }
 
-/* The communicator of all processes in the order of their ranks: what a rank means when its own
- * communicator does not know it. */
+/* Finds the communicator of all processes in the order of their ranks. It says what a rank means
+ * that its own communicator does not have. */
 static uint32_t find_world(const struct lull_trace *trace)
 {
     for (uint32_t c = 0; c < trace->n_comms; c++) {
@@ -310,11 +311,9 @@ void lull_otf2_build_comms(struct lull_trace *trace, struct lull_otf2_archive *a
 
 /* ==== locations =============================================================================== */
 
-/* The system tree, processes and locations of an archive. */
-
 /* ---- system tree ----------------------------------------------------------------------------- */
 
-/* Makes the nodes of the machine. */
+/* Makes the nodes of the system tree. */
 static void otf2_build_nodes(struct otf2_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
@@ -332,8 +331,8 @@ static void otf2_build_nodes(struct otf2_builder *builder)
     }
 }
 
-/* The machine a process runs on: the innermost tree node whose members share memory, else the one
- * it hangs on. */
+/* The node that a process runs on: the innermost node of the tree whose members share memory, or
+ * else the node that the process is attached to. */
 static uint32_t home_node(const struct otf2_builder *builder,
                           const struct lull_otf2_map *shared_memory, OTF2_SystemTreeNodeRef ref)
 {
@@ -352,11 +351,11 @@ static uint32_t home_node(const struct otf2_builder *builder,
 /* A location on its way into the trace, with what it is sorted by. */
 struct draft {
     const struct lull_otf2_location *source;
-    uint32_t owner; /* location group of the process, index in the definitions */
+    uint32_t owner; /* index, in the definitions, of the location group that is its process */
     uint32_t application;
-    uint32_t rank; /* in the world, of the process; LULL_NONE if it is not in it */
+    uint32_t rank; /* of its process in the world; LULL_NONE: it is not in it */
     bool device;
-    bool not_master; /* 0 for the location that stands for the process in the world */
+    bool not_master; /* false: this location stands for the process in the world */
 };
 
 static int compare_drafts(const void *left, const void *right)
@@ -370,8 +369,8 @@ static int compare_drafts(const void *left, const void *right)
     return order ? order : otf2_compare(a->source->id, b->source->id);
 }
 
-/* The process that a group of device streams belongs to. Before OTF2 3.0 such a group was a
- * process itself or did not say. */
+/* The process to which a group of device streams belongs. Before OTF2 3.0 such a group was a
+ * process itself, or did not say to which one it belongs. */
 static uint32_t owner_of(const struct otf2_builder *builder, uint32_t group)
 {
     const struct lull_otf2_definitions *definitions = builder->definitions;
@@ -424,7 +423,7 @@ static lull_status collect_drafts(struct otf2_builder *builder, struct draft *dr
     return LULL_OK;
 }
 
-/* A location defined twice would be read twice. */
+/* Drops locations that are defined again: they would be read twice. */
 static uint32_t drop_repeated(struct otf2_builder *builder, struct draft *drafts, uint32_t count)
 {
     struct lull_arena *scratch = builder->definitions->arena;
@@ -447,7 +446,7 @@ static uint32_t drop_repeated(struct otf2_builder *builder, struct draft *drafts
     return kept;
 }
 
-/* Rank and application of the processes, from their locations and properties. */
+/* Finds rank and application of the processes, from their locations and properties. */
 static void rank_drafts(struct otf2_builder *builder, struct draft *drafts, uint32_t count)
 {
     const struct lull_otf2_definitions *definitions = builder->definitions;
@@ -503,7 +502,7 @@ static void add_drafted_locations(struct otf2_builder *builder, const struct dra
                         definitions->shared_memory.count);
     trace->locations = lull_arena_zero(trace->arena, count, sizeof *trace->locations);
     trace->processes = lull_arena_zero(trace->arena, count, sizeof *trace->processes);
-    uint32_t numbers[2] = {0, 0}; /* of threads, of streams */
+    uint32_t numbers[2] = {0, 0}; /* of threads, and of streams */
     for (uint32_t i = 0; i < count; i++) {
         const struct draft *draft = &drafts[i];
         if (i == 0 || draft->owner != drafts[i - 1].owner) {
@@ -560,7 +559,7 @@ static lull_status otf2_build_locations(struct otf2_builder *builder, struct lul
 
 /* ==== metrics ================================================================================= */
 
-/* Counters, and which classes of metrics are made of them. */
+/* Counters, and the classes of metrics that are made of them. */
 
 static uint8_t metric_mode(OTF2_MetricMode mode)
 {
@@ -575,7 +574,7 @@ static uint8_t metric_mode(OTF2_MetricMode mode)
     return LULL_OTF2_DIFFERENCE;
 }
 
-/* "ms" for unit "s" and 10^-3 would need a table of prefixes: "10^-3 s" says the same. */
+/* The unit of a metric. 10^-3 s is written as that: "ms" would need a table of prefixes. */
 static const char *metric_unit(const struct otf2_builder *builder,
                                const struct lull_otf2_member *member)
 {
@@ -587,7 +586,8 @@ static const char *metric_unit(const struct otf2_builder *builder,
                              member->exponent, *unit ? " " : "", unit);
 }
 
-/* Counters are told apart by name: tracers that do not unify ids define one per process. */
+/* The counter of a metric. Metrics of one name are one counter: tracers that do not unify ids
+ * define a metric once per process. */
 static uint32_t counter_of(const struct otf2_builder *builder,
                            const struct lull_otf2_member *member)
 {
@@ -645,7 +645,7 @@ static lull_status build_class(struct otf2_builder *builder, const struct lull_o
     return LULL_OK;
 }
 
-/* Classes, and instances under their own ids: events may name either. */
+/* Indexes the classes, and the instances of classes under their own ids: events may name either. */
 static void index_classes(struct otf2_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
@@ -695,10 +695,8 @@ static lull_status otf2_build_metrics(struct otf2_builder *builder, struct lull_
 
 /* ==== regions ================================================================================= */
 
-/* The regions of an archive. */
-
-/* Functions of a device's interface on the host, e.g. "cudaMemcpy", "cuLaunchKernel"; any other
- * function of such a paradigm is a kernel. */
+/* Whether a function belongs to a device's interface on the host, e.g. "cudaMemcpy" or
+ * "cuLaunchKernel". Any other function of such a paradigm is a kernel. */
 static bool is_device_call(const char *name)
 {
     static const char *const prefixes[] = {"cuda", "cu", "hip", "cl", "acc", "Kokkos", "omp"};
@@ -741,7 +739,7 @@ static int compare_regions(const void *left, const void *right)
     return order ? order : otf2_compare(a->parallel, b->parallel);
 }
 
-/* What the regions are sorted by: `region` first. */
+/* A region and its index; regions are sorted by `region`, which comes first. */
 struct numbered_region {
     struct lull_region region;
     uint32_t index;
@@ -754,8 +752,8 @@ static int compare_numbered(const void *left, const void *right)
     return order ? order : otf2_compare(a->index, b->index);
 }
 
-/* Tracers that do not unify ids define a function once per process: regions that agree in
- * everything become one. values[i]: index of definition i. */
+/* Makes one region of those that agree in everything: tracers that do not unify ids define a
+ * function once per process. values[i] is the region of definition i. */
 static void merge_regions(struct otf2_builder *builder, struct numbered_region *sorted,
                           uint32_t *values)
 {
@@ -769,7 +767,7 @@ static void merge_regions(struct otf2_builder *builder, struct numbered_region *
             first = i;
         representative[sorted[i].index] = sorted[first].index;
     }
-    /* In the order of the file. */
+    /* The regions are numbered in the order of the file. */
     struct lull_region *unsorted =
         lull_arena_alloc(builder->definitions->arena, count * sizeof *unsorted);
     for (uint32_t i = 0; i < count; i++)

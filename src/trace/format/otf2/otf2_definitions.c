@@ -9,7 +9,7 @@
 
 /* ==== definitions ============================================================================= */
 
-/* The next element of a list, cleared. */
+/* Adds an element to a list of definitions, cleared. */
 #define APPEND(definitions, list)                                                        \
     ((definitions)->list.items = lull_arena_grow(                                        \
          (definitions)->arena, (definitions)->list.items, &(definitions)->list.capacity, \
@@ -77,7 +77,7 @@ static OTF2_CallbackCode on_location(void *user, OTF2_LocationRef self, OTF2_Str
                                      OTF2_LocationGroupRef group)
 {
     struct lull_otf2_definitions *definitions = user;
-    (void)n_events; /* wrong in some archives: used for nothing */
+    (void)n_events; /* wrong in some archives, and not used */
     *APPEND(definitions, locations) = (struct lull_otf2_location){self, name, type, group};
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -221,7 +221,8 @@ static void set_callbacks(OTF2_GlobalDefReaderCallbacks *callbacks)
     OTF2_GlobalDefReaderCallbacks_SetCallingContextCallback(callbacks, on_context);
 }
 
-/* Reads all global definitions into a cleared struct whose arena is set, but for the map. */
+/* Reads all global definitions into a cleared struct whose arena is set; string_map is made
+ * later. */
 static lull_status otf2_collect(struct lull_otf2_definitions *definitions, OTF2_Reader *reader,
                                 const char *path, struct lull_error *err)
 {
@@ -249,17 +250,17 @@ const char *lull_otf2_text(const struct lull_otf2_definitions *definitions, OTF2
 
 /* ==== share =================================================================================== */
 
-/* Every list of definitions, in the order in which they are told. */
+/* Every list of definitions, in the order in which members tell them. */
 #define LISTS(each)                                                                         \
     each(strings) each(nodes) each(shared_memory) each(location_groups) each(group_numbers) \
         each(locations) each(regions) each(groups) each(comms) each(members) each(classes)  \
             each(instances) each(windows) each(parameters) each(contexts)
 
-/* What the reading of definitions has come to; behind it the lists, then what they point to, each
- * from a multiple of 8 bytes on. */
+/* What reading the definitions has come to. Behind it stand the lists, then what they point to,
+ * each at a multiple of 8 bytes. */
 struct share_head {
     lull_status status;
-    struct lull_error error; /* of the first, where it has failed */
+    struct lull_error error; /* what went wrong, if the first member failed */
     struct lull_otf2_clock_properties clock;
 };
 
@@ -274,13 +275,12 @@ static uint64_t sight_of(const struct lull_trace *trace)
     return archive->sight;
 }
 
-/* ---- packing ----------------------------------------------------------------------------------
- */
+/* ---- packing --------------------------------------------------------------------------------- */
 
 struct pack {
     unsigned char *bytes;
     size_t size, capacity;
-    bool full; /* there was no memory */
+    bool full; /* memory ran out */
 };
 
 static void put_padded(struct pack *pack, const void *bytes, size_t size)
@@ -322,10 +322,9 @@ static void put_all(struct pack *pack, const struct lull_otf2_definitions *defin
                    definitions->classes.items[i].n_members * sizeof(OTF2_MetricMemberRef));
 }
 
-/* ---- unpacking --------------------------------------------------------------------------------
- */
+/* ---- unpacking ------------------------------------------------------------------------------- */
 
-/* A copy that the definitions point into. */
+/* A copy of what was told; the definitions will point into it. */
 struct definition_reader {
     unsigned char *bytes;
     size_t at;
@@ -366,7 +365,8 @@ static void get_all(struct definition_reader *pack, struct lull_otf2_definitions
             get(pack, definitions->classes.items[i].n_members * sizeof(OTF2_MetricMemberRef));
 }
 
-/* `context`: where they go; NULL on the first, which has them. */
+/* Takes the definitions that the first member has told. `context` is where they go; NULL on the
+ * first member, which has them. */
 static lull_status take_told_definitions(void *context, uint32_t index, const void *bytes,
                                          size_t size, struct lull_error *err)
 {
@@ -386,8 +386,7 @@ static lull_status take_told_definitions(void *context, uint32_t index, const vo
     return LULL_OK;
 }
 
-/* ---- definitions ------------------------------------------------------------------------------
- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 static lull_status tell_definitions(const struct lull_trace *trace,
                                     struct lull_otf2_definitions *definitions, lull_status status,
@@ -428,8 +427,7 @@ lull_status lull_otf2_share_definitions(const struct lull_trace *trace,
     return status;
 }
 
-/* ---- files of locations -----------------------------------------------------------------------
- */
+/* ---- files of locations ---------------------------------------------------------------------- */
 
 void lull_otf2_share_range(const struct lull_trace *trace, uint32_t *ret_first, uint32_t *ret_end)
 {

@@ -166,8 +166,8 @@ struct lull_otf2_found {
     bool any;               /* there are events, from `first` to `last` (ticks) */
     uint64_t first, last;
     uint32_t failed;         /* the lowest location that could not be read; UINT32_MAX: none */
-    lull_status status;      /* its failure, and ... */
-    struct lull_error error; /* ... the message */
+    lull_status status;      /* how it failed */
+    struct lull_error error; /* the message of that */
 };
 
 /* Adds the findings of another part of the locations. */

@@ -9,15 +9,15 @@
 #include <stdarg.h>
 #include <stdbool.h>
 
-/* The arguments that all callbacks share, and those of them that are never used. */
+/* The arguments that all callbacks have, and those of them that none uses. */
 #define COMMON                                                                     \
     OTF2_LocationRef location, OTF2_TimeStamp time, uint64_t position, void *user, \
         OTF2_AttributeList *attributes
 #define IGNORE_COMMON       ((void)location, (void)position, (void)attributes)
 #define SET(kind, callback) (callbacks->kind = (callback))
 
-/* Every callback adds one event at most, in the place that the stream provides; fields that the
- * kind does not use are left as they are. */
+/* Adds an event in the place that the stream provides. Every callback adds one event at most.
+ * Fields that the kind does not use are left as they are. */
 static inline struct lull_event *otf2_add(struct otf2_stream *stream, OTF2_TimeStamp time,
                                           uint8_t kind, uint32_t id)
 {
@@ -39,8 +39,6 @@ static inline OTF2_CallbackCode otf2_add_number(struct otf2_stream *stream, OTF2
 
 /* ==== threads ================================================================================= */
 
-/* Translation of events: threads, tasks and locks. */
-
 /* ---- threads --------------------------------------------------------------------------------- */
 
 static OTF2_CallbackCode on_fork(COMMON, OTF2_Paradigm model, uint32_t threads)
@@ -57,7 +55,8 @@ static OTF2_CallbackCode on_join(COMMON, OTF2_Paradigm model)
     return otf2_add_number(user, time, LULL_EVENT_JOIN, 0);
 }
 
-/* Teams are often undefined: their events still tell who works in a parallel region. */
+/* The team of an event, as a communicator; LULL_NONE: it is not defined, as is often so. The event
+ * still tells who works in a parallel region. */
 static uint32_t team_index(const struct otf2_stream *stream, OTF2_CommRef team)
 {
     uint32_t index = lull_otf2_find(&stream->archive->comms, team);
@@ -129,7 +128,7 @@ static OTF2_CallbackCode on_unlock(COMMON, OTF2_Paradigm model, uint32_t lock, u
     return otf2_add_number(user, time, LULL_EVENT_LOCK_RELEASE, lock);
 }
 
-/* A task is known by the thread that made it and that thread's count. */
+/* A task is known by the thread that made it and by that thread's number for it. */
 static uint64_t task_number(uint32_t creator, uint32_t generation)
 {
     return (uint64_t)creator << 32 | generation;
@@ -270,7 +269,7 @@ static OTF2_CallbackCode interrupt(struct otf2_stream *stream, uint64_t position
     return OTF2_CALLBACK_INTERRUPT;
 }
 
-/* One more oddity of this kind, at "location <its id>: <what> <id>". */
+/* Counts a quirk of this kind, at "location <its id>: <what> <id>". */
 static void otf2_add_quirk(const struct otf2_stream *stream, const char *kind, const char *what,
                            uint64_t id)
 {
@@ -332,8 +331,8 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* A span that begins at `begin` ends with the run at the latest; while the run's length is looked
- * for, with itself. What begins before the run is refused later. */
+/* How long a span that begins at `begin` lasts: until the end of the run at most. While the length
+ * of the run is looked for, it is not cut. A span that begins before the run is refused later. */
 static int64_t within_run(const struct otf2_stream *stream, int64_t begin, int64_t length)
 {
     if (stream->probing)
@@ -375,7 +374,7 @@ static uint64_t whole_number(OTF2_Type type, OTF2_MetricValue value)
         return (uint64_t)(number + 0.5);
     if (number < 0 && number > -9223372036854774784.0)
         return (uint64_t)(int64_t)(number - 0.5);
-    return 0; /* not a number, or none that means anything */
+    return 0; /* not a number, or one that means nothing */
 }
 
 static uint64_t since_previous(struct otf2_stream *stream, uint32_t counter, uint8_t mode,
@@ -417,7 +416,8 @@ static OTF2_CallbackCode add_readings(struct otf2_stream *stream, OTF2_TimeStamp
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Registered for states, for counters or for both: stream->readings tells about counters. */
+/* Takes a metric record, for states, for counters or for both. stream->readings is NULL if counters
+ * are not wanted. */
 static OTF2_CallbackCode on_metric(COMMON, OTF2_MetricRef metric, uint8_t count,
                                    const OTF2_Type *types, const OTF2_MetricValue *values)
 {
@@ -519,8 +519,8 @@ static uint64_t divide(uint64_t total, uint32_t ranks)
     return ranks > 1 && total % (ranks - 1) == 0 ? total / (ranks - 1) : total;
 }
 
-/* A rank of a scan sends to those behind it and receives from those before; but for exscan and in
- * place also to and from itself. */
+/* Finds the bytes of one from the totals of a scan. A rank of a scan sends to the ranks behind it
+ * and receives from those before it, and except in exscan and in place also to and from itself. */
 static void divide_scan(uint32_t ranks, uint32_t rank, uint64_t *sent, uint64_t *received)
 {
     bool with_itself = *sent * (rank + 1) == *received * (ranks - rank);
@@ -535,12 +535,12 @@ void lull_otf2_bytes_of_one(uint8_t op, uint32_t ranks, uint32_t rank, uint64_t 
     if (ranks == 0 || rank >= ranks)
         return;
     switch (op) {
-    case LULL_COLLECTIVE_BCAST: /* of its root */
+    case LULL_COLLECTIVE_BCAST: /* at its root */
     case LULL_COLLECTIVE_ALLGATHER:
     case LULL_COLLECTIVE_ALLGATHERV:
         *sent = divide(*sent, ranks);
         break;
-    case LULL_COLLECTIVE_REDUCE: /* of its root */
+    case LULL_COLLECTIVE_REDUCE: /* at its root */
     case LULL_COLLECTIVE_REDUCE_SCATTER:
     case LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK:
         *received = divide(*received, ranks);
@@ -559,8 +559,6 @@ void lull_otf2_bytes_of_one(uint8_t op, uint32_t ranks, uint32_t rank, uint64_t 
 }
 
 /* ==== messages ================================================================================ */
-
-/* Translation of events: messages, collectives, one-sided transfers, input and output. */
 
 /* ---- communicators and ranks ----------------------------------------------------------------- */
 
@@ -581,8 +579,8 @@ static int32_t process_in_world(const struct otf2_stream *stream, uint32_t rank)
     return rank < stream->trace->n_processes ? (int32_t)rank : LULL_PROC_NULL;
 }
 
-/* The group that ranks of a communicator refer to: between groups, the one that this process is
- * not in. */
+/* The group to which ranks of a communicator refer. Between two groups it is the one that this
+ * process is not in. */
 static const struct lull_comm *rank_group(const struct otf2_stream *stream, uint32_t index)
 {
     const struct lull_comm *comm = &stream->trace->comms[index];
@@ -632,7 +630,7 @@ static int32_t root_process(const struct otf2_stream *stream, uint32_t index, ui
 
 /* ---- point-to-point -------------------------------------------------------------------------- */
 
-/* What a message record says, as OTF2 has it. */
+/* What a message record says, in OTF2's terms. */
 struct message {
     uint32_t rank;
     OTF2_CommRef comm;
@@ -744,7 +742,8 @@ static OTF2_CallbackCode add_collective_begin(struct otf2_stream *stream, OTF2_T
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* What an end record says, as OTF2 has it, but for the communicator. */
+/* What the end record of a collective operation says, in OTF2's terms; the communicator is
+ * apart. */
 struct collective {
     OTF2_CollectiveOp op;
     uint32_t root;
@@ -922,8 +921,8 @@ static OTF2_CallbackCode add_io(struct otf2_stream *stream, OTF2_TimeStamp time,
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* The beginning knows the operation, the end how many bytes were moved: an event stands for both,
- * at the end. */
+/* Keeps the operation, which only the begin record has; only the end record has the bytes that were
+ * moved. The two become one event, at the end. */
 static OTF2_CallbackCode on_io_begin(COMMON, OTF2_IoHandleRef handle, OTF2_IoOperationMode mode,
                                      OTF2_IoOperationFlag flags, uint64_t bytes,
                                      uint64_t matching_id)
@@ -948,7 +947,7 @@ static OTF2_CallbackCode on_io_complete(COMMON, OTF2_IoHandleRef handle, uint64_
     struct otf2_stream *stream = user;
     unsigned kept = stream->n_io < LULL_OTF2_PENDING_IO ? stream->n_io : LULL_OTF2_PENDING_IO;
     uint8_t op = LULL_IO_OTHER;
-    for (unsigned back = 1; back <= kept; back++) { /* most recent first */
+    for (unsigned back = 1; back <= kept; back++) { /* the latest first */
         const struct lull_otf2_pending_io *begun =
             &stream->io[(stream->n_io - back) % LULL_OTF2_PENDING_IO];
         if (begun->matching_id != matching_id || begun->handle != handle)

@@ -1,12 +1,14 @@
-/* An event file is a sequence of chunks of one size. A chunk is a header (mark, byte order, numbers
- * of its first and last event) and records, ended by zeros, or in the last chunk by a mark. A
- * record is a byte for its type and, for nearly all types, one for the length of what follows (255:
- * the length follows in 8 bytes). Time stamps are records of their own, for all events up to the
- * next; attributes are records before the event that they belong to.
+/* The events of one location.
  *
- * A trace is mostly enters and leaves, each with its time stamp: they are decoded in one loop,
- * which also skips what nobody asked for. Anything else in it goes the slower way: record by
- * record, with every byte checked, to the callbacks that libotf2 would call. */
+ * An event file is a sequence of chunks of one size. A chunk is a header (mark, byte order, numbers
+ * of its first and last event) and records; it ends with zeros, or the last chunk with a mark. A
+ * record is a byte for its type, for nearly all types a byte for the length of what follows (255:
+ * the length follows in 8 bytes), and what follows. Time stamps are records of their own, for all
+ * events up to the next time stamp; attributes are records before the event that they belong to.
+ *
+ * A trace is mostly enters and leaves, each with its time stamp. These are decoded in one loop,
+ * which also skips what nobody asked for. All other records are decoded one by one, with every byte
+ * checked, for the callbacks that libotf2 would call. */
 #include "trace/format/otf2/otf2_stream.h"
 
 #include "base/file.h"
@@ -25,8 +27,9 @@
 
 /* ---- the definitions of a location ----------------------------------------------------------- */
 
-/* How far a location's clock was from the common one at some times: measured, and between them
- * (and before the first, behind the last) on the straight line through two of them. */
+/* How far a location's clock was from the common one at a time when that was measured. Between two
+ * such times, before the first and behind the last, the offset is on the straight line through two
+ * of them. */
 struct otf2_offset {
     uint64_t time;
     int64_t offset;
@@ -34,19 +37,20 @@ struct otf2_offset {
 
 struct otf2_local {
     struct lull_arena *arena;                    /* of all that follows */
-    bool unusual;                                /* leave this location to libotf2 */
-    struct lull_otf2_map maps[OTF2_MAPPING_MAX]; /* the file's ids -> the archive's */
-    struct otf2_offset *offsets;                 /* in time order; fewer than 2 say nothing */
+    bool unusual;                                /* libotf2 has to read this location */
+    struct lull_otf2_map maps[OTF2_MAPPING_MAX]; /* ids of the file to ids of the archive */
+    struct otf2_offset *offsets; /* in time order; if fewer than 2, no time is changed */
     size_t n_offsets, offset_capacity;
 
-    /* The line in use, which holds up to `line_end`. Times go up: lines come one after the other.
-     */
+    /* The line in use, which holds up to `line_end`. Times go up, so the lines come one after the
+     * other. */
     size_t line;
     uint64_t line_end;
     double slope;
 };
 
-/* To the nearest integer, ties to even, as libotf2 rounds; without a call for usual values. */
+/* Rounds to the nearest integer, ties to even, as libotf2 does, and for usual values without a
+ * call. */
 static inline int64_t otf2_round(double value)
 {
     const double magic = 6755399441055744.0; /* 1.5 x 2^52: adding it leaves no bits behind the
@@ -62,7 +66,7 @@ static inline int64_t otf2_round(double value)
 
 static void otf2_local_seek(struct otf2_local *local, uint64_t ticks);
 
-/* The common clock's time at a time of the location's clock. */
+/* The time of the common clock at a time of the location's clock. */
 static inline uint64_t otf2_correct(struct otf2_local *local, uint64_t ticks)
 {
     if (local->n_offsets < 2)
@@ -76,19 +80,18 @@ static inline uint64_t otf2_correct(struct otf2_local *local, uint64_t ticks)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* One that lull has a use for, between its type and its end. */
+/* A record that lull has a use for: what stands between its type and its end. */
 struct otf2_record {
     const uint8_t *at, *end;
     uint8_t type;
     uint64_t time;     /* corrected */
-    uint64_t position; /* 1: the first event of the location */
+    uint64_t position; /* number of the event in its location, from 1 */
 };
 
 /* ==== local =================================================================================== */
 
-/* Definitions of a location hold its clock offsets and the translation of its ids: libotf2 applies
- * them to events only when they have been read before; our own decoder applies what is kept here.
- */
+/* The definitions of a location: its clock offsets and the translation of its ids. libotf2 applies
+ * them to events only if they were read before; our own decoder applies what is kept here. */
 
 /* ---- ids ------------------------------------------------------------------------------------- */
 
@@ -115,7 +118,7 @@ static OTF2_CallbackCode on_mapping(void *user, OTF2_MappingType type, const OTF
     struct otf2_local *local = user;
     uint64_t size;
     if (type == OTF2_MAPPING_LOCATION || type == OTF2_MAPPING_LOCATION_GROUP)
-        return OTF2_CALLBACK_SUCCESS; /* no event names them */
+        return OTF2_CALLBACK_SUCCESS; /* no event names these */
     if (type >= OTF2_MAPPING_MAX || local->maps[type].dense || local->maps[type].slots ||
         OTF2_IdMap_GetSize(map, &size) != OTF2_SUCCESS || size >= LULL_NONE) {
         local->unusual = true;
@@ -137,7 +140,7 @@ static OTF2_CallbackCode on_clock_offset(void *user, OTF2_TimeStamp time, int64_
                                          double deviation)
 {
     struct otf2_local *local = user;
-    const int64_t most = INT64_MAX / 4; /* differences must not overflow */
+    const int64_t most = INT64_MAX / 4; /* the difference of two offsets must not overflow */
     size_t n = local->n_offsets;
     (void)deviation;
     if ((n > 0 && time <= local->offsets[n - 1].time) || offset > most || offset < -most) {
@@ -158,7 +161,7 @@ static void begin_clock_line(struct otf2_local *local, size_t line)
     local->slope = (double)(to->offset - from->offset) / (double)(to->time - from->time);
 }
 
-/* Moves on to the line that holds for this time. */
+/* Moves on to the line that holds at this time. */
 static void otf2_local_seek(struct otf2_local *local, uint64_t ticks)
 {
     while (ticks > local->line_end)
@@ -180,7 +183,7 @@ static OTF2_ErrorCode keep_definitions(OTF2_Reader *reader, OTF2_DefReader *defi
     return code;
 }
 
-/* libotf2 opens it by its name; it need not be there. */
+/* Checks the file of definitions, which libotf2 opens by its name. It need not be there. */
 static lull_status check_file(const struct lull_trace *trace, uint64_t id, struct lull_error *err)
 {
     const struct lull_otf2_archive *archive = trace->format_data;
@@ -189,8 +192,8 @@ static lull_status check_file(const struct lull_trace *trace, uint64_t id, struc
     return access(path, F_OK) == 0 ? lull_check_read(path, err) : LULL_OK;
 }
 
-/* Reads the definitions of a location through `reader`, which has selected it, and applies them to
- * the events that the reader will give. `local` (NULL: not wanted) also keeps them. */
+/* Reads the definitions of a location through `reader`, which has selected it, so that the reader
+ * will apply them to events. `local` also keeps them; NULL: that is not wanted. */
 static lull_status otf2_local_read(const struct lull_trace *trace, OTF2_Reader *reader, uint64_t id,
                                    struct otf2_local *local, struct lull_error *err)
 {
@@ -253,8 +256,8 @@ static const char *const layouts[256] = {
 #undef LAYOUT
 };
 
-/* Whether a number stands behind the type, and no length. */
-/* All but these, also those of which we know nothing, begin with their length. */
+/* Whether a number of variable length follows the type directly. All other records, also those of
+ * which we know nothing, have their length there. */
 static bool otf2_is_plain(uint8_t type)
 {
     switch (type) {
@@ -274,11 +277,11 @@ static bool otf2_is_plain(uint8_t type)
     }
 }
 
-/* By type: 1 for events that no callback wants, else 0. */
+/* Sets unwanted[type] to 1 for the types of events that no callback wants, else to 0. */
 static void otf2_unwanted(const struct lull_otf2_callbacks *callbacks, uint8_t unwanted[256])
 {
     for (unsigned type = 0; type < 256; type++)
-        unwanted[type] = type >= TYPE_BufferFlush; /* the first */
+        unwanted[type] = type >= TYPE_BufferFlush; /* the lowest type of an event */
 #define WANTED(type, kind, fields, arguments) unwanted[type] = !callbacks->kind;
     LULL_OTF2_RECORDS(WANTED)
 #undef WANTED
@@ -314,7 +317,8 @@ static bool read_byte_run(struct otf2_record *record, uint64_t count, uint64_t *
     return true;
 }
 
-/* A length and as many bytes; a length of 255 means all ones. */
+/* Reads a number as its length and so many bytes; a length of 255 means that all its bits are
+ * ones. */
 static bool read_coded_number(struct otf2_record *record, unsigned most, uint64_t *ret_value)
 {
     enum { ALL_ONES = 255 };
@@ -335,7 +339,7 @@ static bool read_id(struct otf2_record *record, const struct lull_otf2_map *map,
     if (!read_coded_number(record, 4, &id))
         return false;
     uint32_t found = lull_otf2_find(map, id);
-    *ret_value = found == LULL_NONE ? id : found; /* what a table leaves out is not translated */
+    *ret_value = found == LULL_NONE ? id : found; /* ids that the table lacks stay as they are */
     return true;
 }
 
@@ -396,7 +400,7 @@ static bool read_field(struct otf2_record *record, struct otf2_local *local, cha
 #define METRICS A2, fields->types, fields->metrics
 #define PROGRAM A1, 0, NULL /* a program's arguments mean nothing here */
 
-/* Calls back as libotf2 would; arguments take the width that the callback gives them. */
+/* Calls the callback as libotf2 would. Arguments are converted to the types that it takes. */
 static OTF2_CallbackCode call_back(struct otf2_stream *stream,
                                    const struct lull_otf2_callbacks *callbacks,
                                    const struct otf2_record *record, const struct fields *fields)
@@ -415,8 +419,8 @@ static OTF2_CallbackCode call_back(struct otf2_stream *stream,
     return OTF2_CALLBACK_SUCCESS;
 }
 
-/* Has the record translated; false: stream->status and stream->error tell why it cannot be, or
- * with status LULL_OK the bytes are no such record. */
+/* Translates a record. False: stream->status and stream->error tell what went wrong; if the status
+ * is LULL_OK, the bytes are no such record. */
 static bool otf2_translate(struct otf2_stream *stream, const struct lull_otf2_callbacks *callbacks,
                            struct otf2_local *local, struct otf2_record *record)
 {
@@ -448,7 +452,7 @@ enum {
     BIG_ENDIAN_MARK = '#',
     TIME_STAMP_SIZE = 9,
     LONG_LENGTH = 255,
-    /* Nothing of a common record and its time stamp lies further behind its begin. */
+    /* The most bytes that a common record has, with its time stamp. */
     COMMON_SIZE = 16,
 };
 
@@ -456,15 +460,15 @@ struct lull_otf2_decoder {
     struct lull_mapping mapping;
     size_t chunk_size;
     const uint8_t *at;               /* the next record */
-    const uint8_t *chunk, *end;      /* of the current chunk */
+    const uint8_t *chunk, *end;      /* of the chunk at hand */
     size_t window_begin, window_end; /* bytes that are mapped in; see slide_window */
-    uint64_t ticks;                  /* of the last time stamp, by the location's clock */
-    uint64_t position;               /* events passed */
+    uint64_t ticks;                  /* the last time stamp, by the location's clock */
+    uint64_t position;               /* events so far */
     struct otf2_local local;
     struct lull_otf2_callbacks callbacks;
     uint8_t unwanted[256];   /* by type */
-    uint32_t *own_regions;   /* where the location translates ids */
-    const uint32_t *regions; /* id in the file -> index, for ids below: */
+    uint32_t *own_regions;   /* made if the location translates ids of regions; else NULL */
+    const uint32_t *regions; /* from ids in the file to indices, for ids below n_regions */
     uint64_t n_regions;
 };
 
@@ -510,9 +514,9 @@ static lull_status end_chunk(struct otf2_stream *stream, struct lull_error *err)
     return begin_chunk(stream, decoder->end, err);
 }
 
-/* Keeps a few hundred KiB of the file mapped in around the place of reading: what has been read is
- * given back, so that memory does not grow with the length of the trace, and what comes is asked
- * for at once, which costs less than a fault for every few pages. Both are hints. */
+/* Keeps a few hundred KiB of the file mapped in around the place of reading. What was read is given
+ * back, so that memory does not grow with the length of the trace. What comes next is asked for at
+ * once, which costs less than a page fault for every few pages. Both are hints to the kernel. */
 static void slide_window(struct lull_otf2_decoder *decoder)
 {
     enum { STEP = 256 << 10 };
@@ -531,7 +535,8 @@ static void slide_window(struct lull_otf2_decoder *decoder)
     decoder->window_end = end;
 }
 
-/* Where common records can no longer be read without looking at the end of window and chunk. */
+/* Where the loop over common records must stop, because the next one might cross the end of the
+ * window or of the chunk. */
 static const uint8_t *common_limit(const struct lull_otf2_decoder *decoder)
 {
     const uint8_t *window_end = decoder->mapping.data + decoder->window_end;
@@ -541,7 +546,8 @@ static const uint8_t *common_limit(const struct lull_otf2_decoder *decoder)
 
 /* ---- common records -------------------------------------------------------------------------- */
 
-/* Reads on while records are enters, leaves or unwanted. Compiled for each way of telling time. */
+/* Decodes records as long as they are enters, leaves or unwanted. Compiled twice: with and without
+ * correction of the clock. */
 static inline void decode_usual_records(struct otf2_stream *stream, const struct lull_event *last,
                                         const bool corrected)
 {
@@ -609,8 +615,8 @@ static lull_status read_time_stamp(struct otf2_stream *stream, struct lull_error
     return LULL_OK;
 }
 
-/* What lies between the type of a record (and its length, where there is one) and its end; false:
- * it would end behind its chunk. */
+/* Finds where the content of a record begins and ends, behind its type and, if there is one, its
+ * length. False: it would end behind its chunk. */
 static bool find_record(const struct lull_otf2_decoder *decoder, struct otf2_record *ret_record)
 {
     const uint8_t *at = decoder->at + 1;
@@ -619,7 +625,8 @@ static bool find_record(const struct lull_otf2_decoder *decoder, struct otf2_rec
         return false;
     uint64_t length = *at;
     if (otf2_is_plain(*decoder->at)) {
-        length = length == LONG_LENGTH ? 1 : 1 + length; /* with the length of the number */
+        /* With the byte that is the length of the number. */
+        length = length == LONG_LENGTH ? 1 : 1 + length;
     } else if (length != LONG_LENGTH) {
         at += 1;
     } else if (left < 1 + sizeof length) {
@@ -699,7 +706,8 @@ static lull_status otf2_decoder_read(struct otf2_stream *stream, const struct lu
     return status;
 }
 
-/* Ids of regions in the file -> indices, through the location's own table. */
+/* Makes the table from ids of regions in the file to indices, through the location's own table.
+ * False: memory ran out. */
 static bool map_regions(struct otf2_stream *stream)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
@@ -767,13 +775,14 @@ static lull_status prepare_decoder(struct otf2_stream *stream, bool *ret_usual,
     lull_otf2_set_callbacks(&decoder->callbacks, stream->mask);
     otf2_unwanted(&decoder->callbacks, decoder->unwanted);
     decoder->unwanted[ATTRIBUTES] = 1;
-    decoder->unwanted[BUFFER_FLUSH] = 0; /* its end moves the clock on, as libotf2 has it */
+    /* A flush moves the clock on when it ends, as in libotf2. */
+    decoder->unwanted[BUFFER_FLUSH] = 0;
     return begin_chunk(stream, decoder->mapping.data, err);
 }
 
 static void otf2_decoder_close(struct lull_otf2_decoder *decoder);
 
-/* Makes stream->decoder, or leaves it NULL where the location is one for libotf2. */
+/* Makes stream->decoder; leaves it NULL if libotf2 has to read the location. */
 static lull_status otf2_decoder_open(struct otf2_stream *stream, struct lull_error *err)
 {
     bool usual = false;
@@ -788,7 +797,7 @@ static lull_status otf2_decoder_open(struct otf2_stream *stream, struct lull_err
     return status;
 }
 
-/* NULL is allowed */
+/* NULL is allowed. */
 static void otf2_decoder_close(struct lull_otf2_decoder *decoder)
 {
     if (!decoder)
@@ -801,11 +810,11 @@ static void otf2_decoder_close(struct lull_otf2_decoder *decoder)
 
 /* ==== stream ================================================================================== */
 
-/* The events of one location, decoded by ourselves or, where its files hold something unusual, by
- * libotf2. Then each stream has an OTF2_Reader of its own: handles on the same archive do not share
- * anything that changes, so streams can be read by several threads at once, and memory is held for
- * the locations being read only. Opening one costs about as much as reading a few thousand events.
- */
+/* The events of one location, decoded here or, if its files hold something unusual, by libotf2. In
+ * that case each stream has an OTF2_Reader of its own: handles on one archive share nothing that
+ * changes, so several threads can read streams at once, and memory is held only for the locations
+ * that are being read. Opening such a stream costs about as much as reading a few thousand
+ * events. */
 
 /* ---- handle ---------------------------------------------------------------------------------- */
 
@@ -852,7 +861,8 @@ static lull_status register_callbacks(struct otf2_stream *stream, struct lull_er
 
 /* ---- stream ---------------------------------------------------------------------------------- */
 
-/* Room for the readings of one block; reading stops when the next event might not fit. */
+/* Makes room for the readings of one block. Reading stops when those of the next event might not
+ * fit. */
 static bool make_readings(struct otf2_stream *stream)
 {
     enum { READINGS_ROOM = 4096 };
@@ -912,8 +922,8 @@ lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t locati
     return open_stream(trace, location, LULL_MASK_ALL, true, ret_stream, err);
 }
 
-/* How many events may be read without overflowing anything: each gives one event at most, with
- * at most as many readings as the largest metric class has members. */
+/* How many more events fit into the block. Each has at most as many readings as the largest metric
+ * class has members. */
 static uint64_t budget(const struct otf2_stream *stream, size_t room)
 {
     if (stream->most_readings == 0)
@@ -934,7 +944,7 @@ static lull_status read_failed(const struct otf2_stream *stream, OTF2_ErrorCode 
                           position);
 }
 
-/* What a location's records say together, when all have been seen. */
+/* Reports what the records of a location lack, when all have been seen. */
 static void report_missing(struct otf2_stream *stream)
 {
     const struct lull_trace *trace = stream->trace;
@@ -959,8 +969,9 @@ static void report_missing(struct otf2_stream *stream)
                              stream->collectives_begun);
 }
 
-/* Where clock properties were trusted, do the events keep to them? Times go up within a block (the
- * scan checks that), so its ends tell. What lies behind the end of the run is moved to it. */
+/* Checks that events keep to clock properties that were trusted. Times go up within a block (the
+ * scan checks that), so its first and its last one tell. What lies behind the end of the run is
+ * moved to that end. */
 static lull_status check_times(struct otf2_stream *stream, struct lull_event *events, size_t count,
                                struct lull_error *err)
 {
@@ -968,7 +979,7 @@ static lull_status check_times(struct otf2_stream *stream, struct lull_event *ev
     uint64_t id = trace->locations[stream->location].source_id;
     if (count == 0)
         return LULL_OK;
-    /* A time before the origin wraps around: beyond anything that a run may last. */
+    /* A time before the origin wraps around, to one that is longer than any run. */
     if (events[0].time < 0 || events[0].time > LULL_OTF2_LONGEST_RUN)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: location %" PRIu64 ": events before tick %" PRIu64

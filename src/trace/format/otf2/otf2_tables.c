@@ -1,3 +1,5 @@
+/* Tables of the OTF2 format: maps from the ids of a file to indices; and what OTF2's roles,
+ * paradigms and collective operations are in lull, and the other way round. */
 #include "trace/format/otf2/otf2.h"
 
 #include <inttypes.h>
@@ -6,7 +8,7 @@
 
 /* ==== map ===================================================================================== */
 
-/* Ids count as dense while the array is not much larger than a hash table would be. */
+/* Whether ids are dense: an array for them is not much larger than a hash table would be. */
 static bool is_dense(uint64_t largest, uint32_t count)
 {
     return largest < UINT64_C(4096) + UINT64_C(4) * count;
@@ -178,7 +180,7 @@ uint8_t lull_otf2_paradigm_from(OTF2_Paradigm paradigm)
     return paradigm < sizeof paradigm_from ? paradigm_from[paradigm] : LULL_PARADIGM_OTHER;
 }
 
-/* OTF2 has no paradigm for input and output: the role says it, see lull_otf2_role_to. */
+/* OTF2 has no paradigm for input and output; there the role says it, see lull_otf2_role_to. */
 OTF2_Paradigm lull_otf2_paradigm_to(uint8_t paradigm)
 {
     static const OTF2_Paradigm to[LULL_PARADIGMS] = {
@@ -233,14 +235,15 @@ OTF2_CollectiveOp lull_otf2_collective_to(uint8_t op)
     for (OTF2_CollectiveOp i = 0; i < sizeof collective_from; i++)
         if (collective_from[i] == op)
             return i;
-    /* OTF2 has no neighbourhood collectives and no unknown ones: both move data between all that
-     * take part, and have no root. */
+    /* OTF2 has no neighbourhood collectives, and none for an unknown operation. Like this one, they
+     * move data between all that take part, and have no root. */
     return OTF2_COLLECTIVE_OP_ALLTOALLW;
 }
 
 /* ---- what travels in descriptions ------------------------------------------------------------ */
 
-/* Two texts per role that OTF2 does not have: without and with the mark of parallel regions. */
+/* Texts for the roles that OTF2 does not have: for a region that is not inside parallel regions,
+ * and for one that is. */
 static const struct {
     uint8_t role;
     const char *texts[2];

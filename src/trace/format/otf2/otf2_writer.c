@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Ids in the archives we write. Definitions of a kind are numbered from 0 without gaps, as
- * libotf2's tools expect: processes, locations, regions, counters and markers by their indices. */
+/* Ids in the archives that lull writes. Definitions of a kind are numbered from 0 without gaps, as
+ * libotf2's tools expect. Processes, locations, regions, counters and markers have their indices as
+ * ids. */
 enum { OTF2_IO_HANDLE = 0 };
 
 /* Counters that were read together: a metric class. */
@@ -22,9 +23,9 @@ struct otf2_counter_set {
 struct otf2_output_location {
     OTF2_EvtWriter *events; /* NULL before its first event */
     uint64_t n_events;
-    uint64_t *totals; /* per counter, NULL before the first reading */
+    uint64_t *totals; /* per counter; NULL before the first reading */
     uint32_t last_set;
-    bool call_open; /* a CALL was entered and not yet left */
+    bool call_open; /* a CALL has begun and not ended */
     uint32_t call_region;
     int64_t call_end;
 };
@@ -38,12 +39,13 @@ struct otf2_output {
     struct otf2_counter_set *sets;
     size_t sets_capacity;
     uint32_t n_sets;
-    uint32_t
-        first_set_class; /* metric class of set 0; before it, that of states if there are any */
-    uint32_t *comm_ids;  /* per communicator; two groups share one inter-communicator */
-    bool *self_comms;    /* per communicator: of every process its own */
+    uint32_t first_set_class; /* metric class of set 0; that of states, if any, comes before it */
+    /* Per communicator its id; the two groups of an inter-communicator share one. */
+    uint32_t *comm_ids;
+    bool *self_comms;    /* per communicator: every process has its own, as MPI_COMM_SELF */
     uint32_t world_comm; /* id of the communicator of all processes */
-    bool own_world;      /* the trace has none: written in addition if it is used */
+    /* The trace has no such communicator, and it is written if it is used. */
+    bool own_world;
     bool world_used;
     uint32_t *windows; /* by id, in the order of first use: index or LULL_NONE */
     size_t windows_capacity;
@@ -53,7 +55,7 @@ struct otf2_output {
 
 /* ---- where events go ------------------------------------------------------------------------- */
 
-/* Where the events of a block go: the file of their location. */
+/* Where the events of a block go: to the file of their location. */
 struct otf2_target {
     struct otf2_output *output;
     struct otf2_output_location *location;
@@ -74,9 +76,9 @@ struct otf2_address {
 
 /* ==== addresses =============================================================================== */
 
-/* Communicators by the ids they have in the archive, processes by their ranks in them. */
+/* Communicators have the ids that the archive gives them; processes are ranks in a communicator. */
 
-/* Between groups ranks are those of the other group. */
+/* The group in which ranks of an event are meant: between two groups it is the other one. */
 static const struct lull_comm *addressed_group(const struct lull_trace *trace, uint32_t comm,
                                                uint32_t self)
 {
@@ -91,7 +93,8 @@ static bool is_ascending(const struct lull_comm *comm)
     return comm->members && comm->size > 1 && comm->members[0] < comm->members[comm->size - 1];
 }
 
-/* Most communicators list their members in ascending order: tried first, by bisection. */
+/* The rank of a process in a communicator; LULL_NONE: it has none. Most communicators have their
+ * members in ascending order, so bisection is tried first. */
 static uint32_t rank_of(const struct lull_comm *comm, uint32_t process)
 {
     if (is_ascending(comm)) {
@@ -115,8 +118,8 @@ static bool is_world(const struct lull_trace *trace, const struct lull_comm *com
            comm->first == 0 && comm->size == trace->n_processes;
 }
 
-/* Gives every communicator its id. */
-/* Two groups that are each other's remote are one inter-communicator in OTF2. */
+/* Gives every communicator its id. Two groups that are each other's remote are one
+ * inter-communicator in OTF2. */
 static void otf2_number_comms(struct otf2_output *output)
 {
     const struct lull_trace *trace = output->trace;
@@ -158,8 +161,8 @@ static struct otf2_address otf2_address(struct otf2_output *output, uint32_t com
     return (struct otf2_address){output->world_comm, process < 0 ? none_rank : (uint32_t)process};
 }
 
-/* The root of a collective operation: between groups it is this process, or somebody in its own
- * group, or a rank of the other. */
+/* The root of a collective operation. Between two groups it is a rank of the other group, this
+ * process (ROOT_SELF), or another process of its own group (ROOT_THIS_GROUP). */
 static struct otf2_address otf2_root_address(struct otf2_output *output, uint32_t self,
                                              const struct lull_event *event)
 {
@@ -182,16 +185,16 @@ static struct otf2_address otf2_root_address(struct otf2_output *output, uint32_
 
 /* ==== definitions ============================================================================= */
 
-/* The definitions of an archive that is written. The first call that fails is remembered in
- * output->code, and the rest of the calls do no harm. */
+/* Writes the definitions of an archive. The first call that fails is remembered in `code`, and the
+ * calls after it do no harm. */
 
 struct writer {
     struct otf2_output *output;
     const struct lull_trace *trace;
     OTF2_GlobalDefWriter *global;
     OTF2_ErrorCode code;
-    uint32_t *node_ids;       /* per tree node */
-    struct lull_hash strings; /* already written, with their ids */
+    uint32_t *node_ids;       /* by index; LULL_NONE: not written yet */
+    struct lull_hash strings; /* those already written, with their ids */
 };
 
 static void check(struct writer *writer, OTF2_ErrorCode code)
@@ -202,7 +205,7 @@ static void check(struct writer *writer, OTF2_ErrorCode code)
 
 /* ---- strings --------------------------------------------------------------------------------- */
 
-/* The id of a string, written when it is needed first. */
+/* The id of a string. The string is written when its id is first asked for. */
 static OTF2_StringRef string_id(struct writer *writer, const char *text)
 {
     bool is_new;
@@ -243,7 +246,8 @@ static void write_node(struct writer *writer, uint32_t node, const char *name,
                       parent == LULL_NONE ? OTF2_UNDEFINED_SYSTEM_TREE_NODE : parent));
 }
 
-/* Parents come first in OTF2, and ids go up: nodes are numbered as they are written. */
+/* Writes a node of the system tree with the nodes above it that are not written yet: in OTF2
+ * parents come first, and ids go up. Returns how many nodes are written now. */
 static uint32_t write_tree_to(struct writer *writer, uint32_t node, uint32_t n_written)
 {
     const struct lull_trace *trace = writer->trace;
@@ -252,7 +256,8 @@ static uint32_t write_tree_to(struct writer *writer, uint32_t node, uint32_t n_w
     for (; node < trace->n_nodes && writer->node_ids[node] == LULL_NONE && depth < DEEPEST;
          node = trace->nodes[node].parent) {
         chain[depth++] = node;
-        writer->node_ids[node] = OTF2_UNDEFINED_SYSTEM_TREE_NODE - 1; /* visited: no circles */
+        /* Marks it as visited, against circles. */
+        writer->node_ids[node] = OTF2_UNDEFINED_SYSTEM_TREE_NODE - 1;
     }
     while (depth > 0) {
         uint32_t next = chain[--depth], parent = trace->nodes[next].parent;
@@ -264,7 +269,7 @@ static uint32_t write_tree_to(struct writer *writer, uint32_t node, uint32_t n_w
     return n_written;
 }
 
-/* Nodes that processes run on share memory by definition. */
+/* Writes the system tree. Nodes that processes run on are said to share memory. */
 static void write_system_tree(struct writer *writer)
 {
     const struct lull_trace *trace = writer->trace;
@@ -310,7 +315,8 @@ static void write_process(struct writer *writer, uint32_t p)
     }
 }
 
-/* The streams of a process form a location group of their own, behind those of the processes. */
+/* Writes the processes and their locations. The streams of a process form a location group of their
+ * own, behind the groups of all processes. */
 static void write_locations(struct writer *writer)
 {
     const struct lull_trace *trace = writer->trace;
@@ -378,12 +384,13 @@ static void write_region_definition(struct writer *writer, uint32_t r)
 
 /* ---- communicators --------------------------------------------------------------------------- */
 
-/* Groups: all processes, all locations if there are thread teams, a process alone if there are
- * such communicators, every communicator's members, and those of the world. */
+/* The groups that are written: of all processes; of all locations, if there are thread teams; of a
+ * process alone, if there are communicators like MPI_COMM_SELF; of the members of every
+ * communicator; and of the world. */
 struct groups {
     uint32_t self;
-    uint32_t first_comm; /* group of communicator 0 */
-    uint64_t *members;   /* room for the largest */
+    uint32_t first_comm; /* the group of communicator 0 */
+    uint64_t *members;   /* room for the largest group */
 };
 
 static void write_group(struct writer *writer, uint32_t id, OTF2_GroupType type,
@@ -543,7 +550,8 @@ static void write_markers(struct writer *writer)
     }
 }
 
-/* Which files were used is not known: all operations go through one handle on one file. */
+/* Writes one file with one handle, which all operations use: the trace does not say which files
+ * were used. */
 static void write_files(struct writer *writer)
 {
     if (writer->output->io_operations == 0)
@@ -576,8 +584,8 @@ static void write_global(struct writer *writer)
     write_files(writer);
 }
 
-/* Our events need no translation and no correction; the files exist because libotf2's readers,
- * and those of others, expect them. */
+/* Writes an empty file of definitions for each location, because readers of OTF2 expect it. lull's
+ * events need no translation and no correction. */
 static OTF2_ErrorCode write_local(struct otf2_output *output)
 {
     OTF2_ErrorCode code = OTF2_Archive_OpenDefFiles(output->archive);
@@ -588,7 +596,7 @@ static OTF2_ErrorCode write_local(struct otf2_output *output)
     return code == OTF2_SUCCESS ? OTF2_Archive_CloseDefFiles(output->archive) : code;
 }
 
-/* Everything but the events; after all of them have been written. */
+/* Writes everything but the events, after all events. */
 static OTF2_ErrorCode otf2_write_definitions(struct otf2_output *output)
 {
     struct writer writer = {.output = output, .trace = output->trace};
@@ -603,8 +611,6 @@ static OTF2_ErrorCode otf2_write_definitions(struct otf2_output *output)
 }
 
 /* ==== events ================================================================================== */
-
-/* Events of a trace as records of an archive. */
 
 /* Leaves the CALL that is open. */
 static OTF2_ErrorCode otf2_leave_call(struct otf2_target *target)
@@ -645,7 +651,7 @@ static OTF2_ErrorCode write_region_record(struct otf2_target *target,
     return OTF2_EvtWriter_Enter(target->writer, NULL, time, event->id);
 }
 
-/* How a peer without a process is written: as OpenMPI numbers them. */
+/* The rank that stands for a peer that is no process: OpenMPI's number for it. */
 static uint32_t rank_without_process(int32_t peer)
 {
     return peer == LULL_PROC_NULL ? UINT32_MAX - 1 : UINT32_MAX;
@@ -706,7 +712,7 @@ static OTF2_ErrorCode write_collective(struct otf2_target *target, const struct 
 
 static uint32_t window_id(struct otf2_output *output, uint32_t window)
 {
-    enum { MOST_WINDOWS = 4096 }; /* those beyond share the last id */
+    enum { MOST_WINDOWS = 4096 }; /* further windows share the last id */
     for (uint32_t w = 0; w < output->n_windows; w++)
         if (output->windows[w] == window)
             return w;
@@ -718,7 +724,8 @@ static uint32_t window_id(struct otf2_output *output, uint32_t window)
     return output->n_windows++;
 }
 
-/* All windows are written as windows of the world, so targets are ranks of the world. */
+/* Writes a one-sided transfer. All windows are written as windows of the world, so targets are
+ * ranks of the world. */
 static OTF2_ErrorCode write_rma(struct otf2_target *target, const struct lull_event *event)
 {
     uint64_t time = (uint64_t)event->time, bytes = event->transfer.bytes;
@@ -782,7 +789,7 @@ static OTF2_ErrorCode write_thread(struct otf2_target *target, const struct lull
         return OTF2_EvtWriter_ThreadEnd(writer, NULL, time, OTF2_UNDEFINED_COMM, number);
     case LULL_EVENT_THREAD_CREATE:
         return OTF2_EvtWriter_ThreadCreate(writer, NULL, time, OTF2_UNDEFINED_COMM, number);
-    case LULL_EVENT_THREAD_WAIT_END: /* of barriers there is no event */
+    case LULL_EVENT_THREAD_WAIT_END: /* OTF2 has no event for barriers */
         return event->op == LULL_THREAD_WAIT_JOIN
                    ? OTF2_EvtWriter_ThreadWait(writer, NULL, time, OTF2_UNDEFINED_COMM, number)
                    : OTF2_SUCCESS;
@@ -793,7 +800,7 @@ static OTF2_ErrorCode write_thread(struct otf2_target *target, const struct lull
     case LULL_EVENT_TASK_COMPLETE:
         return OTF2_EvtWriter_ThreadTaskComplete(writer, NULL, time, OTF2_UNDEFINED_COMM, high,
                                                  low);
-    case LULL_EVENT_LOCK_ACQUIRE: /* ids of locks have 32 bits: addresses are folded */
+    case LULL_EVENT_LOCK_ACQUIRE: /* an id has 32 bits: an address is folded */
         return OTF2_EvtWriter_ThreadAcquireLock(writer, NULL, time, OTF2_PARADIGM_OPENMP,
                                                 high ^ low, 0);
     default:
@@ -804,7 +811,7 @@ static OTF2_ErrorCode write_thread(struct otf2_target *target, const struct lull
 
 /* ---- readings -------------------------------------------------------------------------------- */
 
-enum { MOST_MEMBERS = 255 }; /* of a metric class */
+enum { MOST_MEMBERS = 255 }; /* the most counters of a metric class */
 
 static bool same_set(const struct otf2_counter_set *set,
                      const struct lull_counter_reading *readings, uint32_t count)
@@ -817,7 +824,8 @@ static bool same_set(const struct otf2_counter_set *set,
     return true;
 }
 
-/* Programs have few different sets of counters, and a location mostly reads the same as before. */
+/* Finds the set of the counters in these readings, or adds it. A location mostly reads the same
+ * counters as before, and a program has few sets. */
 static uint32_t find_set(struct otf2_target *target, const struct lull_counter_reading *readings,
                          uint32_t count)
 {
@@ -838,7 +846,7 @@ static uint32_t find_set(struct otf2_target *target, const struct lull_counter_r
     return output->n_sets++;
 }
 
-/* Counters are written as totals since the beginning, which every OTF2 tool understands. */
+/* Writes readings as totals since the beginning, which every OTF2 tool understands. */
 static OTF2_ErrorCode write_readings(struct otf2_target *target, const struct lull_event *event)
 {
     OTF2_Type types[MOST_MEMBERS];
@@ -895,7 +903,7 @@ static OTF2_ErrorCode write_tracer(struct otf2_target *target, const struct lull
 
 typedef OTF2_ErrorCode write_function(struct otf2_target *target, const struct lull_event *event);
 
-/* OTF2 has no event for it. */
+/* For events that OTF2 does not have. */
 static OTF2_ErrorCode write_nothing(struct otf2_target *target, const struct lull_event *event)
 {
     (void)target;
@@ -960,7 +968,7 @@ static OTF2_ErrorCode otf2_write_events(struct otf2_target *target, const struct
 
 /* ==== writer ================================================================================== */
 
-/* libotf2 holds up to one chunk per location: less where there are many. */
+/* libotf2 holds up to one chunk per location, so chunks are small if there are more locations. */
 enum { FEW_LOCATIONS = 256 };
 
 static const uint64_t large_chunk = UINT64_C(1) << 20;
@@ -1005,8 +1013,9 @@ static OTF2_FlushType before_flush(void *user, OTF2_FileType type, OTF2_Location
     return OTF2_FLUSH;
 }
 
-/* A record must fit into a chunk, and groups have records as long as the run has processes; readers
- * clear a chunk for every location, so it should not be larger than needed. */
+/* The size of a chunk of definitions. A record must fit into a chunk, and the record of a group is
+ * as long as the run has processes. It is no larger than that needs, because readers clear a chunk
+ * for every location. */
 static uint64_t definition_chunk(const struct lull_trace *trace)
 {
     enum { MEMBER = 10, OTHER_FIELDS = 4096 };
@@ -1046,7 +1055,8 @@ static OTF2_ErrorCode set_up(struct otf2_output *output)
     return code == OTF2_SUCCESS ? OTF2_Archive_OpenEvtFiles(output->archive) : code;
 }
 
-/* Every location gets its file, so that a missing one is known to be lost. */
+/* Closes the files of all locations. Each location gets a file, even without events, so that a
+ * missing one is known to be lost. */
 static OTF2_ErrorCode finish_locations(struct otf2_output *output)
 {
     for (uint32_t l = 0; l < output->trace->n_locations; l++) {

@@ -8,16 +8,16 @@
 #include <isa-l/crc.h>
 #include <isa-l/igzip_lib.h>
 
-/* ISA-L could read header and trailer, too, but version 2.30 takes good ones for bad where they
- * come in pieces. Format: RFC 1952. */
+/* The parts of a gzip member, in their order (RFC 1952). Header and trailer are read here, because
+ * ISA-L 2.30 takes good ones for bad if they come in several pieces. */
 enum part { FIXED, EXTRA_SIZE, EXTRA, NAME, COMMENT, HEADER_CHECK, BODY, TRAILER, PARTS };
 enum { FIXED_BYTES = 10, FLAGS_AT = 3, UNKNOWN_FLAGS = 0xe0, TRAILER_BYTES = 8 };
 
 struct gzip_member {
     enum part part;
-    uint8_t bytes[FIXED_BYTES]; /* of this part */
-    uint32_t n;                 /* read so far */
-    uint32_t extra;             /* bytes */
+    uint8_t bytes[FIXED_BYTES]; /* of the part at hand */
+    uint32_t n;                 /* bytes of it that were read so far */
+    uint32_t extra;             /* length of the EXTRA part in bytes */
     uint8_t flags;
     uint32_t check; /* CRC-32 of the header so far */
     struct inflate_state state;
@@ -52,7 +52,7 @@ static bool read_member_bytes(struct lull_gunzip *gunzip, struct gzip_member *me
     return member->n == size;
 }
 
-/* The same up to a zero. */
+/* Skips bytes up to and with a zero; false: the zero is not there yet. */
 static bool read_text(struct lull_gunzip *gunzip)
 {
     bool ended = false;
@@ -61,7 +61,7 @@ static bool read_text(struct lull_gunzip *gunzip)
     return ended;
 }
 
-/* Whether the header has that part. */
+/* Whether the header has a part. */
 static bool has_part(const struct gzip_member *member, enum part part)
 {
     static const uint8_t flags[PARTS] = {
@@ -69,7 +69,7 @@ static bool has_part(const struct gzip_member *member, enum part part)
     return member->flags & flags[part];
 }
 
-/* A part of the header; false: not all of it is there yet. */
+/* Reads the part of the header at hand; false: not all of it is there yet. */
 static bool read_member_part(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     switch (member->part) {
@@ -85,7 +85,8 @@ static bool read_member_part(struct lull_gunzip *gunzip, struct gzip_member *mem
     }
 }
 
-/* The same, and counts it into the check sum of the header; that is no part of itself. */
+/* Reads the part at hand and counts it into the check sum of the header; the check sum itself does
+ * not count. False: not all of it is there yet. */
 static bool read_checked(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     const uint8_t *begin = gunzip->in;
@@ -95,7 +96,7 @@ static bool read_checked(struct lull_gunzip *gunzip, struct gzip_member *member)
     return whole;
 }
 
-/* Looks at a part of the header that is there; false: it is bad. */
+/* Looks at a part of the header that was read; false: it is bad. */
 static bool take_part(struct gzip_member *member)
 {
     const uint8_t *bytes = member->bytes;
@@ -115,7 +116,7 @@ static bool take_part(struct gzip_member *member)
     }
 }
 
-/* false: it is none. */
+/* Reads the header as far as it is there; false: it is no gzip header. */
 static bool read_member_header(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     while (member->part < BODY && read_checked(gunzip, member)) {
@@ -136,7 +137,7 @@ static const char *describe(int result)
                                            : "invalid distance";
 }
 
-/* NULL: good so far. */
+/* Inflates the body. NULL: all is well so far; else what is wrong. */
 static const char *inflate_body(struct lull_gunzip *gunzip, struct gzip_member *member)
 {
     struct inflate_state *state = &member->state;
@@ -153,7 +154,7 @@ static const char *inflate_body(struct lull_gunzip *gunzip, struct gzip_member *
         return describe(result);
     if (state->block_state != ISAL_BLOCK_FINISH)
         return NULL;
-    member->part = TRAILER; /* up to eight bytes of it have been read with the body */
+    member->part = TRAILER; /* ISA-L may have read up to eight bytes of it with the body */
     uint64_t ahead = state->read_in >> state->read_in_length % 8;
     for (member->n = 0; member->n < (uint32_t)state->read_in_length / 8; member->n++)
         member->bytes[member->n] = (uint8_t)(ahead >> 8 * member->n);

@@ -55,7 +55,7 @@ struct prv_comms {
 
 /* ==== lines =================================================================================== */
 
-enum { LONGEST_LINE = 1 << 28 }; /* a header of ten million tasks */
+enum { LONGEST_LINE = 1 << 28 }; /* a header of ten million tasks takes about that */
 
 static lull_status append_to_line(struct prv_lines *lines, const uint8_t *data, size_t size,
                                   struct lull_error *err)
@@ -74,7 +74,7 @@ static lull_status append_to_line(struct prv_lines *lines, const uint8_t *data, 
     return LULL_OK;
 }
 
-/* The next line; `ended` behind the last one. */
+/* Reads the next line into lines->line; lines->ended is set behind the last one. */
 static lull_status prv_next_line(struct prv_lines *lines, struct lull_error *err)
 {
     lines->offset += lines->length;
@@ -106,8 +106,6 @@ static lull_status prv_next_line(struct prv_lines *lines, struct lull_error *err
 
 /* ==== comms =================================================================================== */
 
-/* Communicators of a Paraver trace. */
-
 static void add_comm_of_line(struct prv_header *header, struct prv_comms *comms,
                              const struct lull_comm *comm, uint32_t application, uint64_t id)
 {
@@ -125,8 +123,7 @@ static void add_comm_of_line(struct prv_header *header, struct prv_comms *comms,
 static lull_status prv_bad_header(const struct prv_header *header, struct lull_error *err,
                                   const char *what);
 
-/* The line of a communicator. */
-/* c:<application>:<id>:<size>:<task>:... */
+/* Reads the line of a communicator, c:<application>:<id>:<size>:<task>:... */
 static lull_status prv_read_comm(struct prv_header *header, struct prv_comms *comms,
                                  struct lull_error *err)
 {
@@ -187,8 +184,9 @@ static int compare_ids(const void *a, const void *b)
     return left->comm < right->comm ? -1 : left->comm > right->comm;
 }
 
-/* Behind the last of them: adds the worlds that are not listed, and sorts. */
-/* Messages carry no communicator: they belong to the application's world, listed or not. */
+/* To be called behind the last communicator. Adds the worlds that are not listed, and sorts the
+ * communicators by application and number. Messages name no communicator: they belong to the
+ * application's world, listed or not. */
 static void prv_complete_worlds(struct prv_header *header, struct prv_comms *comms)
 {
     struct lull_paraver *paraver = header->paraver;
@@ -211,7 +209,7 @@ static void prv_complete_worlds(struct prv_header *header, struct prv_comms *com
 
 /* ==== sample ================================================================================== */
 
-/* A look at the first records, for traces without a .pcf. */
+/* A look at the first records, which tells what types there are if there is no .pcf. */
 
 enum { SAMPLE = 1 << 20, MOST_SAMPLED = 1024 /* types */ };
 
@@ -220,7 +218,7 @@ static void add_sampled_type(struct lull_prv_sample *sample, uint64_t type)
     for (size_t i = 0; i < sample->n_types; i++)
         if (sample->types[i] == type)
             return;
-    /* A sample may miss some. */
+    /* A sample need not have all types. */
     if (sample->n_types == MOST_SAMPLED ||
         !lull_array_reserve(&sample->types, &sample->capacity, sample->n_types + 1,
                             sizeof *sample->types))
@@ -228,7 +226,7 @@ static void add_sampled_type(struct lull_prv_sample *sample, uint64_t type)
     sample->types[sample->n_types++] = type;
 }
 
-/* 2:cpu:application:task:thread:time:type:value:type:value... */
+/* Adds the types of a line 2:cpu:application:task:thread:time:type:value:type:value... */
 static void sample_types(struct lull_prv_sample *sample, const uint8_t *line)
 {
     const uint8_t *at = line;
@@ -242,7 +240,7 @@ static void sample_types(struct lull_prv_sample *sample, const uint8_t *line)
     }
 }
 
-/* Which event types occur in the first megabyte of records, from the line at hand on. */
+/* Finds which event types occur in the first megabyte of records, from the line at hand on. */
 static lull_status prv_take_sample(struct prv_lines *lines, struct lull_prv_sample *sample,
                                    struct lull_error *err)
 {
@@ -273,13 +271,13 @@ static lull_status prv_take_sample(struct prv_lines *lines, struct lull_prv_samp
 
 enum {
     MOST_THREADS = 1 << 24,
-    MOST_NODES = 1 << 20, /* where no list bears them out */
-    DEFLATE_RATIO = 1032  /* the best that deflate can do */
+    MOST_NODES = 1 << 20, /* the most that are believed without a list of them */
+    DEFLATE_RATIO = 1032  /* deflate makes no data smaller than by this factor */
 };
 
 /* ---- the first line -------------------------------------------------------------------------- */
 
-/* What is wrong at header->at. */
+/* Fails and tells what is wrong at header->at. */
 static lull_status prv_bad_header(const struct prv_header *header, struct lull_error *err,
                                   const char *what)
 {
@@ -304,7 +302,7 @@ static lull_status read_duration(struct prv_header *header, struct lull_error *e
     uint64_t duration;
     if (!prv_header_number(header, &duration))
         return prv_bad_header(header, err, "expected the duration of the run");
-    header->paraver->ticks_to_ns = 1000; /* the format's unit of old */
+    header->paraver->ticks_to_ns = 1000; /* old traces have no unit, which is us */
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         if (strncmp((const char *)header->at, units[i].unit, 3) == 0) {
             header->paraver->ticks_to_ns = units[i].ns;
@@ -403,7 +401,8 @@ static lull_status read_application(struct prv_header *header, uint32_t index,
     if (listed != promised)
         return prv_bad_header(header, err, "the list of tasks is shorter or longer than announced");
     application->n_processes = (uint32_t)listed;
-    /* ',<n>' is a number of communicators unless '(' follows: then it is the next application */
+    /* ',<n>' is a number of communicators, unless '(' follows: then the next application begins
+     * there. */
     const uint8_t *before = header->at;
     if (prv_skip(header, ',') && (!prv_header_number(header, &communicators) || *header->at == '('))
         header->at = before;
@@ -467,8 +466,9 @@ static lull_status make_listed_locations(struct prv_header *header, struct lull_
     return LULL_OK;
 }
 
-/* A file of so many bytes can speak of a thread in 16 bytes at best; but a short trace of a large
- * machine is allowed to be silent about most. */
+/* The most threads that are believed. A record that speaks of a thread takes at least 16 bytes of
+ * the file; 4096 more are allowed, because a short trace of a large machine need not speak of
+ * all. */
 static uint64_t most_threads(const struct lull_prv_source *source)
 {
     uint64_t size = lull_prv_source_file_size(source);
@@ -570,7 +570,7 @@ static struct text text_of_mapping(const struct lull_mapping *mapping)
     return (struct text){begin, begin + mapping->size};
 }
 
-/* A line without white space at its ends; false at the end of the text. */
+/* Gives the next line without white space at its ends; false at the end of the text. */
 static bool next_line(struct text *text, const char **ret_line, size_t *ret_length)
 {
     if (text->at == text->end)
@@ -589,7 +589,7 @@ static bool next_line(struct text *text, const char **ret_line, size_t *ret_leng
     return true;
 }
 
-/* "<number> <rest>"; false if the line does not begin with a number. */
+/* Takes the number from "<number> <rest>"; false if the line does not begin with a number. */
 static bool take_number(const char **line, size_t *length, uint64_t *ret_number)
 {
     uint64_t value = 0;
@@ -642,12 +642,12 @@ struct pcf {
     const struct lull_trace *trace;
     struct lull_prv_labels *labels;
     enum section section;
-    size_t block; /* first type of the current EVENT_TYPE block */
+    size_t block; /* index of the first type of the current EVENT_TYPE block */
     struct lull_prv_label *values;
     size_t n_values, values_capacity;
 };
 
-/* All types of a block share its values. */
+/* Ends a block: all its types share its values. */
 static void end_block(struct pcf *pcf)
 {
     for (size_t i = pcf->block; i < pcf->labels->n_types; i++) {
@@ -711,7 +711,8 @@ static void read_pcf_line(struct pcf *pcf, const char *line, size_t length)
     }
 }
 
-/* Strings live in trace->arena. A missing file is a quirk, an unreadable line is skipped. */
+/* Reads the .pcf. Its strings live in trace->arena. A missing file is a quirk, and a line that
+ * cannot be read is skipped. */
 static void prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels *labels)
 {
     struct lull_mapping mapping;
@@ -732,7 +733,7 @@ static void prv_read_pcf(const struct lull_trace *trace, struct lull_prv_labels 
 
 struct level {
     char word[16];
-    uint32_t count; /* of the objects in the trace */
+    uint32_t count; /* how many such objects the trace has */
     void (*rename)(struct lull_trace *trace, uint32_t index, const char *name);
 };
 
@@ -755,7 +756,7 @@ static void rename_location(struct lull_trace *trace, uint32_t index, const char
     location->name = stream ? name + strlen(LULL_PRV_STREAM) : name;
 }
 
-/* "LEVEL THREAD SIZE 8" */
+/* Finds the level of a line "LEVEL THREAD SIZE 8"; NULL: it is not known. */
 static const struct level *find_level(const struct level *levels, size_t n, const char *line,
                                       size_t length)
 {
@@ -767,7 +768,8 @@ static const struct level *find_level(const struct level *levels, size_t n, cons
     return NULL;
 }
 
-/* Names of nodes, processes and locations from the .row file, where their number fits. */
+/* Reads the .row: names of nodes, processes and locations. Names beyond the number of objects are
+ * ignored. */
 static void prv_read_row(struct lull_trace *trace)
 {
     struct lull_mapping mapping;

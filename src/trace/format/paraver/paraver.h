@@ -1,18 +1,19 @@
 /* Paraver traces (.prv, .pcf, .row), as Extrae writes them; internal to the format: what its files
  * share.
  *
- * Reading:  paraver.c      recognises and opens a trace: the lines before the records, the labels
- * of
- *                          the .pcf and .row
- *           prv_source.c   the bytes of the file, inflated by gunzip.c; its numbers
- *           prv_types.c    event types: which is a region, a counter, a marker, by labels or by
- * what
- *                          is known of Extrae
- *           prv_records.c  lines to items, in batches, by several threads
- *           prv_scan.c     items to events
- * Writing:  prv_codes.c    which types and values definitions become; the header, .pcf and .row
- *           prv_writer.c   events to lines, and the final files
- *           prv_spool.c    lines that may change until the end */
+ * Reading:
+ * paraver.c      recognises and opens a trace: the lines before the records, and the labels of the
+ *                .pcf and .row
+ * prv_source.c   gives the bytes of the file, inflated by gunzip.c, and reads its numbers
+ * prv_types.c    says which event type is a region, a counter or a marker, by labels or by what is
+ *                known of Extrae
+ * prv_records.c  makes items of lines, in batches, by several threads
+ * prv_scan.c     makes events of items
+ *
+ * Writing:
+ * prv_codes.c    says which types and values definitions become; writes the header, .pcf and .row
+ * prv_writer.c   makes lines of events, and the final files
+ * prv_spool.c    keeps lines that may change until the end */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 #define LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 

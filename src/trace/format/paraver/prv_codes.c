@@ -101,7 +101,7 @@ void lull_prv_write_header(const struct lull_trace *trace, const struct lull_prv
 
 /* ---- .pcf ------------------------------------------------------------------------------------ */
 
-/* A label must stay on its line. */
+/* Writes a label on one line: control characters become blanks. */
 static void put_label(FILE *out, const char *label)
 {
     const char *begin = label;
@@ -143,7 +143,7 @@ static void put_own_label(FILE *out, uint64_t type)
         fprintf(out, "%s, %s\n", lull_paradigm_name(own.paradigm), lull_role_name(own.role));
 }
 
-/* The type of code `first` and all values of it. */
+/* Writes the type of the code `first` and all values of that type. */
 static void put_region_type(FILE *out, const struct lull_trace *trace,
                             const struct lull_prv_codes *codes, uint32_t first)
 {
@@ -174,7 +174,7 @@ static void put_region_types(FILE *out, const struct lull_trace *trace,
     }
 }
 
-/* Where calls come from, as Extrae has it. */
+/* Writes the places that calls come from as values of Extrae's type for callers. */
 static void put_callers(FILE *out, const struct lull_trace *trace,
                         const struct lull_prv_codes *codes)
 {
@@ -194,7 +194,8 @@ static void put_callers(FILE *out, const struct lull_trace *trace,
         fputs("\n\n", out);
 }
 
-/* Parameters and lull's own events: labelled always, they are few. */
+/* Writes the types of parameters and of lull's own events. They are few, so all are written, used
+ * or not. */
 static void put_fixed_types(FILE *out, const struct lull_trace *trace)
 {
     bool free_threads = false;
@@ -295,7 +296,7 @@ static uint64_t mpi_type(uint8_t activity)
     }
 }
 
-/* Whether the reader would make the same of the region's name under this type. */
+/* Whether the reader would make the same region of this name and type. */
 static bool survives(const struct lull_region *region, const struct lull_prv_known_type *known)
 {
     struct lull_region read = lull_prv_make_region(region->name, known, known->role);
@@ -305,8 +306,9 @@ static bool survives(const struct lull_region *region, const struct lull_prv_kno
            (read.role == region->role || region->paradigm == LULL_PARADIGM_MPI);
 }
 
-/* One of Extrae's types where one says it all, else one of lull's own. Of Extrae's only those that
- * stack: elsewhere in other hands a region may be inside another of its type. */
+/* The type of a region: one of Extrae's if the reader makes the same region of it, else one of
+ * lull's own. Of Extrae's types, except those of MPI calls, only those that stack are taken: in
+ * other types a region cannot be inside another one of its type. */
 static uint64_t region_type(const struct lull_region *region)
 {
     if (region->paradigm == LULL_PARADIGM_MPI) {
@@ -319,7 +321,8 @@ static uint64_t region_type(const struct lull_region *region)
         return LULL_PRV_USER_FUNCTION;
     for (size_t i = 0; i < lull_prv_n_known_types; i++) {
         const struct lull_prv_known_type *known = &lull_prv_known_types[i];
-        bool flush = known->number == LULL_PRV_FLUSH; /* has one region, called so */
+        /* This type has one region, called like the type. */
+        bool flush = known->number == LULL_PRV_FLUSH;
         if (known->kind == LULL_PRV_REGION && known->nests && known->number > 100000 &&
             known->paradigm == region->paradigm && known->role == region->role &&
             known->parallel == region->parallel &&
@@ -337,7 +340,8 @@ static uint64_t mpi_value(const char *name)
     return 0;
 }
 
-/* MPI calls by Extrae's numbers, the first of a name at least; all others in order. */
+/* The value of a region. An MPI call has Extrae's number for its name, if no region before has it;
+ * all others are numbered in order. */
 static uint64_t region_value(const struct lull_prv_codes *codes, uint32_t index, const char *name)
 {
     const struct lull_prv_code *code = &codes->regions[index];
@@ -357,7 +361,8 @@ static void code_regions(const struct lull_trace *trace, struct lull_prv_codes *
         const struct lull_prv_known_type *known = lull_prv_known_type(code->type);
         code->nests = !known || known->nests;
         const struct lull_region *region = &trace->regions[r];
-        /* Calls from one place have the code of those from anywhere. */
+        /* Calls from one site are entered by the code of all calls (`whole`); this value names the
+         * site. */
         code->value = region->whole == LULL_NONE ? region_value(codes, r, region->name)
                                                  : LULL_PRV_OWN_VALUES + r;
         codes->regions[trace->n_regions + r] = (struct lull_prv_code){
@@ -397,7 +402,7 @@ static void code_counters(const struct lull_trace *trace, struct lull_prv_codes 
     }
 }
 
-/* A type that the reader would take for something else is no type for a marker. */
+/* Whether a type can be that of a marker: the reader takes it for nothing else. */
 static bool free_for_markers(uint64_t type)
 {
     struct lull_prv_known_type own;
@@ -462,7 +467,8 @@ static void code_comms(const struct lull_trace *trace, struct lull_prv_codes *co
     }
 }
 
-/* A rank may lack its process; the numbers of tasks have no gaps. */
+/* Numbers the tasks of each application without gaps, although the process of a rank may be
+ * missing. */
 static void code_tasks(const struct lull_trace *trace, struct lull_prv_codes *codes)
 {
     for (uint32_t p = 0; p < trace->n_processes; p++) {
@@ -483,7 +489,7 @@ static uint32_t code_of_node(const struct lull_trace *trace, struct lull_prv_cod
     return *code;
 }
 
-/* Every thread has a processor of its own, numbered node by node. */
+/* Gives every thread a processor of its own; processors are numbered node by node. */
 static void code_nodes(const struct lull_trace *trace, struct lull_prv_codes *codes,
                        struct lull_arena *arena)
 {

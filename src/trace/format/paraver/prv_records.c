@@ -15,20 +15,20 @@
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
-/* Whole lines of the file: each is ended by '\n', and LULL_PRV_PAD readable bytes follow the last.
- */
+/* Whole lines of the file. Each ends with '\n', and LULL_PRV_PAD readable bytes follow the last
+ * one. */
 struct prv_piece {
-    uint8_t *memory; /* malloc'd, as a source wants it; the caller's */
+    uint8_t *memory; /* malloc'd by the caller, as large as a source wants it */
     const uint8_t *begin, *end;
 };
 
-/* The file as pieces, in turn. */
+/* The records of a file, read as one piece after the other. */
 struct prv_records {
     const struct lull_trace *trace;
     struct lull_prv_source *source;
     uint8_t *carry; /* the beginning of a line that goes on in the next chunk */
     size_t n_carry;
-    bool again; /* another pass counts the quirks */
+    bool again; /* another pass over the file counts the quirks */
     bool ended;
 };
 
@@ -36,24 +36,24 @@ struct prv_records {
 
 enum { PRV_KNOWN_BITS = 8 };
 
-/* "cpu:application:task:thread:" as text of up to 16 characters. */
+/* An object, "cpu:application:task:thread:", as text of up to 16 characters, with its location. */
 struct prv_known_object {
     uint64_t text[2], mask[2];
-    uint32_t length, location; /* length 0: none */
+    uint32_t length, location; /* `length` 0: the place is empty */
 };
 
-/* Takes lines apart, whichever thread has them. */
+/* What a thread needs to take lines apart. */
 struct prv_parser {
     const struct lull_trace *trace;
     const struct lull_paraver *paraver;
     uint32_t late;          /* times of the line that lay behind the end of the run */
-    struct lull_error what; /* is wrong with the line: without path and line */
-    /* Objects met before, by a hash of their first 8 characters, or beside that place: a file
-     * speaks of the same few threads again and again. */
+    struct lull_error what; /* what is wrong with the line, without path and line number */
+    /* Objects met before: a file speaks of the same few threads again and again. An object is at
+     * the index that its first 8 characters hash to, or at that index with its last bit flipped. */
     struct prv_known_object known[1 << PRV_KNOWN_BITS];
 };
 
-/* The shortest object has 8 characters, so that all of those hashed are its own. */
+/* The shortest object has 8 characters, so that no character behind the object is hashed. */
 static inline uint32_t prv_known_index(uint64_t first)
 {
     return (uint32_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PRV_KNOWN_BITS));
@@ -108,7 +108,8 @@ static void prv_records_close(struct prv_records *records)
     free(records->carry);
 }
 
-/* The last line lacks its newline: it may be cut, or a writer may have left it out. */
+/* Makes a piece of the last line if it lacks its newline: it may be cut, or a writer may have left
+ * the newline out. */
 static void last_line(struct prv_records *records, struct prv_piece *piece)
 {
     uint8_t *line = records->carry;
@@ -126,7 +127,7 @@ static void last_line(struct prv_records *records, struct prv_piece *piece)
                              "%s", "");
 }
 
-/* The next piece; begin == end at the end. */
+/* Reads the next piece; begin == end at the end of the file. */
 static lull_status prv_records_next(struct prv_records *records, struct prv_piece *piece,
                                     struct lull_error *err)
 {
@@ -168,7 +169,7 @@ static lull_status prv_records_next(struct prv_records *records, struct prv_piec
 
 /* ---- fields -------------------------------------------------------------------------------- */
 
-/* Says in parser->what what is wrong; false. */
+/* Says in parser->what what is wrong, and returns false. */
 static bool prv_bad(struct prv_parser *parser, const char *what, ...)
 {
     va_list args;
@@ -212,7 +213,7 @@ static void remember_object(struct prv_parser *parser, const uint8_t *text, size
     memcpy(&first, text, sizeof first);
     const uint32_t index = prv_known_index(first);
     struct prv_known_object *known = &parser->known[index];
-    parser->known[index ^ 1] = *known; /* whoever was here moves aside */
+    parser->known[index ^ 1] = *known; /* the object that was here moves to the place beside */
     uint8_t mask[sizeof known->mask] = {0};
     known->length = length <= sizeof mask ? (uint32_t)length : 0;
     memset(mask, 0xff, known->length);
@@ -221,7 +222,7 @@ static void remember_object(struct prv_parser *parser, const uint8_t *text, size
     known->location = location;
 }
 
-/* cpu:application:task:thread: */
+/* Reads an object, "cpu:application:task:thread:". */
 static bool prv_parse_object(struct prv_parser *parser, const uint8_t **at, uint32_t *ret_location)
 {
     const struct lull_paraver *paraver = parser->paraver;
@@ -244,7 +245,7 @@ static bool prv_parse_object(struct prv_parser *parser, const uint8_t **at, uint
     return true;
 }
 
-/* A time in ns, cut off at the end of the run. */
+/* Reads a time in ns, cut off at the end of the run. */
 static bool prv_time(struct prv_parser *parser, const uint8_t **at, int64_t *ret_time)
 {
     uint64_t ticks, scale = parser->paraver->ticks_to_ns;
@@ -273,10 +274,10 @@ static bool times(struct prv_parser *parser, const uint8_t **at, int64_t *logica
     return *(*at)++ == ':' || prv_bad(parser, "expected ':' behind a time");
 }
 
-/* The line behind "3:". */
-/* <object>:logical send:physical send:<object>:logical receive:physical receive:size:tag
+/* Reads a message behind "3:", which is
+ * <object>:logical send:physical send:<object>:logical receive:physical receive:size:tag
  * The send is posted at its logical time. The receive is complete when both the call has been made
- * and the data has come: the later of the two receive times. */
+ * and the data has come: at the later of the two receive times. */
 static bool prv_message(struct prv_parser *parser, const uint8_t *at,
                         struct lull_prv_half ret_halves[2])
 {
@@ -326,7 +327,7 @@ struct lull_event lull_prv_message_event(const struct lull_trace *trace,
 
 /* ==== parse =================================================================================== */
 
-/* Lines to items. A line of events is read pair by pair, as far as somebody wants them. */
+/* Lines become items. Of a line of events only those pairs are kept that are wanted. */
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
@@ -372,7 +373,7 @@ static bool add_reading(struct lull_prv_batch *batch, uint32_t counter, uint64_t
 
 /* ---- states and messages ------------------------------------------------------------------- */
 
-/* Object and time of a state or event record. */
+/* Reads object and time of a state or event record. */
 static bool begin_record(struct prv_parser *parser, const uint8_t **at, struct lull_prv_item *item)
 {
     uint32_t location;
@@ -390,7 +391,8 @@ static uint32_t find_state_number(const struct lull_trace *trace, uint64_t numbe
 {
     if (number < trace->n_states && trace->states[number].number == number)
         return (uint32_t)number;
-    uint32_t low = 0, high = trace->n_states - 1; /* the last is for all others */
+    /* The last is for all numbers that are not named. */
+    uint32_t low = 0, high = trace->n_states - 1;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
         if (trace->states[middle].number < number)
@@ -403,7 +405,7 @@ static uint32_t find_state_number(const struct lull_trace *trace, uint64_t numbe
     return low;
 }
 
-/* 1:<object>:begin:end:state */
+/* Reads a line 1:<object>:begin:end:state. */
 static bool parse_state(struct prv_parser *parser, const uint8_t **at, struct lull_prv_batch *batch,
                         struct lull_prv_item *item)
 {
@@ -440,7 +442,8 @@ static bool parse_message(const struct lull_prv_wish *wish, struct prv_parser *p
 
 /* ---- pairs --------------------------------------------------------------------------------- */
 
-/* "<type>:" by its digits as they stand; by its number where there are more than eight. */
+/* Reads "<type>:" and finds the type: by its digits as they stand, or by its number if it has more
+ * than eight digits. */
 static inline bool read_type(const struct lull_prv_types *types, const uint8_t **at,
                              uint32_t *ret_index)
 {
@@ -486,7 +489,8 @@ static inline bool skip_value(const uint8_t **at)
     return *at > from;
 }
 
-/* Counters go to batch->readings, the others, as far as they are wanted, to batch->pairs. */
+/* Reads the pairs of a line. Readings of counters go to batch->readings, other pairs to
+ * batch->pairs, as far as they are wanted. */
 static bool parse_pairs(const struct lull_prv_wish *wish, struct prv_parser *parser,
                         const uint8_t **line, struct lull_prv_batch *batch)
 {
@@ -513,7 +517,7 @@ static bool parse_pairs(const struct lull_prv_wish *wish, struct prv_parser *par
     return prv_line_ends(at) || prv_bad(parser, "expected ':' or the end of the line");
 }
 
-/* 2:<object>:time:type:value:type:value... */
+/* Reads a line 2:<object>:time:type:value:type:value... */
 static bool parse_events(const struct lull_prv_wish *wish, struct prv_parser *parser,
                          const uint8_t **at, struct lull_prv_batch *batch,
                          struct lull_prv_item *item)
@@ -543,8 +547,8 @@ static bool parse_odd(const struct lull_prv_wish *wish, struct prv_parser *parse
     return true;
 }
 
-/* Moves *at towards the end of the line, never behind it. An item whose kind stays
- * LULL_PRV_NO_ITEM is none. */
+/* Takes a line apart. Moves *at towards the end of the line, never behind it. If item->kind stays
+ * LULL_PRV_NO_ITEM, nothing in the line is wanted. False: the line is wrong. */
 static bool parse_line(const struct lull_prv_wish *wish, struct prv_parser *parser,
                        const uint8_t **at, struct lull_prv_batch *batch, struct lull_prv_item *item)
 {
@@ -565,11 +569,11 @@ static bool parse_line(const struct lull_prv_wish *wish, struct prv_parser *pars
     }
 }
 
-/* From the begin of a line to the next one that begins with '3', or to `end`: blocks without such a
- * line are only counted through, all their bytes at once. */
+/* Skips lines, from the begin of one to the next that begins with '3', or to `end`. Blocks of 64
+ * bytes without such a line are skipped at once, and only their line ends are counted. */
 static const uint8_t *pass_over(const uint8_t *at, const uint8_t *end, uint32_t *n_lines)
 {
-    enum { BLOCK = 64 }; /* one more byte is looked at, which the pad allows */
+    enum { BLOCK = 64 }; /* the byte behind a block is looked at, too; the pad allows that */
     if (*at == '3')
         return at;
     while (end - at >= BLOCK) {
@@ -594,8 +598,8 @@ static const uint8_t *pass_over(const uint8_t *at, const uint8_t *end, uint32_t 
     return at;
 }
 
-/* Takes lines apart, from *at to `end`, no more than `most`; *at moves behind the last of them.
- * Ends early, with *at at `end`, behind a line that is wrong. */
+/* Takes lines apart, from *at to `end`, `most` at most; *at moves behind the last one. Behind a
+ * line that is wrong it stops, with *at at `end`. */
 static void prv_parse(const struct lull_prv_wish *wish, struct prv_parser *parser,
                       const uint8_t **at, const uint8_t *end, uint32_t most,
                       struct lull_prv_batch *batch)
@@ -636,7 +640,7 @@ static void prv_parse(const struct lull_prv_wish *wish, struct prv_parser *parse
 /* ==== pipe ==================================================================================== */
 
 enum {
-    FEW_LINES = 64, /* of a batch of a single thread, so that it stays in the fastest cache */
+    FEW_LINES = 64, /* lines in a batch of a single thread, few enough for the fastest cache */
     SLOTS_OF_WORKER = 2
 };
 
@@ -646,7 +650,7 @@ struct slot {
     bool ready;
 };
 
-/* What a thread takes lines apart with, in cache lines of its own. */
+/* What a thread needs to take lines apart, in cache lines of its own. */
 struct hand {
     struct lull_prv_wish wish;
     struct prv_parser parser;
@@ -656,18 +660,18 @@ struct pipe {
     lull_prv_take take;
     void *context;
     uint64_t line;
-    struct prv_records records; /* of whoever has set `reading` */
+    struct prv_records records; /* of the thread that has set `reading` */
     struct hand **hands;        /* [workers] */
     unsigned workers;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct slot **slots;            /* [n_slots] */
-    uint64_t n_slots, taken, begun; /* pieces so far: used; read from the file */
-    bool reading;                   /* somebody reads the next piece */
-    bool ended;                     /* there are no more */
+    uint64_t n_slots, taken, begun; /* pieces so far that were used, and that were read */
+    bool reading;                   /* some thread reads the next piece */
+    bool ended;                     /* there are no more pieces */
     bool stopped;
-    lull_status status; /* of the reading; told when all before has been used */
+    lull_status status; /* of the reading; told when all pieces before it have been used */
     struct lull_error err;
 };
 
@@ -728,7 +732,7 @@ static bool is_piece_to_read(const struct pipe *pipe)
            pipe->begun - pipe->taken < pipe->n_slots;
 }
 
-/* Reads the next piece and takes it apart. Under the lock, which it gives back meanwhile. */
+/* Reads the next piece and takes it apart. Called under the lock, and gives it back meanwhile. */
 static void parse_piece(struct pipe *pipe, unsigned worker)
 {
     struct slot *slot = pipe->slots[pipe->begun % pipe->n_slots];
@@ -768,7 +772,7 @@ static void help(struct pipe *pipe, unsigned worker)
     pthread_mutex_unlock(&pipe->lock);
 }
 
-/* Uses the next batch. Under the lock, which it gives back meanwhile. */
+/* Uses the next batch. Called under the lock, and gives it back meanwhile. */
 static lull_status use_next(struct pipe *pipe, struct lull_error *err)
 {
     const struct slot *slot = pipe->slots[pipe->taken % pipe->n_slots];
@@ -780,7 +784,7 @@ static lull_status use_next(struct pipe *pipe, struct lull_error *err)
     return status;
 }
 
-/* The thread that uses the batches. */
+/* What the thread does that uses the batches. */
 static void lead(struct pipe *pipe)
 {
     lull_status status = LULL_OK;
@@ -799,7 +803,8 @@ static void lead(struct pipe *pipe)
     pthread_cond_broadcast(&pipe->changed);
     while (pipe->reading)
         pthread_cond_wait(&pipe->changed, &pipe->lock);
-    if (status != LULL_OK) { /* it comes before what the reading may have met further on */
+    /* This failure comes before those that the reading met further on in the file. */
+    if (status != LULL_OK) {
         pipe->status = status;
         pipe->err = err;
     }

@@ -21,7 +21,7 @@
 struct collection {
     const struct lull_trace *trace;
     struct lull_prv_messages *messages;
-    atomic_uint next; /* location to be sorted */
+    atomic_uint next; /* the next location whose messages are to be sorted */
 };
 
 static lull_status no_memory_for_messages(const struct lull_trace *trace, struct lull_error *err)
@@ -65,7 +65,8 @@ static lull_status take_message_batch(void *context, const struct lull_prv_batch
 
 /* ---- order --------------------------------------------------------------------------------- */
 
-/* Most are nearly in order: each is moved to its place, unless that takes too long in all. */
+/* Sorts the halves of messages, which are nearly in order: moves each to its place, unless that
+ * takes too many moves in all. */
 static void sort_halves(struct lull_prv_half *halves, size_t n)
 {
     size_t moves_left = 8 * n;
@@ -135,12 +136,13 @@ struct prv_track {
     struct prv_open *open;
     size_t open_capacity;
     uint32_t n_open;
-    int64_t counted_time; /* of the last readings */
-    uint64_t *counted;    /* a bit for each counter that has been read at that time */
+    int64_t counted_time; /* of the latest readings */
+    uint64_t *counted;    /* a bit for each counter that was read at that time */
     bool in_collective;
-    uint32_t collective_open;                          /* index of its call in open[] */
-    struct lull_event collective;                      /* what its end will say */
-    const struct lull_prv_half *next_half, *last_half; /* its messages; NULL, NULL: none */
+    uint32_t collective_open;     /* index of the collective's call in open[] */
+    struct lull_event collective; /* the event that tells its end */
+    /* Messages of the location that are not told yet; NULL, NULL: none. */
+    const struct lull_prv_half *next_half, *last_half;
 };
 
 struct prv_scan {
@@ -156,7 +158,7 @@ struct prv_scan {
     size_t buffer_size;
     size_t counted_words;
     int64_t last_time;
-    struct lull_counter_reading *readings; /* of the line; as many as there are counters */
+    struct lull_counter_reading *readings; /* of the line at hand; room for all counters */
     uint32_t n_readings;
     /* the line at hand */
     uint64_t line; /* its number, from 1 */
@@ -169,7 +171,7 @@ static lull_status prv_hand_over(struct prv_scan *scan, uint32_t location, struc
 static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pair *pairs,
                                  size_t n_pairs, struct lull_error *err);
 
-/* Room for an event and its readings in the buffer of the location at hand. */
+/* Makes room in the buffer of the location at hand for an event and its readings. */
 static inline lull_status prv_make_room(struct prv_scan *scan, size_t readings,
                                         struct lull_error *err)
 {
@@ -199,7 +201,8 @@ static inline lull_status prv_put_simple(struct prv_scan *scan, uint8_t kind, ui
 }
 
 enum {
-    BUFFERS_TOTAL = 8 << 20, /* bytes over all locations, as far as the least size allows */
+    /* Bytes over all locations; more if there are so many that each gets the least. */
+    BUFFERS_TOTAL = 8 << 20,
     BUFFER_LEAST = 1 << 10,
     BUFFER_MOST = 16 << 10
 };
@@ -221,7 +224,7 @@ static lull_status prv_no_memory(const struct prv_scan *scan, struct lull_error 
     return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", scan->trace->path);
 }
 
-/* The location of the line at hand; its buffers are made when it first occurs. */
+/* Makes a location the one at hand. Its buffers are made when it first occurs. */
 static lull_status choose_track(struct prv_scan *scan, uint32_t location, struct lull_error *err)
 {
     struct prv_track *track = scan->track = &scan->tracks[location];
@@ -235,8 +238,9 @@ static lull_status choose_track(struct prv_scan *scan, uint32_t location, struct
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-/* Those before the line at hand: a receive at the same time belongs before it (it completes the
- * call that the line ends), a send behind it (the call that the line begins posts it). */
+/* Puts messages up to `until`, the time of the line at hand. A receive of that time belongs before
+ * the line, which ends the call that the receive completes; a send belongs behind it, because the
+ * line begins the call that posts the send. */
 static lull_status put_messages(struct prv_scan *scan, int64_t until, struct lull_error *err)
 {
     struct prv_track *track = scan->track;
@@ -252,7 +256,7 @@ static lull_status put_messages(struct prv_scan *scan, int64_t until, struct lul
     return LULL_OK;
 }
 
-/* As they stand in the file. */
+/* Puts both halves of a message, at its place in the file. */
 static lull_status put_halves(struct prv_scan *scan, const struct lull_prv_half halves[2],
                               struct lull_error *err)
 {
@@ -268,7 +272,7 @@ static lull_status put_halves(struct prv_scan *scan, const struct lull_prv_half 
 
 /* ---- the line at hand ------------------------------------------------------------------------ */
 
-/* Object and time of a state or event record: the file's order is checked here. */
+/* Takes object and time of a state or event record, and checks that records are in order. */
 static lull_status begin_line_of_track(struct prv_scan *scan, const struct lull_prv_item *item,
                                        struct lull_error *err)
 {
@@ -302,7 +306,8 @@ static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *
     return prv_put(scan, &event, err);
 }
 
-/* Of several readings of one counter at one time the first counts, also over several lines. */
+/* Chooses the readings that count: the first of each counter at a time, even if the readings of
+ * that time are on several lines. */
 static void choose_readings(struct prv_scan *scan, const struct lull_counter_reading *readings,
                             uint32_t n_readings)
 {
@@ -358,7 +363,7 @@ static void tell_unnamed_state(const struct prv_scan *scan, const struct lull_pr
                              (unsigned long long)number->value);
 }
 
-/* What items do not say by events. */
+/* Tells as quirks what an item says and no event can. */
 static void tell_odd(const struct prv_scan *scan, const struct lull_prv_item *item)
 {
     static const char *const odd[] = {
@@ -413,7 +418,8 @@ static lull_status take_event_batch(void *context, const struct lull_prv_batch *
     return status;
 }
 
-/* What is still in the buffers, and messages behind the last line of a location. */
+/* Hands over what is still in the buffers, with the messages behind the last line of each
+ * location. */
 static lull_status finish_tracks(struct prv_scan *scan, struct lull_error *err)
 {
     lull_status status = LULL_OK;
@@ -542,7 +548,7 @@ lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool u
 
 enum {
     MOST_OPEN_REGIONS = 1 << 14
-}; /* regions of a location; beyond them the innermost is replaced */
+}; /* regions of a location at once; one more replaces the innermost */
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
@@ -555,7 +561,7 @@ static lull_status end_collective(struct prv_scan *scan, struct lull_error *err)
     return prv_put(scan, &track->collective, err);
 }
 
-/* Leaves the region at index `at` of the open ones, wherever it stands. */
+/* Leaves the open region at index `at`, even if it is not the innermost. */
 static lull_status leave_open_region(struct prv_scan *scan, uint32_t at, struct lull_error *err)
 {
     struct prv_track *track = scan->track;
@@ -573,7 +579,7 @@ static lull_status leave_open_region(struct prv_scan *scan, uint32_t at, struct 
     return status;
 }
 
-/* Index + 1 of the innermost open region of the type; 0: none. */
+/* The index of the innermost open region of a type, plus 1; 0: none is open. */
 static uint32_t find_open_type(const struct prv_track *track, const struct lull_prv_type *type)
 {
     uint32_t at = track->n_open;
@@ -627,7 +633,7 @@ static lull_status region_event(struct prv_scan *scan, const struct lull_prv_typ
 
 /* ---- parameters and lull's own events -------------------------------------------------------- */
 
-/* The parameters of what stands before them on the line. */
+/* The parameters of an event that stands before them on the line. */
 struct parameters {
     uint64_t values[LULL_PRV_PARAMETERS]; /* of those that are given */
     uint32_t given;                       /* bit per parameter */
@@ -638,13 +644,13 @@ static bool given(const struct parameters *parameters, unsigned which)
     return parameters->given >> which & 1;
 }
 
-/* 0: not given. */
+/* The value of a parameter; 0: it is not given. */
 static uint64_t value_of(const struct parameters *parameters, unsigned which)
 {
     return given(parameters, which) ? parameters->values[which] : 0;
 }
 
-/* LULL_NONE if unknown. */
+/* The communicator of an application by its number in the file; LULL_NONE: there is none. */
 static uint32_t find_comm(const struct lull_paraver *paraver, uint32_t application, uint64_t id)
 {
     size_t low = 0, high = paraver->n_comm_ids;
@@ -700,7 +706,8 @@ static struct lull_event collective_event(const struct prv_scan *scan,
                                               .root = root}};
 }
 
-/* Sizes on the line on which a collective call begins (or while it is open): the collective. */
+/* Begins a collective: its sizes stand on the line on which the call begins, or on one while it is
+ * open. */
 static lull_status begin_collective(struct prv_scan *scan, const struct parameters *parameters,
                                     struct lull_error *err)
 {
@@ -717,7 +724,8 @@ static lull_status begin_collective(struct prv_scan *scan, const struct paramete
     return prv_put(scan, &track->collective, err);
 }
 
-/* A process index + 1, or nobody; 0 or anything else: unknown. */
+/* The process in parameter TARGET, which is its index + 1 or LULL_PRV_NOBODY; LULL_ANY: not
+ * known. */
 static int32_t target_of(const struct prv_scan *scan, const struct parameters *parameters)
 {
     uint64_t process = value_of(parameters, LULL_PRV_TARGET) - 1;
@@ -748,7 +756,7 @@ static lull_status put_own_event(struct prv_scan *scan, const struct lull_prv_pa
     case LULL_EVENT_RMA:
     case LULL_EVENT_IO:
         if (number >= (kind == LULL_EVENT_RMA ? (uint64_t)LULL_RMA_OPS : (uint64_t)LULL_IO_OPS))
-            return LULL_OK; /* nothing that is known */
+            return LULL_OK; /* an operation that is not known */
         event.op = (uint8_t)number;
         event.id = LULL_NONE;
         event.transfer.bytes = value_of(parameters, LULL_PRV_BYTES);
@@ -786,9 +794,9 @@ static lull_status marker(struct prv_scan *scan, const struct lull_prv_pair *pai
     return prv_put(scan, &event, err);
 }
 
-/* Pairs of the line at hand but counters, as events. */
-/* All pairs but counters. Parameters wait until what they belong to is complete: one of lull's own
- * events, if one stands before them, else the collective of the line. */
+/* Puts the pairs of the line at hand, but for counters, as events. Parameters are gathered until
+ * the event is complete that they belong to: one of lull's own, if one stands before them, else the
+ * collective of the line. */
 static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pair *pairs,
                                  size_t n_pairs, struct lull_error *err)
 {
@@ -800,7 +808,7 @@ static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pa
         const struct lull_prv_pair *pair = &pairs[i];
         switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
         case LULL_PRV_REGION:
-            if (line.given) /* of the call before, which may end on this very line */
+            if (line.given) /* parameters of the call before, which may end on this line */
                 status = begin_collective(scan, &line, err);
             line.given = 0;
             if (status == LULL_OK)

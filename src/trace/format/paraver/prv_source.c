@@ -30,7 +30,7 @@ bool lull_prv_long_number(const uint8_t **at, uint64_t *value)
     unsigned count = lull_prv_digits(word);
     if (count == 0)
         return true;
-    /* sixteen digits fit always, and times hardly have more */
+    /* The first sixteen digits always fit in 64 bits, and times hardly have more. */
     *value = *value * powers_of_ten[count] + lull_prv_join(lull_prv_align(word, count));
     *at += count;
     while (count == 8) {
@@ -57,10 +57,10 @@ struct lull_prv_source {
     int fd;
     bool gzip, again;
     uint64_t file_size;
-    _Atomic uint64_t consumed; /* bytes of the file */
+    _Atomic uint64_t consumed; /* bytes of the file that were read */
     struct chunk ring[RING];   /* of a gzip file */
 
-    /* gzip: the thread fills, the caller takes; both counts only grow */
+    /* Of a gzip file: a thread fills chunks, and the caller takes them. Both numbers only grow. */
     pthread_t thread;
     bool threaded;
     pthread_mutex_t lock;
@@ -69,7 +69,7 @@ struct lull_prv_source {
     bool ended, cancelled;
     lull_status status;
     struct lull_error err;
-    uint64_t skip; /* bytes of content to drop first */
+    uint64_t skip; /* bytes of content to be dropped first */
 };
 
 static lull_status read_some(struct lull_prv_source *source, void *buffer, size_t size,
@@ -117,7 +117,8 @@ static lull_status refill(struct inflater *inflater, struct lull_error *err)
     return LULL_OK;
 }
 
-/* Between members: another one, zeros (tapes were padded so), or garbage, which gzip ignores. */
+/* To be called between members. Skips zeros, with which tapes were padded. What follows is another
+ * member, or else garbage, which is ignored, as gzip does. */
 static void begin_member(struct inflater *inflater)
 {
     while (inflater->gunzip.n_in > 0 && *inflater->gunzip.in == 0) {
@@ -174,7 +175,7 @@ static lull_status inflate_chunk(struct inflater *inflater, uint8_t *data, size_
     return LULL_OK;
 }
 
-/* Waits for a free buffer; NULL when the caller wants no more. */
+/* Waits for a free chunk; NULL: the caller wants no more. */
 static struct chunk *free_chunk(struct lull_prv_source *source)
 {
     pthread_mutex_lock(&source->lock);

@@ -101,7 +101,7 @@ void lull_prv_spool_patch(struct lull_prv_spool *spool, uint64_t position, uint6
 
 /* ---- reading back ---------------------------------------------------------------------------- */
 
-/* Takes off leading zeros in place; returns the new length. */
+/* Takes leading zeros off all numbers of a line, in place; returns the new length. */
 static size_t strip_zeros(char *text, size_t length)
 {
     size_t kept = 0;
@@ -114,7 +114,8 @@ static size_t strip_zeros(char *text, size_t length)
     return kept;
 }
 
-/* 1:cpu:application:task:thread:begin:end:state with end == begin */
+/* Whether a line is a state that ends when it begins:
+ * 1:cpu:application:task:thread:begin:end:state. */
 static bool is_empty_state(const char *text, size_t length)
 {
     if (length < 2 || text[0] != '1')
@@ -144,7 +145,8 @@ static void put_spooled_line(const struct spool_output *output, char *line, size
     output->line(output->context, line, length);
 }
 
-/* Hands over the whole lines of the buffer; returns how much is left, moved to the front. */
+/* Hands over the whole lines of the buffer. Returns how many bytes are left, which move to the
+ * front. */
 static size_t put_lines(const struct spool_output *output, char *buffer, size_t size)
 {
     char *at = buffer, *end = buffer + size;
@@ -171,7 +173,7 @@ lull_status lull_prv_spool_read(struct lull_prv_spool *spool,
     char *buffer = malloc(capacity);
     lull_status status = buffer ? LULL_OK : LULL_ERR_MEMORY;
     for (uint64_t at = 0; status == LULL_OK && !spool->failed && at < spool->written;) {
-        if (kept == capacity) { /* a line longer than that */
+        if (kept == capacity) { /* one line is longer than the buffer */
             if (!lull_array_reserve(&buffer, &capacity, capacity + 1, 1))
                 status = LULL_ERR_MEMORY;
             continue;

@@ -38,9 +38,9 @@ struct prv_known_value {
         LULL_PRV_OWN_EVENTS + number, label, LULL_PRV_OWN, LULL_EVENT_##event, 0, 0, 0, 0, 0 \
     }
 
-/* Sources: the constants that Extrae writes into its .pcf files; which OpenMP types count as
- * "in parallel" follows the published definition of the POP tools (60000001, 60000005, 60000018,
- * 60000023), and for the newer family its counterparts. */
+/* Sources: the constants that Extrae writes into its .pcf files. Which OpenMP types count as "in
+ * parallel" follows the published definition of the POP tools (60000001, 60000005, 60000018,
+ * 60000023), and for the newer family their counterparts. */
 const struct lull_prv_known_type lull_prv_known_types[] = {
     /* newer OpenMP family: 60000 .. 60019 */
     REGION_WITH(60002, "OpenMP parallel", OPENMP, PARALLEL, true, true, true),
@@ -137,9 +137,9 @@ const struct lull_prv_known_type *lull_prv_known_type(uint64_t number)
         type, value, label, LULL_ROLE_##role \
     }
 
-/* sorted by type, value */
-/* Critical sections and locks of Extrae are four states of one thread: waiting for the lock, inside
- * (user code), giving it back, and 0. Waiting and giving back are lock time. */
+/* Sorted by type and value. Extrae tells of critical sections and locks as four states of a thread:
+ * waiting for the lock, inside of it (user code), giving it back, and 0, none of these. Waiting and
+ * giving back are lock time. */
 static const struct prv_known_value prv_known_values[] = {
     VALUE(60002, 1, "region fork and join", SCHEDULE),
     VALUE(60002, 2, "region", PARALLEL),
@@ -214,8 +214,8 @@ static const size_t prv_n_known_values = ENTRIES_OF(prv_known_values);
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-/* A state is coarse (5 is a barrier as well as a lock); where a region is open, that says it
- * better. Numbers from 101 on are lull's own. */
+/* What the numbers of states mean. A state is coarse (5 is a barrier as well as a lock): where a
+ * region is open, it says better what a thread does. Numbers from 101 on are lull's own. */
 const struct lull_prv_known_state lull_prv_known_states[] = {
     {0, LULL_IDLE, "Idle"},
     {1, LULL_USEFUL, "Running"},
@@ -333,14 +333,14 @@ const size_t lull_prv_n_known_counters = ENTRIES_OF(lull_prv_known_counters);
 
 /* ==== types =================================================================================== */
 
-/* From labels and tables to definitions: regions, states, counters, markers, and the look-up that
- * the scan uses.
+/* Makes the definitions from labels and tables: regions, states, counters, markers, and the look-up
+ * that the scan uses.
  *
- * Definitions must be complete before the scan, so every region type has a catch-all for values
+ * Definitions must be complete before the scan. So every region type has one more region for values
  * that are named nowhere, and there is one marker for types that are named nowhere. */
 
 enum {
-    MOST_COUNTERS = 1024, /* per location a bit each and a reading each are held */
+    MOST_COUNTERS = 1024, /* each takes a bit and room for a reading per location */
     DENSE_VALUES = 4096
 };
 
@@ -364,13 +364,13 @@ static int compare_candidates(const void *a, const void *b)
     const struct candidate *left = a, *right = b;
     if (left->number != right->number)
         return left->number < right->number ? -1 : 1;
-    /* the labelled first; of two labels the one that stands first in the file */
+    /* Types with a label come first; of two labels for one type the first in the file does. */
     if (!left->label || !right->label)
         return (left->label == NULL) - (right->label == NULL);
     return left->label < right->label ? -1 : left->label > right->label;
 }
 
-/* Sorted by number, each once. */
+/* Collects the types of labels, tables and sample, sorted by number, each once. */
 static struct candidate *collect(const struct type_builder *builder,
                                  const struct lull_prv_sample *sample, size_t *ret_count)
 {
@@ -402,7 +402,7 @@ struct lull_region lull_prv_make_region(const char *name, const struct lull_prv_
                                  .role = role,
                                  .parallel = known->parallel};
     if (known->number == LULL_PRV_MPI_COLLECTIVE) {
-        /* the type knows that it is a collective, the name knows which */
+        /* The type says that it is a collective, and the name says which. */
         struct lull_region named = {.name = name, .file = "", .paradigm = LULL_PARADIGM_MPI};
         lull_classify_region(&named);
         if (named.role != LULL_ROLE_FUNCTION)
@@ -443,7 +443,7 @@ static void add_value(struct type_builder *builder, struct lull_prv_type *type,
         value, add_region(builder, label, known, meaning ? meaning->role : known->role)};
 }
 
-/* Which of the MPI types a call is recorded under. */
+/* The MPI type under which a call is recorded. */
 static uint64_t type_of_call(const char *name)
 {
     struct lull_region region = {.name = name, .file = ""};
@@ -462,7 +462,7 @@ static uint64_t type_of_call(const char *name)
     }
 }
 
-/* What the tables say, for types whose values the .pcf does not list. */
+/* Adds the values that the tables know, for a type whose values the .pcf does not list. */
 static void add_known_values(struct type_builder *builder, struct lull_prv_type *type,
                              const struct lull_prv_known_type *known, size_t *capacity)
 {
@@ -510,7 +510,8 @@ static void fill_region_type(struct type_builder *builder, struct lull_prv_type 
     size_t capacity = 0;
     type->nests = known->nests;
     type->collective = known->number == LULL_PRV_MPI_COLLECTIVE;
-    bool single = known->number == LULL_PRV_FLUSH; /* all values are one region, lull's name */
+    /* All its values are one region, which has the name that lull gives it. */
+    bool single = known->number == LULL_PRV_FLUSH;
     bool listed = false;
     for (size_t i = 0; !single && label && i < label->n_values; i++)
         listed |= label->values[i].number != 0;
@@ -527,7 +528,7 @@ static void fill_region_type(struct type_builder *builder, struct lull_prv_type 
 
 /* ---- counters and markers -------------------------------------------------------------------- */
 
-/* "PAPI_TOT_INS ([Instr completed])" and "(PAPI_TOT_INS) Instr completed" -> "PAPI_TOT_INS" */
+/* "PAPI_TOT_INS ([Instr completed])" and "(PAPI_TOT_INS) Instr completed" become "PAPI_TOT_INS". */
 static const char *short_name(struct lull_arena *arena, const char *label)
 {
     size_t inside = *label == '(' ? strcspn(label + 1, " \t)") : 0;
@@ -548,7 +549,8 @@ static const char *known_counter(uint64_t number)
     return NULL;
 }
 
-/* A label counts where it is PAPI's name of an event; else the type's number says more. */
+/* The name of a counter: its label if that is PAPI's name of an event, or else the name that the
+ * tables have for its type, or else the label. */
 static const char *counter_name(struct lull_arena *arena, const struct lull_prv_type *type,
                                 bool labelled)
 {
@@ -629,7 +631,7 @@ static void add_type(struct type_builder *builder, const struct candidate *candi
 
 /* ---- look-up --------------------------------------------------------------------------------- */
 
-/* The type's digits as the scan meets them (lull_prv_align); 0 for numbers that do not fit. */
+/* The digits of a type as the scan meets them (lull_prv_align); 0: there are more than eight. */
 static uint64_t text_key(uint64_t number)
 {
     uint64_t key = 0;
@@ -640,7 +642,7 @@ static uint64_t text_key(uint64_t number)
     return key;
 }
 
-/* False: no memory. */
+/* Builds the look-up of types. False: memory ran out. */
 static bool build_index(struct type_builder *builder)
 {
     struct lull_prv_types *types = builder->types;
@@ -717,8 +719,8 @@ static bool has_state(const struct lull_trace *trace, uint32_t count, uint64_t n
     return false;
 }
 
-/* All that the tables know, under the names of the .pcf, and what only the .pcf knows; the last one
- * is for numbers that neither knows. */
+/* Adds the states of the tables, under the names of the .pcf, and those that only the .pcf has. The
+ * last state is for numbers that neither has. */
 static void add_states(struct type_builder *builder)
 {
     const struct lull_prv_labels *labels = builder->labels;
@@ -742,8 +744,9 @@ static void add_states(struct type_builder *builder)
 
 /* ---- roles of threads ------------------------------------------------------------------------ */
 
-/* Threads other than the first belong to OpenMP unless the trace knows pthreads alone. The tables
- * define OpenMP regions for every trace, so these say nothing. */
+/* Decides what threads other than the first of a process are: OpenMP's, unless the trace uses
+ * pthreads only. A type counts as used if it has a label or occurs in the sample; that the tables
+ * define it says nothing. */
 static void decide_roles_by_types(struct type_builder *builder, const struct candidate *candidates,
                                   size_t n, const struct lull_prv_sample *sample)
 {

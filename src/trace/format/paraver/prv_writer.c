@@ -1,9 +1,9 @@
-/* Writing a Paraver trace: events of all locations, in time order, to lines of a .prv.
+/* Writing a Paraver trace: events of all locations, in time order, become lines of a .prv.
  *
  * What happens on a location at one time is gathered into one line. Calls and flushes end without
- * an event: their ends wait in a heap. Where the trace has no states, they are made from the
- * regions, by the rules by which a breakdown without states attributes time; so reading the result
- * gives the same breakdown. */
+ * an event: their ends wait in a heap. If the trace has no states, they are made from the regions,
+ * by the rules by which a breakdown without states attributes time; so reading the result gives the
+ * same breakdown. */
 #include "base/array.h"
 #include "base/output_file.h"
 #include "trace/format/paraver/prv_codes.h"
@@ -22,7 +22,7 @@
 struct prv_waiting {
     uint32_t comm, source, destination;
     int32_t tag;
-    bool send; /* a send that waits for its receive, or the other way round */
+    bool send; /* true: waits for its receive; false: a receive that waits for its send */
     uint32_t location;
     int64_t time;
     uint64_t bytes;
@@ -34,7 +34,7 @@ struct prv_bucket { /* in order of arrival */
 };
 
 struct prv_matcher {
-    struct prv_bucket *buckets; /* malloc'd */
+    struct prv_bucket *buckets; /* [n_buckets], malloc'd */
     size_t n_buckets, n_waiting;
 };
 
@@ -54,18 +54,19 @@ struct prv_text {
 
 struct prv_frame {
     uint32_t region, code;
-    uint8_t activity; /* PRV_INHERIT: of what surrounds it */
+    uint8_t activity; /* PRV_INHERIT: that of the region around it */
 };
 
-/* The line that is being gathered, and what goes on on a location. */
+/* A location: the line that is being gathered for it, and what goes on there. */
 struct prv_writer_track {
     struct prv_text pairs;
-    struct prv_text own; /* lull's own events come last: parameters behind them are theirs */
+    /* Lull's own events. They come last on the line, with their parameters behind them. */
+    struct prv_text own;
     struct lull_counter_reading *counters;
     uint32_t n_counters;
     size_t counters_capacity;
-    int64_t counted_time; /* of the last line with counters */
-    bool in_line;         /* listed among those with something to write */
+    int64_t counted_time; /* the time of the last line with counters */
+    bool in_line;         /* it is in the writer's `in_line` */
 
     struct prv_frame *stack;
     size_t capacity;
@@ -75,11 +76,13 @@ struct prv_writer_track {
 
     uint32_t state;
     int64_t state_begin;
-    uint64_t state_position; /* of the end field in the spool */
+    uint64_t state_position; /* where the end of the state stands in the spool */
 
-    bool changes;                 /* `pairs` holds fields of fixed width */
-    size_t collective_at;         /* of the open collective's sizes in `pairs`, 1-based; 0: none */
-    uint64_t collective_position; /* or in the spool */
+    bool changes; /* `pairs` holds fields of fixed width, which are changed later */
+    /* Where the sizes of the open collective are: in `pairs`, plus 1 (0: not there), or in the
+     * spool. */
+    size_t collective_at;
+    uint64_t collective_position;
 };
 
 struct prv_deadline {
@@ -95,7 +98,7 @@ struct prv_writer {
     struct lull_prv_spool *spool;
     bool gzip;
     struct prv_writer_track *tracks;
-    uint32_t *in_line; /* locations with a line at `now`; as many as there are */
+    uint32_t *in_line; /* [n_in_line] locations that have something to write at `now` */
     uint32_t n_in_line;
     int64_t now, end;
     struct prv_deadline *heap;
@@ -121,7 +124,7 @@ static void prv_append(struct prv_writer *writer, struct prv_text *text, const c
     text->length += length;
 }
 
-/* returns their number, at most 20 */
+/* Returns how many digits it wrote, at most 20. */
 static size_t prv_put_digits(char *out, uint64_t number)
 {
     char digits[20];
@@ -146,7 +149,7 @@ static void append_pair(struct prv_writer *writer, struct prv_text *text, uint64
     prv_append(writer, text, pair, length);
 }
 
-/* "cpu:application:task:thread:"; at most 84 characters */
+/* Writes "cpu:application:task:thread:", at most 84 characters; returns how many. */
 static size_t prv_put_object(const struct prv_writer *writer, char *out, uint32_t location)
 {
     const struct lull_trace *trace = writer->trace;
@@ -168,10 +171,11 @@ static size_t prv_put_object(const struct prv_writer *writer, char *out, uint32_
 static void put_pending_line(struct prv_writer *writer, uint32_t location)
 {
     struct prv_writer_track *track = &writer->tracks[location];
-    /* The reader takes a counter's first value of a time: more wait for the next time. */
+    /* The reader takes the first value of a counter at a time, so further values wait for the next
+     * time. */
     uint32_t n_counters = track->counted_time == writer->now ? 0 : track->n_counters;
     if (track->pairs.length + track->own.length + n_counters == 0)
-        return; /* all of it has been written */
+        return; /* all has been written already */
     char head[128];
     size_t length = 0;
     if (track->changes)
@@ -186,7 +190,7 @@ static void put_pending_line(struct prv_writer *writer, uint32_t location)
                     track->counters[i].value);
     prv_append(writer, &track->pairs, track->own.data, track->own.length);
     prv_append(writer, &track->pairs, "\n", 1);
-    /* in one piece, so that the spool cannot part it */
+    /* The line is added in one piece, so that the spool cannot part it. */
     struct prv_text line = {0};
     prv_append(writer, &line, head, length);
     prv_append(writer, &line, track->pairs.data, track->pairs.length);
@@ -205,8 +209,8 @@ static void put_pending_line(struct prv_writer *writer, uint32_t location)
     }
 }
 
-/* To be called where the line may go on in another one: between two events. */
-/* Readers, ours among them, hold a line of events in memory. */
+/* Writes the line so far if it is long: readers, ours among them, hold a line of events in memory.
+ * To be called between two events, where the line may be parted. */
 static void prv_break_line(struct prv_writer *writer, uint32_t location)
 {
     enum { LONG_LINE = 1 << 14 };
@@ -215,7 +219,7 @@ static void prv_break_line(struct prv_writer *writer, uint32_t location)
         put_pending_line(writer, location);
 }
 
-/* all lines at writer->now */
+/* Writes all lines of the time writer->now. */
 static void prv_put_lines(struct prv_writer *writer)
 {
     for (uint32_t i = 0; i < writer->n_in_line; i++) {
@@ -235,7 +239,7 @@ static struct prv_writer_track *prv_open_line(struct prv_writer *writer, uint32_
     return track;
 }
 
-/* A pair on the line of a location at writer->now; lull's own events stand behind the others. */
+/* Adds a pair to the line of a location at writer->now. */
 static void prv_add_pair(struct prv_writer *writer, uint32_t location, uint64_t type,
                          uint64_t value)
 {
@@ -266,7 +270,8 @@ static void prv_begin_state(struct prv_writer *writer, uint32_t location, uint32
     track->state_position = lull_prv_spool_add(writer->spool, line, length) + field;
 }
 
-/* Those of no length, which take turns at one time, are one line whose state changes. */
+/* Ends the state of a location and begins another one. If the old one began at this very time, its
+ * line is changed instead. */
 static void change_state(struct prv_writer *writer, uint32_t location, uint32_t state)
 {
     struct prv_writer_track *track = &writer->tracks[location];
@@ -292,7 +297,8 @@ static uint32_t base_state(const struct prv_writer *writer, uint32_t location, b
     return alive ? lull_prv_state_of(LULL_USEFUL) : PRV_NOT_CREATED;
 }
 
-/* States that are rebuilt; `alive`: between the first and the last event of the location. */
+/* The state of a location by the regions that are open. `alive`: the time is between the first and
+ * the last event of the location. */
 static uint32_t prv_state_now(const struct prv_writer *writer, uint32_t location, bool alive)
 {
     const struct prv_writer_track *track = &writer->tracks[location];
@@ -311,7 +317,7 @@ static void prv_update_state(struct prv_writer *writer, uint32_t location)
                      prv_state_now(writer, location, writer->tracks[location].began));
 }
 
-/* A state of the trace itself. */
+/* Writes a state that the trace itself has. */
 static void prv_put_state(struct prv_writer *writer, uint32_t location,
                           const struct lull_event *event)
 {
@@ -329,11 +335,12 @@ static void prv_put_state(struct prv_writer *writer, uint32_t location,
 
 /* ==== match =================================================================================== */
 
-/* Sends and receives that wait for their other half; internal to the Paraver format.
+/* Sends and receives that wait for their other half.
  *
- * First in, first out per communicator, source, destination and tag, as MPI matches them; halves of
- * different size are no message, whatever the trace says, for a record has one size. It is a hash
- * table of its own, not that of base, because halves leave it: memory follows those that wait. */
+ * The first half of a channel that came is matched first, as in MPI; a channel is communicator,
+ * source, destination, tag and size. Halves of different sizes are not matched, whatever the trace
+ * says, because a record has one size. The hash table is not that of base, because halves leave it:
+ * memory follows the number of halves that wait. */
 
 static size_t hash(const struct prv_waiting *half, size_t n_buckets)
 {
@@ -359,7 +366,7 @@ static void append_half(struct prv_bucket *bucket, struct prv_waiting *half)
     bucket->last = half;
 }
 
-/* All of a channel come from one bucket, so their order is kept. */
+/* Makes more buckets. The halves of a channel were in one bucket, so their order is kept. */
 static bool grow(struct prv_matcher *matcher)
 {
     size_t n_buckets = matcher->n_buckets ? matcher->n_buckets * 4 : 256;
@@ -389,8 +396,8 @@ static void take_out(struct prv_bucket *bucket, struct prv_waiting *before,
         bucket->last = before;
 }
 
-/* Finds the first that waits for `half` and takes it out: *ret_other, to be freed by the caller;
- * NULL if none does: then a copy of `half` waits. False when memory runs out. */
+/* Finds the first half that waits for `half` and takes it out: *ret_other, to be freed by the
+ * caller. If none does, *ret_other is NULL, and a copy of `half` waits. False: memory ran out. */
 static bool prv_match(struct prv_matcher *matcher, const struct prv_waiting *half,
                       struct prv_waiting **ret_other)
 {
@@ -400,7 +407,7 @@ static bool prv_match(struct prv_matcher *matcher, const struct prv_waiting *hal
     struct prv_waiting *before = NULL, *found = bucket->first;
     for (; found && !same_channel(found, half); found = found->next)
         before = found;
-    /* Those that wait in a channel are all sends or all receives: the first tells. */
+    /* What waits in a channel are all sends or all receives, so the first one tells which. */
     if (found && found->send != half->send) {
         take_out(bucket, before, found);
         matcher->n_waiting--;
@@ -457,7 +464,7 @@ static uint64_t prv_target_of(int32_t process)
     return process == LULL_PROC_NULL ? LULL_PRV_NOBODY : (uint64_t)(process + INT64_C(1));
 }
 
-/* To or from nobody: no other half will come. */
+/* Writes a message whose peer is no process, or not known: no other half of it will come. */
 static void lone_message(struct prv_writer *writer, uint32_t location,
                          const struct lull_event *event)
 {
@@ -498,7 +505,8 @@ static void prv_add_message(struct prv_writer *writer, uint32_t location,
     free(other);
 }
 
-/* Whether the event can be told by Extrae's parameters: blocking, in a call of its kind. */
+/* Whether Extrae's parameters can tell the event: it is blocking, and in an MPI call of its
+ * operation. */
 static bool is_standard(const struct prv_writer *writer, uint32_t location,
                         const struct lull_event *event)
 {
@@ -519,7 +527,7 @@ enum {
     PARAMETER_WIDTH = 1 + 8 + 1 + LULL_PRV_FIELD /* ":50100001:" and the field */
 };
 
-/* The sizes stand on the line of the begin and are known at the end. */
+/* Begins a collective: leaves fields on its line for the sizes, which are known when it ends. */
 static void prv_begin_collective(struct prv_writer *writer, uint32_t location,
                                  const struct lull_event *event)
 {
@@ -586,8 +594,8 @@ static void prv_end_collective(struct prv_writer *writer, uint32_t location,
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* What is known only at the end but belongs before lines already written, put in place on copying:
- * a last state, or a message that found no other half. */
+/* What is known only at the end and belongs before lines already written: a last state, or a
+ * message without its other half. It is put in its place when the lines are copied. */
 struct late {
     int64_t time;
     uint32_t location, state;
@@ -659,7 +667,7 @@ static void put_late(struct final_copy *copy, int64_t until)
     }
 }
 
-/* Time of a state or event line: the sixth field. */
+/* The time of a state or event line, which is its sixth field. */
 static int64_t time_of_line(const char *line, size_t length)
 {
     int colons = 0;
@@ -685,7 +693,7 @@ static int compare_late(const void *a, const void *b)
     return left->location < right->location ? -1 : left->location > right->location;
 }
 
-/* The last states: from the last event on a thread of the program is not there any more. */
+/* Ends the last states. From its last event on a thread is not there any more. */
 static void end_states(struct prv_writer *writer, struct final_copy *copy)
 {
     for (uint32_t l = 0; !writer->trace->has_states && l < writer->trace->n_locations; l++) {
@@ -758,7 +766,7 @@ static lull_status write_final_files(struct prv_writer *writer, struct lull_erro
     return status;
 }
 
-/* The .prv appears last: where it is, its companions are. */
+/* Puts all files in place, the .prv last: where it is, the .pcf and the .row are. */
 static lull_status commit_all(struct prv_writer *writer, struct lull_error *err)
 {
     struct lull_output *const outputs[] = {writer->pcf, writer->row, writer->prv};
@@ -766,7 +774,7 @@ static lull_status commit_all(struct prv_writer *writer, struct lull_error *err)
     return lull_output_commit_all(outputs, sizeof outputs / sizeof *outputs, err);
 }
 
-/* Last states, copies, companions, and all three files to their names. */
+/* Writes the last states, copies the lines, writes .pcf and .row, and puts all files in place. */
 static lull_status prv_finish(struct prv_writer *writer, struct lull_error *err)
 {
     lull_status status = write_final_files(writer, err);
@@ -777,7 +785,8 @@ static lull_status prv_finish(struct prv_writer *writer, struct lull_error *err)
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
-/* The code to enter a region by: in a type that does not stack only one can be open. */
+/* The code to enter a region by. If a region of the same type is open and the type does not stack,
+ * it is the region's second code, of another type. */
 static uint32_t code_of(const struct prv_writer *writer, const struct prv_writer_track *track,
                         uint32_t region)
 {
@@ -884,7 +893,8 @@ static void end_call(struct prv_writer *writer, uint32_t location)
     leave_written_region(writer, location);
 }
 
-/* What has ended by itself on a location by now. A deadline whose call was cut finds nothing. */
+/* Ends the call and the flush of a location that end by now. A deadline may find nothing, because
+ * its call was cut short. */
 static void end_due(struct prv_writer *writer, uint32_t location)
 {
     struct prv_writer_track *track = &writer->tracks[location];
@@ -896,7 +906,8 @@ static void end_due(struct prv_writer *writer, uint32_t location)
     }
 }
 
-/* All that ends before `time`; at the same time messages and collectives of a call come first. */
+/* Ends what ends before `time`. What ends at `time` waits: messages and collectives of the call
+ * come first. */
 static void pass_deadlines(struct prv_writer *writer, int64_t time)
 {
     while (writer->n_heap > 0 && writer->heap[0].time < time) {
@@ -911,7 +922,7 @@ static void pass_deadlines(struct prv_writer *writer, int64_t time)
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-/* Readings at one time add up: the reader takes the first of a time alone. */
+/* Adds readings to those of the same time: the reader would take only the first of a time. */
 static void counters(struct prv_writer *writer, uint32_t location, const struct lull_event *event)
 {
     if (event->readings.count == 0)
@@ -934,7 +945,7 @@ static void counters(struct prv_writer *writer, uint32_t location, const struct 
     }
 }
 
-/* Events that Extrae does not write: type, and value 1 or number + 1. */
+/* Writes an event that Extrae does not have: its type, and as value 1 or a number + 1. */
 static void write_own_event(struct prv_writer *writer, uint32_t location,
                             const struct lull_event *event)
 {
@@ -998,7 +1009,7 @@ static void team(struct prv_writer *writer, uint32_t location, const struct lull
     write_own_event(writer, location, event);
 }
 
-/* Before these what ends at the same time has ended. */
+/* Events of these kinds come behind the end of what ends at the same time. */
 #define BEGINS_OR_ENDS \
     (LULL_MASK_TIME & ~(LULL_MASK(LULL_EVENT_STATE) | LULL_MASK(LULL_EVENT_COUNTERS)))
 
@@ -1057,7 +1068,8 @@ static void put_event(struct prv_writer *writer, uint32_t location, const struct
     }
 }
 
-/* A thread lives from its first event to its last, among those that say how it spends its time. */
+/* Notes when a thread lives: from its first event to its last, of those that say how it spends its
+ * time. */
 static void note_life(struct prv_writer_track *track, const struct lull_event *event)
 {
     if (!(LULL_MASK_TIME >> event->kind & 1))
