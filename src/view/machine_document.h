@@ -14,8 +14,9 @@ struct lull_document *lull_bench_document(const struct lull_machine *machine,
                                           struct lull_arena *arena);
 
 /* The numbers in which two machines differ, and how many others there are: "lull-bench-compare/1".
- * Two numbers differ if their intervals do not meet, or, where one has no interval, if their values
- * are more than 1 % apart. */
+ * Where both machines keep what each visit gave, numbers differ by a rank test of these, with
+ * Holm's correction for the number of tests; others differ if their intervals do not meet, or,
+ * where one has no interval, if their values are more than 1 % apart. */
 struct lull_document *lull_bench_comparison(const struct lull_machine *a, const char *a_name,
                                             const struct lull_machine *b, const char *b_name,
                                             struct lull_arena *arena);
