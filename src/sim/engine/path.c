@@ -1,5 +1,7 @@
 #include "sim/engine/path.h"
 
+#include "base/sorted.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -214,14 +216,9 @@ static void free_joined(struct lull_path *path, uint32_t id)
 
 static void add_share(struct lull_path *path, struct joined *joined, uint32_t region, int64_t ns)
 {
-    uint32_t low = 0, high = joined->n_shares;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (joined->shares[middle].region < region)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low =
+        (uint32_t)lull_sorted_first_u32(joined->shares, joined->n_shares, sizeof *joined->shares,
+                                        offsetof(struct region_share, region), region);
     if (low < joined->n_shares && joined->shares[low].region == region) {
         joined->shares[low].ns += ns;
         return;
