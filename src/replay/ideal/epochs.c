@@ -2,6 +2,7 @@
 
 #include "activity/pass.h"
 #include "base/array.h"
+#include "base/mix.h"
 #include "match/circle.h"
 #include "replay/ideal/stream.h"
 
@@ -279,12 +280,6 @@ bool lull_epoch_ends(const struct share *share, const struct circle *circle,
            lull_collective_needs(arrival->op) == LULL_NEEDS_ALL;
 }
 
-static uint64_t mix(uint64_t signature, uint64_t word)
-{
-    signature = (signature ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    return signature ^ signature >> 29;
-}
-
 void lull_epoch_pass(struct share *share, struct stream *stream, const struct arrival *arrival,
                      uint32_t before)
 {
@@ -307,7 +302,8 @@ void lull_epoch_move(struct share *share, struct stream *stream, const struct ar
                      uint32_t before)
 {
     const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
-    stream->signature = mix(mix(stream->signature, (uint64_t)comm << 8 | arrival->op), before);
+    stream->signature =
+        lull_mix(lull_mix(stream->signature, (uint64_t)comm << 8 | arrival->op), before);
     stream->epochs++;
     stream->time = lull_epoch_begin(share, stream);
     stream->done = 0; /* what the call received was sent before */

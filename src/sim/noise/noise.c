@@ -1,6 +1,8 @@
 #include "sim/noise/noise.h"
 
 #include "base/file.h"
+#include "base/mix.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "sim/spec.h"
 #include "stats/distribution.h"
@@ -245,20 +247,11 @@ struct lull_noise {
     const struct lull_rank_range *ranges; /* sorted, apart from each other */
 };
 
-/* The finaliser of splitmix64: neighbouring numbers become unlike each other. */
-static uint64_t scatter(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* The n-th generator of a rank; n = 0 is for its phase. */
 static struct lull_random generator(uint64_t seed, uint32_t rank, uint32_t n)
 {
     struct lull_random random;
-    lull_random_seed(&random, scatter(scatter(scatter(seed) + rank) + n));
+    lull_random_seed(&random, lull_scatter(lull_scatter(lull_scatter(seed) + rank) + n));
     return random;
 }
 
@@ -513,15 +506,9 @@ lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_ar
 
 static bool is_chosen(const struct lull_noise *noise, uint32_t rank)
 {
-    uint32_t low = 0, high = noise->n_ranges;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rank > noise->ranges[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return noise->n_ranges == 0 || (low < noise->n_ranges && rank >= noise->ranges[low].first);
+    const size_t at = lull_sorted_first_u32(noise->ranges, noise->n_ranges, sizeof *noise->ranges,
+                                            offsetof(struct lull_rank_range, last), rank);
+    return noise->n_ranges == 0 || (at < noise->n_ranges && rank >= noise->ranges[at].first);
 }
 
 static int64_t draw(const struct lull_noise *noise, uint64_t seed, uint32_t rank, uint32_t n,
