@@ -158,21 +158,6 @@ uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfe
 
 enum { NEW_AHEAD = 8 }; /* transfers that are fetched before they are new */
 
-bool lull_run_grow(void **array, size_t *room, size_t need, size_t size)
-{
-    if (need <= *room)
-        return true;
-    size_t more = *room ? 2 * *room : 64;
-    while (more < need)
-        more *= 2;
-    void *grown = realloc(*array, more * size);
-    if (!grown)
-        return false;
-    *array = grown;
-    *room = more;
-    return true;
-}
-
 static bool grow_transfers(struct lull_engine *engine)
 {
     struct lull_fabric *fabric = &engine->fabric;
