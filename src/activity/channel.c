@@ -2,6 +2,8 @@
  * were found last are tried first, because most programs talk to a few neighbours in turn. */
 #include "activity/channel.h"
 
+#include "base/mix.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,9 +56,9 @@ static bool is_same(const struct lull_channel *a, const struct lull_channel *b)
 
 static uint32_t hash_of(const struct lull_channel *channel)
 {
-    uint64_t h = ((uint64_t)channel->source << 32 | channel->target) * UINT64_C(0x9e3779b97f4a7c15);
-    h ^= ((uint64_t)channel->comm << 32 | (uint32_t)channel->tag) * UINT64_C(0xc2b2ae3d27d4eb4f);
-    return (uint32_t)((h * UINT64_C(0x9e3779b97f4a7c15)) >> 32);
+    uint64_t hash = lull_mix(0, (uint64_t)channel->source << 32 | channel->target);
+    hash = lull_mix(hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
+    return (uint32_t)(hash >> 32);
 }
 
 /* The slot in which a channel is, or would be. */

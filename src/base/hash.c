@@ -1,6 +1,7 @@
 #include "base/hash.h"
 
 #include "base/array.h"
+#include "base/mix.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,23 +9,18 @@
 enum { FIRST_SLOTS = 16 };
 static const size_t most_entries = (size_t)1 << 31;
 
-/* Hashes eight bytes at a time, and then does the last step of MurmurHash3, by which every bit of a
- * word reaches every bit of the result. */
+/* Eight bytes at a time; the last step carries every bit of a word to every bit of the result. */
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size)
 {
     uint64_t hash = size, word;
     for (; size >= sizeof word; size -= sizeof word, bytes += sizeof word) {
         memcpy(&word, bytes, sizeof word);
-        hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-        hash ^= hash >> 32;
+        hash = lull_mix(hash, word);
     }
     word = 0;
     if (size > 0)
         memcpy(&word, bytes, size);
-    hash ^= word;
-    hash = (hash ^ hash >> 33) * UINT64_C(0xff51afd7ed558ccd);
-    hash = (hash ^ hash >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);
-    return hash ^ hash >> 33;
+    return lull_scatter(hash ^ word);
 }
 
 /* The slot that holds the key, or the free one where it belongs. */

@@ -2,6 +2,7 @@
  * address ranges in .debug_info, because not every compiler writes an index of them. */
 #include "binary/symbols.h"
 
+#include "base/sorted.h"
 #include "lull_features.h"
 
 #if LULL_HAVE_LIBDW
@@ -69,15 +70,9 @@ static void sort_ranges(struct ranges *ranges)
 /* The range that holds an address; NULL: none does. */
 static const struct range *find_range(const struct ranges *ranges, uint64_t address)
 {
-    size_t low = 0, high = ranges->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ranges->all[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && address < ranges->all[low - 1].end ? &ranges->all[low - 1] : NULL;
+    const size_t behind = lull_sorted_first_u64(ranges->all, ranges->count, sizeof *ranges->all,
+                                                offsetof(struct range, begin), address + 1);
+    return behind > 0 && address < ranges->all[behind - 1].end ? &ranges->all[behind - 1] : NULL;
 }
 
 /* ---- debug information ----------------------------------------------------------------------- */

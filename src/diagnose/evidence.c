@@ -1,6 +1,6 @@
 #include "diagnose/evidence.h"
 
-#include "diagnose/sorted.h"
+#include "base/sorted.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -20,13 +20,13 @@ uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uin
     const struct lull_trace *trace = evidence->trace;
     const struct lull_process *all = trace ? trace->processes : NULL;
     const uint32_t n = trace ? trace->n_processes : 0, application = evidence->application;
-    const uint32_t first = lull_sorted_first(
+    const uint32_t first = lull_sorted_first_u32(
         all, n, sizeof *all, offsetof(struct lull_process, application), application);
     const uint32_t end =
-        first + lull_sorted_first(all + first, n - first, sizeof *all,
-                                  offsetof(struct lull_process, application), application + 1);
-    const uint32_t at = first + lull_sorted_first(all + first, end - first, sizeof *all,
-                                                  offsetof(struct lull_process, rank), rank);
+        first + lull_sorted_first_u32(all + first, n - first, sizeof *all,
+                                      offsetof(struct lull_process, application), application + 1);
+    const uint32_t at = first + lull_sorted_first_u32(all + first, end - first, sizeof *all,
+                                                      offsetof(struct lull_process, rank), rank);
     return at < end && all[at].rank == rank ? at : LULL_NONE;
 }
 
@@ -37,8 +37,8 @@ const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_e
     const struct lull_breakdown *breakdown = evidence->breakdown;
     const uint32_t rank = evidence->trace->processes[process].rank;
     const struct lull_process_breakdown *all = breakdown->processes;
-    const uint32_t at = lull_sorted_first(all, breakdown->n_processes, sizeof *all,
-                                          offsetof(struct lull_process_breakdown, rank), rank);
+    const uint32_t at = lull_sorted_first_u32(all, breakdown->n_processes, sizeof *all,
+                                              offsetof(struct lull_process_breakdown, rank), rank);
     return at < breakdown->n_processes && all[at].rank == rank ? &all[at] : NULL;
 }
 
@@ -76,8 +76,8 @@ double lull_evidence_value(const struct lull_evidence *evidence, const char *id)
 
 double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores)
 {
-    const uint32_t at = lull_sorted_first(curve->points, curve->count, sizeof *curve->points,
-                                          offsetof(struct lull_memory_point, cores), cores);
+    const uint32_t at = lull_sorted_first_u32(curve->points, curve->count, sizeof *curve->points,
+                                              offsetof(struct lull_memory_point, cores), cores);
     if (cores == 0 || curve->count == 0 || (at == 0 && curve->points[0].cores != cores))
         return NAN;
     if (at == curve->count)

@@ -2,7 +2,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
-#include "diagnose/sorted.h"
+#include "base/sorted.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -425,8 +425,8 @@ void lull_work_destroy(struct lull_work_collector *collector)
 
 uint32_t lull_work_first(const struct lull_work *work, uint32_t process)
 {
-    return lull_sorted_first(work->places, work->n_places, sizeof *work->places,
-                             offsetof(struct lull_work_place, process), process);
+    return lull_sorted_first_u32(work->places, work->n_places, sizeof *work->places,
+                                 offsetof(struct lull_work_place, process), process);
 }
 
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
@@ -435,8 +435,8 @@ const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_
     const uint32_t first = lull_work_first(work, process);
     const uint32_t end = lull_work_first(work, process + 1);
     const uint32_t at =
-        first + lull_sorted_first(work->places + first, end - first, sizeof *work->places,
-                                  offsetof(struct lull_work_place, region), region);
+        first + lull_sorted_first_u32(work->places + first, end - first, sizeof *work->places,
+                                      offsetof(struct lull_work_place, region), region);
     return at < end && work->places[at].region == region ? &work->places[at] : NULL;
 }
 

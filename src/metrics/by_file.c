@@ -1,5 +1,6 @@
 #include "metrics/by_file.h"
 
+#include "base/sorted.h"
 #include "metrics/windows.h"
 
 #include <stdlib.h>
@@ -27,15 +28,10 @@ static bool is_inside(const struct lull_file_reader *reader, uint32_t process, i
     if (!reader->windows)
         return true;
     const struct lull_interval *all = reader->windows->intervals[process];
-    uint32_t first = 0, end = reader->windows->counts[process];
-    while (first < end) { /* finds the first that ends behind it */
-        uint32_t middle = first + (end - first) / 2;
-        if (all[middle].end > time)
-            end = middle;
-        else
-            first = middle + 1;
-    }
-    return first < reader->windows->counts[process] && all[first].begin <= time;
+    const size_t n = reader->windows->counts[process]; /* looks for the first that ends behind it */
+    const size_t first =
+        lull_sorted_first_i64(all, n, sizeof *all, offsetof(struct lull_interval, end), time + 1);
+    return first < n && all[first].begin <= time;
 }
 
 static void add_operation(struct lull_file_use *use, const struct lull_step *step)

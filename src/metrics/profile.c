@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "metrics/breakdown.h"
 
@@ -224,18 +225,13 @@ static lull_status read_rank(const struct lull_profile_reader *reader, const jso
     lull_status status = profile_u32(reader, object, up, "rank", &rank);
     if (status != LULL_OK)
         return status;
-    uint32_t low = 0, high = reader->to->n_processes;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reader->ranks[middle].rank < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const size_t at =
+        lull_sorted_first_u32(reader->ranks, reader->to->n_processes, sizeof *reader->ranks,
+                              offsetof(struct lull_profile_rank, rank), rank);
     const struct lull_json_step step = {up, "rank", 0};
-    if (low == reader->to->n_processes || reader->ranks[low].rank != rank)
+    if (at == reader->to->n_processes || reader->ranks[at].rank != rank)
         return profile_wrong(reader, &step, "there is no process of this rank");
-    *ret_process = reader->ranks[low].index;
+    *ret_process = reader->ranks[at].index;
     return LULL_OK;
 }
 

@@ -1,5 +1,6 @@
 #include "model/cache.h"
 
+#include "base/mix.h"
 #include "machine/machine.h"
 
 #include <assert.h>
@@ -104,7 +105,7 @@ static inline void set_clear(const struct set_layout *layout, lull_set set)
  * Art of Computer Programming 3, 6.4: the golden ratio). */
 static inline uint8_t line_hash(uint64_t line)
 {
-    return (uint8_t)(line * UINT64_C(0x9e3779b97f4a7c15) >> 56);
+    return (uint8_t)(lull_spread(line) >> 56);
 }
 
 /* A bit for each of 16 bytes that is `hash`. */

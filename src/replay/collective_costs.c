@@ -2,6 +2,7 @@
 
 #include "base/collective.h"
 #include "base/hash.h"
+#include "base/mix.h"
 #include "replay/sample.h"
 
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static bool sample_operation(struct lull_collective_costs *costs, unsigned worke
     uint64_t *number = lull_hash_add(&of->numbers, &comm, sizeof comm, 0, NULL);
     if (!number)
         return false;
-    uint64_t hash = lull_sample_mix(lull_sample_mix(0, comm), (*number)++);
+    uint64_t hash = lull_mix(lull_mix(0, comm), (*number)++);
     uint64_t sent = step->collective.sent, received = step->collective.received;
     const struct sampled_member member = {.bytes = sent > received ? sent : received,
                                           .comm = comm,

@@ -1,6 +1,7 @@
 #include "replay/measured_network.h"
 
 #include "base/array.h"
+#include "base/mix.h"
 #include "replay/ideal/ideal.h"
 #include "replay/sample.h"
 #include "sim/network/network.h"
@@ -70,9 +71,9 @@ static bool count_message_of_channel(struct eager_thread *thread, uint32_t chann
 /* The hash of a message, the same at its sender and its receiver. */
 static uint64_t hash_message_number(const struct lull_channel *channel, uint32_t number)
 {
-    uint64_t hash = lull_sample_mix(0, (uint64_t)channel->source << 32 | channel->target);
-    hash = lull_sample_mix(hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
-    return lull_sample_mix(hash, number) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    uint64_t hash = lull_mix(0, (uint64_t)channel->source << 32 | channel->target);
+    hash = lull_mix(hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
+    return lull_mix(hash, number) * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
 static uint8_t reach_of(const struct lull_trace *trace, const struct lull_channel *channel)
@@ -450,11 +451,11 @@ struct lull_network_samples {
 
 static uint64_t hash_ideal_message(const struct lull_ideal_message *message)
 {
-    uint64_t hash = lull_sample_mix(0, (uint64_t)message->source << 32 | message->target);
-    hash = lull_sample_mix(hash, (uint64_t)message->sent);
-    hash = lull_sample_mix(hash, (uint64_t)message->called);
-    hash = lull_sample_mix(hash, (uint64_t)message->received);
-    return lull_sample_mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    uint64_t hash = lull_mix(0, (uint64_t)message->source << 32 | message->target);
+    hash = lull_mix(hash, (uint64_t)message->sent);
+    hash = lull_mix(hash, (uint64_t)message->called);
+    hash = lull_mix(hash, (uint64_t)message->received);
+    return lull_mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
 static unsigned size_of(uint64_t bytes)

@@ -33,10 +33,4 @@ void lull_sample_settle(struct lull_sample *sample);
 bool lull_sample_put(struct lull_sample *sample, struct lull_flow *flow);
 bool lull_sample_get(struct lull_sample **sample, struct lull_flow *flow);
 
-static inline uint64_t lull_sample_mix(uint64_t hash, uint64_t value)
-{
-    hash = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return hash ^ hash >> 29;
-}
-
 #endif

@@ -2,6 +2,8 @@
  */
 #include "team/division.h"
 
+#include "base/sorted.h"
+
 /* Whether a cut may be in front of an item. */
 static bool is_seam(const struct lull_division_items *items, uint32_t at, bool by_groups)
 {
@@ -76,15 +78,8 @@ lull_status lull_division_make(struct lull_team *team, const struct lull_divisio
 
 uint32_t lull_division_owner(const struct lull_division *division, uint32_t item)
 {
-    uint32_t low = 0, high = lull_team_size(division->team) - 1;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (item < division->cuts[middle + 1])
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    return (uint32_t)lull_sorted_first_u32(division->cuts + 1, lull_team_size(division->team) - 1,
+                                           sizeof *division->cuts, 0, item + 1);
 }
 
 bool lull_division_divides(const struct lull_division *division)

@@ -2,6 +2,7 @@
  * cells above it when it leaves the bin; its own coarse cells it adds to at once. Bins that a step
  * fills are counted where they begin and end. */
 #include "base/array.h"
+#include "base/sorted.h"
 #include "timeline/builder.h"
 
 #include <stdlib.h>
@@ -523,17 +524,11 @@ static double part_of(const struct lull_timeline_amount *amount, int64_t from, i
 double lull_timeline_curve_between(const struct lull_timeline_curve *curve, int64_t from,
                                    int64_t to)
 {
-    uint32_t low = 0, high = curve->count; /* the first that ends behind `from` */
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (curve->pieces[middle].end > from)
-            high = middle;
-        else
-            low = middle + 1;
-    }
     double sum = 0;
-    for (; low < curve->count && curve->pieces[low].begin < to; low++)
-        sum += part_of(&curve->pieces[low], from, to);
+    for (size_t i = lull_sorted_first_i64(curve->pieces, curve->count, sizeof *curve->pieces,
+                                          offsetof(struct lull_timeline_amount, end), from + 1);
+         i < curve->count && curve->pieces[i].begin < to; i++)
+        sum += part_of(&curve->pieces[i], from, to);
     return sum;
 }
 

@@ -2,6 +2,7 @@
  * when the leaf has ended, and notes of single messages while there are not too many. */
 #include "base/array.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "timeline/builder.h"
 
 #include <stdlib.h>
@@ -308,16 +309,11 @@ static bool is_inside(const struct lull_timeline_mail *mail, uint32_t leaf, int6
     const struct lull_trace *trace = mail->timeline->trace;
     const uint32_t process = trace->locations[mail->timeline->leaves[leaf].location].process;
     const struct lull_interval *windows = mail->windows->intervals[process];
-    uint32_t low = 0, high = mail->windows->counts[process]; /* the first that ends behind it */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const int64_t end = windows[middle].end;
-        if (end > time || (end == time && end == trace->duration))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    *ret_begin = low < mail->windows->counts[process] ? windows[low].begin : INT64_MAX;
+    const uint32_t n = mail->windows->counts[process];
+    const size_t first = lull_sorted_first_i64(
+        windows, n, sizeof *windows, offsetof(struct lull_interval, end),
+        time == trace->duration ? time : time + 1); /* the first that ends behind it */
+    *ret_begin = first < n ? windows[first].begin : INT64_MAX;
     return *ret_begin <= time;
 }
 

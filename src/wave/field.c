@@ -2,7 +2,9 @@
 #include "wave/field.h"
 
 #include "base/array.h"
+#include "base/mix.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "team/team.h"
 
 #include <assert.h>
@@ -22,13 +24,6 @@ enum {
     TOLERATED_SHARE = 10 /* one phase in so many may differ from that of the iteration before */
 };
 
-static uint64_t mix(uint64_t value)
-{
-    value = (value ^ value >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    value = (value ^ value >> 27) * UINT64_C(0x94d049bb133111eb);
-    return value ^ value >> 31;
-}
-
 /* ---- while the rank is followed ------------------------------------------------------------ */
 
 bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uint32_t peer,
@@ -39,7 +34,7 @@ bool lull_wave_builder_message(struct lull_wave_builder *builder, bool send, uin
         return false;
     builder->messages[builder->n_messages++] =
         (struct lull_wave_message){.peer = peer, .bytes = bytes, .send = send};
-    builder->open_hash += mix(((uint64_t)peer << 1 | send) + UINT64_C(0x9e3779b97f4a7c15));
+    builder->open_hash += lull_scatter((uint64_t)peer << 1 | send);
     *(send ? &builder->open_sent : &builder->open_received) += 1;
     return true;
 }
@@ -795,18 +790,12 @@ int64_t lull_wave_select(int64_t *values, size_t count, size_t k)
 uint32_t lull_wave_collectives(const struct lull_wave_row *row, uint32_t iteration,
                                uint32_t *ret_first)
 {
-    uint32_t low = 0, high = row->n_collectives;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (row->collectives[middle].iteration < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    *ret_first = low;
-    while (high < row->n_collectives && row->collectives[high].iteration == iteration)
-        high++;
-    return high - low;
+    uint32_t end = *ret_first = (uint32_t)lull_sorted_first_u32(
+        row->collectives, row->n_collectives, sizeof *row->collectives,
+        offsetof(struct lull_wave_collective, iteration), iteration);
+    while (end < row->n_collectives && row->collectives[end].iteration == iteration)
+        end++;
+    return end - *ret_first;
 }
 
 int64_t lull_wave_work(const struct lull_wave_row *row, uint32_t iteration)

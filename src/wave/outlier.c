@@ -1,6 +1,7 @@
 #include "wave/outlier.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "team/team.h"
 #include "wave/field.h"
 
@@ -22,16 +23,11 @@ int64_t lull_wave_idle(const struct lull_wave_row *row, uint32_t iteration)
 const struct lull_wave_outlier *lull_wave_outlier_of(const struct lull_wave_outliers *outliers,
                                                      uint32_t rank, uint32_t iteration)
 {
-    uint64_t low = outliers->first[rank], high = outliers->first[rank + 1];
-    const uint64_t end = high;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
-        if (outliers->list[middle].iteration < iteration)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && outliers->list[low].iteration == iteration ? &outliers->list[low] : NULL;
+    const struct lull_wave_outlier *list = outliers->list + outliers->first[rank];
+    const uint64_t n = outliers->first[rank + 1] - outliers->first[rank];
+    const size_t at = lull_sorted_first_u32(
+        list, n, sizeof *list, offsetof(struct lull_wave_outlier, iteration), iteration);
+    return at < n && list[at].iteration == iteration ? &list[at] : NULL;
 }
 
 /* Compares an iteration with what is usual for the rank. This member must have the cells of the

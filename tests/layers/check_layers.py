@@ -15,6 +15,7 @@ usage: check_layers.py [ROOT]
  7. An exported function is called outside of its file. One that a single file of its room calls belongs into that
     file, unless something keeps it in its own: a static name or data that it needs, a function there that calls it, a
     test, or that it works on what other exported functions of its file work on.
+ 8. No text of the tree has the marks of a merge in it.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
@@ -56,7 +57,8 @@ SEES = {
 # Rooms that one folder sees beside those of its room.
 ALSO_SEES = {"model/program/": ["sim"]}
 # Single headers that a room may include although it does not see their room.
-ALSO = {("record", "base/clock.h"), ("record", "base/fnv.h"), ("record", "base/starters.h")}
+ALSO = {("record", "base/clock.h"), ("record", "base/fnv.h"), ("record", "base/mix.h"),
+        ("record", "base/starters.h")}
 GENERATED = {"lull_features.h", "mpi_functions.h"}
 # Folders whose headers are included nowhere else.
 CLOSED_FOLDERS = re.compile(r"trace/format/\w+/")
@@ -96,7 +98,6 @@ CIRCLES = {
     "record": ["core counters/counters file/file function inject libraries next node omp/team report site/site "
                "store/buffer store/container store/definitions store/file store/sums thread/cores thread/locks "
                "thread/pause thread/waits"],
-    "replay": ["ideal/crew ideal/epochs ideal/gather ideal/ideal ideal/mail ideal/share ideal/stream"],
     "report": ["document model pictures"],
     "sim": ["engine/engine engine/graph engine/run"],
     "study": ["replay/replayed_run runs"],
@@ -301,12 +302,24 @@ def check_links(root):
             yield f"{name}: library {library}: use pkg-config or find_package, and list it"
 
 
+def check_merges(root):
+    for suffix in ("c", "h", "py", "md", "txt", "cmake", "js", "sh"):
+        for path in sorted(root.rglob("*." + suffix)):
+            name = path.relative_to(root)
+            if name.parts[0] in ("build", ".git"):
+                continue
+            for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").split("\n"), 1):
+                if line.startswith(("<" * 7 + " ", ">" * 7 + " ")):
+                    yield f"{name}:{number}: the mark of a merge"
+
+
 def violations(root):
     src = root / "src"
     for path in sorted(src.rglob("*.[ch]")):
         yield from check_file(src, path)
     yield from check_files(src)
     yield from check_exports(src)
+    yield from check_merges(root)
     yield from check_links(root)
 
 

@@ -112,6 +112,9 @@ class Rules(unittest.TestCase):
         self.check({**alone, "src/base/a.c": "static int sum = 1;\n" + FUNCTION % "lull_a"})
         self.check({**alone, "src/base/a.c": FUNCTION % "lull_a" + FUNCTION % "lull_c", "src/cli/c.c": "lull_c(0);\n"})
 
+    def test_mark_of_a_merge(self):
+        self.check({"docs/a.md": "text\n" + "<" * 7 + " HEAD\n"}, "docs/a.md:2: the mark of a merge")
+
     def test_circle_of_files(self):
         a, b = '#include "base/b.h"\n', '#include "base/a.h"\n'
         self.check({"src/base/a.h": "/* A. */\n", "src/base/a.c": a + b, "src/base/b.h": "/* B. */\n" + b,

@@ -1,6 +1,7 @@
 #include "model/spmv/spmv.h"
 
 #include "base/parallel.h"
+#include "base/sorted.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -195,16 +196,10 @@ static void walk_part(struct walk *walk, uint32_t first, uint32_t last)
 static uint32_t part_at(const struct lull_matrix *matrix, const struct lull_sell *sell,
                         uint64_t element)
 {
-    uint32_t low = 0, high = sell ? sell->n_chunks : matrix->rows;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        uint64_t start = sell ? sell->starts[middle] : matrix->starts[middle];
-        if (start < element)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)(sell ? lull_sorted_first_u64(sell->starts, sell->n_chunks,
+                                                   sizeof *sell->starts, 0, element)
+                           : lull_sorted_first_u32(matrix->starts, matrix->rows,
+                                                   sizeof *matrix->starts, 0, (uint32_t)element));
 }
 
 void lull_spmv_split(const struct lull_matrix *matrix, const struct lull_sell *sell,

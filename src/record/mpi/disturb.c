@@ -1,5 +1,6 @@
 #include "record/mpi/disturb.h"
 
+#include "base/mix.h"
 #include "record/inject.h"
 #include "record/mpi/wrap.h"
 
@@ -43,19 +44,10 @@ static struct {
     size_t mask, used;
 } channel_counters;
 
-/* The finaliser of splitmix64. */
-static uint64_t scatter(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* A hash of two numbers that is never 0 or 1. */
 static uint64_t channel_mix(uint64_t a, uint64_t b)
 {
-    const uint64_t mixed = scatter(scatter(a) + b);
+    const uint64_t mixed = lull_scatter(lull_scatter(a) + b);
     return mixed > 1 ? mixed : mixed + 2;
 }
 

@@ -1,5 +1,6 @@
 #include "record/omp/gomp.h"
 
+#include "base/mix.h"
 #include "record/libraries.h"
 #include "record/omp/team.h"
 
@@ -300,7 +301,7 @@ _Static_assert(sizeof trampolines / sizeof *trampolines ==
 static rec_body *gomp_trampoline(rec_body *body)
 {
     const void *code = gomp_place(body);
-    const uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15);
+    const uint64_t hash = lull_spread((uintptr_t)code);
     for (unsigned i = 0; i < TRAMPOLINE_PROBES; i++) {
         const size_t at =
             ((hash >> 40) + i) % (sizeof trampoline_places / sizeof *trampoline_places);

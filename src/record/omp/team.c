@@ -1,5 +1,7 @@
 #include "record/omp/team.h"
 
+#include "base/mix.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -105,7 +107,7 @@ static uint32_t id_of(enum rec_omp_outlined kind, const void *code, uint32_t *pl
 uint32_t rec_omp_outlined(enum rec_omp_outlined kind, const void *code)
 {
     static uint32_t others[REC_OMP_OUTLINED]; /* atomic */
-    uint64_t hash = (uint64_t)(uintptr_t)code * UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = lull_spread((uintptr_t)code);
     for (unsigned i = 0; code && i < OUTLINED_PROBES; i++) {
         struct outlined_place *place = &outlined_places[kind][((hash >> 40) + i) % OUTLINED_PLACES];
         const void *there = __atomic_load_n(&place->code, __ATOMIC_ACQUIRE);

@@ -4,6 +4,8 @@
 #ifndef LULL_RECORD_SITE_MAP_H
 #define LULL_RECORD_SITE_MAP_H
 
+#include "base/mix.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,7 +26,7 @@ struct rec_map {
 
 static inline size_t rec_map_hash(uintptr_t key)
 {
-    return (size_t)(((uint64_t)key * UINT64_C(0x9e3779b97f4a7c15)) >> 24);
+    return (size_t)(lull_spread(key) >> 24);
 }
 
 /* 0 when the key is not there. */

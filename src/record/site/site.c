@@ -1,6 +1,7 @@
 #include "record/site/site.h"
 
 #include "base/fnv.h"
+#include "base/mix.h"
 #include "record/core.h"
 #include "record/libraries.h"
 #include "record/report.h"
@@ -338,11 +339,9 @@ static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame
 
 static uintptr_t key_of_path(const struct path *path, unsigned function)
 {
-    uint64_t hash = (function + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    for (unsigned i = 0; i < path->n; i++) {
-        hash = (hash ^ path->places[i]) * UINT64_C(0xff51afd7ed558ccd);
-        hash ^= hash >> 32;
-    }
+    uint64_t hash = lull_mix(0, function + 1);
+    for (unsigned i = 0; i < path->n; i++)
+        hash = lull_mix(hash, path->places[i]);
     return (uintptr_t)hash | 1;
 }
 

@@ -82,13 +82,10 @@ struct crew {
  * crew, or some streams are missing. */
 void lull_crew_create(struct share *share, struct process *process);
 void lull_crew_destroy(struct crew *crew); /* without its streams; NULL is allowed */
-/* The next steps of a thread: makes notes of them, brings into order what can be, and evaluates
- * that. */
-void lull_crew_steps(struct share *share, struct stream *stream, const struct lull_steps *steps);
 /* A thread comes to a meeting of `size` threads, and is blocked unless it is the last one. */
 void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting, uint32_t size);
-/* A stream that was blocked goes on with its notes that are in order. */
-void lull_crew_resume(struct share *share, struct stream *stream);
+/* The stream is blocked until the meeting is over. */
+void lull_crew_await(struct crew *crew, struct stream *stream, uint32_t meeting);
 /* Whether no thread that communicates can go on. */
 bool lull_crew_is_blocked(const struct crew *crew);
 /* Whether a thread that is not blocked may yet do what others wait for, when more has been read. */

@@ -23,16 +23,16 @@
 #ifndef LULL_REPLAY_IDEAL_EPOCHS_H
 #define LULL_REPLAY_IDEAL_EPOCHS_H
 
-#include "replay/ideal/gather.h"
+#include "replay/ideal/share.h"
 
 /* Decides whether this reading has epochs; called when it is known which processes have crews. */
 void lull_epochs_begin(struct lull_ideal *ideal);
 /* Whether a communicator of `size` members has each process that is analysed, once; false where
  * this reading has no epochs. */
 bool lull_epochs_have_all(const struct lull_ideal *ideal, uint32_t comm, uint32_t size);
-/* Whether a stream that arrives at this operation ends its epoch. */
-bool lull_epoch_ends(const struct share *share, const struct circle *circle,
-                     const struct stream *stream, const struct arrival *arrival);
+/* Whether a stream that arrives at this operation of a communicator that has all ends its epoch. */
+bool lull_epoch_ends(const struct share *share, const struct stream *stream,
+                     const struct arrival *arrival);
 /* The stream ends its epoch: notes how late it came, and moves to the next epoch. `before`:
  * blocking operations of its process on the communicator so far that ended no epoch; they are part
  * of the signature. */
@@ -42,17 +42,6 @@ void lull_epoch_pass(struct share *share, struct stream *stream, const struct ar
 /* Only moves the stream to the next epoch. */
 void lull_epoch_move(struct share *share, struct stream *stream, const struct arrival *arrival,
                      uint32_t before);
-
-/* ---- streams that go ahead ----------------------------------------------------------------- */
-
-/* A note has been put at the end of the queue of a stream that waits. If the note ends the epoch,
- * the queue becomes a tail, and the stream can go on. `is_first`: the queue was empty. */
-void lull_ahead_look(struct share *share, struct stream *stream, const struct note *note,
-                     bool is_first);
-/* All notes of a tail have been taken: it is gone. */
-void lull_ahead_end_tail(struct share *share, struct stream *tail);
-/* Frees all tails of the share's streams. */
-void lull_ahead_free(struct share *share);
 
 /* ---- times --------------------------------------------------------------------------------- */
 
@@ -85,7 +74,7 @@ static inline void lull_epoch_leave(struct share *share, struct stream *stream)
 
 /* ---- the end ------------------------------------------------------------------------------- */
 
-/* By all members of a team together: whether what they found is void. */
+/* By all members of a team together, when shares have complained: whether what they found is void. */
 lull_status lull_epochs_look_back(struct lull_ideal *ideal, bool *ret_void, struct lull_error *err);
 /* By all members together: the sum of the lengths of all epochs, ns; right on the first member. */
 lull_status lull_epochs_sum(const struct lull_ideal *ideal, int64_t *ret_sum,

@@ -4,11 +4,39 @@
 #include "base/array.h"
 #include "match/circle.h"
 #include "replay/ideal/epochs.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/mail.h"
 
 #include <string.h>
 
 /* ==== communicators as a share sees them ====================================================== */
+
+/* A series of operations (match/circle.h). */
+struct series {
+    uint32_t comm;
+    uint32_t next;         /* index of another series of the communicator, or LULL_NONE */
+    uint8_t kind;          /* lull_circle_series */
+    uint32_t first;        /* the number of the oldest open operation */
+    struct lull_ring open; /* of struct gathering, from `first` on */
+};
+
+/* A communicator as a share sees it. */
+struct circle {
+    bool known;
+    bool has_all;              /* its members are the processes that are analysed, each once; false
+                                  also in a reading without epochs */
+    uint32_t home, size, here; /* index of the home; members in all; members in this share */
+    uint32_t series;           /* index of its first series */
+    uint32_t *others;          /* [n_others]: other shares with members */
+    uint32_t n_others;
+};
+
+/* A process in a series. */
+struct member {
+    uint32_t comm, series, rank;
+    uint32_t count; /* its operations so far; the next one has this number */
+    uint32_t next;  /* index of another membership of the same process, or LULL_NONE */
+    uint8_t kind;   /* of the series */
+};
 
 static uint32_t add_series(struct share *share, uint32_t comm, uint8_t kind)
 {
@@ -426,7 +454,7 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
             lull_share_no_memory(share);
         return false;
     }
-    if (lull_epoch_ends(share, circle, stream, arrival)) {
+    if (circle->has_all && lull_epoch_ends(share, stream, arrival)) {
         lull_epoch_pass(share, stream, arrival, member->count);
         return false;
     }
@@ -462,7 +490,7 @@ bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
 {
     const uint32_t comm = lull_comm_canonical(share->ideal->trace, arrival->comm);
     const struct circle *circle = circle_open(share, comm);
-    return circle && lull_epoch_ends(share, circle, stream, arrival);
+    return circle && circle->has_all && lull_epoch_ends(share, stream, arrival);
 }
 
 void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival)
@@ -580,8 +608,16 @@ void lull_gather_complain(struct share *share)
     }
 }
 
+bool lull_gather_create(struct share *share)
+{
+    share->circles = calloc(share->ideal->trace->n_comms + (size_t)1, sizeof *share->circles);
+    return share->circles;
+}
+
 void lull_gather_free(struct share *share)
 {
+    if (!share)
+        return;
     for (size_t s = 0; s < share->n_series; s++) {
         struct series *series = &share->series[s];
         for (uint32_t i = 0; i < series->open.count; i++)

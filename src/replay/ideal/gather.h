@@ -1,5 +1,4 @@
-/* Collective operations, communicators and their members. Internal to the room; what other files
- * call is declared in share.h.
+/* Collective operations, communicators and their members. Internal to the room.
  *
  * All members of a communicator arrive at its home, the share of its first analysed process. The
  * home tells other shares with members what these wait for. Whether a member may go on is decided
@@ -7,35 +6,31 @@
 #ifndef LULL_REPLAY_IDEAL_GATHER_H
 #define LULL_REPLAY_IDEAL_GATHER_H
 
-#include "base/array.h"
 #include "replay/ideal/share.h"
 
-/* A series of operations (match/circle.h). */
-struct series {
-    uint32_t comm;
-    uint32_t next;         /* index of another series of the communicator, or LULL_NONE */
-    uint8_t kind;          /* lull_circle_series */
-    uint32_t first;        /* the number of the oldest open operation */
-    struct lull_ring open; /* of struct gathering, from `first` on */
-};
-
-/* A communicator as a share sees it. */
-struct circle {
-    bool known;
-    bool has_all;              /* its members are the processes that are analysed, each once; false
-                                  also in a reading without epochs */
-    uint32_t home, size, here; /* index of the home; members in all; members in this share */
-    uint32_t series;           /* index of its first series */
-    uint32_t *others;          /* [n_others]: other shares with members */
-    uint32_t n_others;
-};
-
-/* A process in a series. */
-struct member {
-    uint32_t comm, series, rank;
-    uint32_t count; /* its operations so far; the next one has this number */
-    uint32_t next;  /* index of another membership of the same process, or LULL_NONE */
-    uint8_t kind;   /* of the series */
-};
+/* Gives a share its communicators; false: no memory. */
+bool lull_gather_create(struct share *share);
+void lull_gather_free(struct share *share); /* NULL is allowed */
+/* Takes the next ticket of a process: the number of its next operation in the series. LULL_NONE: it
+ * is no member, or there is no memory. */
+uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
+                            bool non_blocking);
+/* The stream arrives at an operation. False: it has nothing to wait for, as its process is no
+ * member (which is a complaint), the operation ends an epoch, or there is no memory, which is
+ * noted. */
+bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
+                        struct pending *ret_pending);
+/* Whether the stream would end its epoch if it arrived so. */
+bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
+                            const struct arrival *arrival);
+/* The stream goes on in the next epoch; its tail will tell how late it came to the end of this one.
+ */
+void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival);
+/* Whether the process may leave the operation, and at which ideal time; if so, it has left. */
+bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time);
+void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending);
+void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter);
+/* At the end: complains about operations that are still open and contradict each other. */
+void lull_gather_complain(struct share *share);
 
 #endif

@@ -1,11 +1,11 @@
-/* Mail: the ideal runtime among the members of a team. Internal to the room; the letters between
- * shares of one member, and sleep, are declared in share.h.
+/* Letters from share to share, and from member to member of a team. Internal to the room.
  *
- * A batch of letters for a share of another member is posted as a parcel; a parcel that comes is
- * put into the inbox of its share. All members rest when each of them has settled (its readers
- * sleep, and no batch of its own is on its way) and as many parcels have come as were sent
- * (team/ending.h). With that, members tell each other what the next decision depends on (more may
- * wait, sends are released, all is over), so that all decide as one process would.
+ * Letters are filled into batches, which are put into the inboxes of shares of this member. A batch
+ * for a share of another member is posted as a parcel; a parcel that comes is put into the inbox of
+ * its share. All members rest when each of them has settled (its readers sleep, and no batch of its
+ * own is on its way) and as many parcels have come as were sent (team/ending.h). With that, members
+ * tell each other what the next decision depends on (more may wait, sends are released, all is
+ * over), so that all decide as one process would.
  *
  * What a member posts after a decision must not reach a member that does not know of it yet. So the
  * decisions are counted (the era), and a parcel of a later era is held back. */
@@ -13,15 +13,7 @@
 #define LULL_REPLAY_IDEAL_MAIL_H
 
 #include "replay/ideal/share.h"
-
-/* ==== mail ==================================================================================== */
-
-/* Needs ideal->reading->division. NULL: no memory. */
-struct mail *lull_mail_create(struct lull_ideal *ideal);
-void lull_mail_destroy(struct mail *mail); /* NULL is allowed */
-/* Fails if another member has failed or gone, or if its mail did not fit into memory; `mail` NULL:
- * never. */
-lull_status lull_mail_failure(struct mail *mail, struct lull_error *err);
+#include "team/ending.h"
 
 /* ==== lead ==================================================================================== */
 
@@ -54,5 +46,63 @@ bool lull_lead_to_tell(struct leads *leads, int64_t *ret_time);
 void lull_lead_heard(struct leads *leads, uint32_t member, int64_t time);
 /* All rest: if a share of this member is too far ahead, doubles the bound and wakes its readers. */
 void lull_lead_grant(struct leads *leads);
+
+/* ==== letters ================================================================================= */
+
+/* Puts a batch into the inbox of a share of this member, and wakes one of its readers if `wakes`.
+ */
+void lull_post_put(struct share *target, struct batch *batch, bool wakes);
+/* A new letter, for the caller to fill. NULL: no memory, which is noted. */
+struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind);
+/* Hands over the letters for one share, or all. */
+void lull_post_hand_over(struct share *share, uint32_t to);
+void lull_post_flush(struct share *share);
+/* Keeps a batch to be filled again. */
+void lull_post_keep(struct share *share, struct batch *batch);
+/* Wakes a reader if it sleeps for that reason; AWAKE: for any. */
+void lull_post_rouse(struct reader *reader, enum sleep why);
+void lull_post_rouse_all(struct lull_ideal *ideal);
+
+/* ==== mail ==================================================================================== */
+
+enum mail_kind { MAIL_BATCH, MAIL_NOTE, READ_TO };
+
+/* The head of a parcel. In a MAIL_BATCH letters follow it. */
+struct mail_head {
+    uint32_t kind;     /* enum mail_kind */
+    uint32_t era;      /* of the sender */
+    uint32_t from, to; /* MAIL_BATCH: shares */
+    uint32_t count;    /* MAIL_BATCH: letters */
+    union {
+        int64_t time;                 /* READ_TO: how far the member has been read */
+        struct lull_ending_note note; /* MAIL_NOTE */
+    };
+};
+
+struct mail {
+    struct lull_ideal *ideal;
+    struct lull_team *team;
+    atomic_ullong sent; /* parcels with batches */
+    atomic_bool failed; /* then status and error do not change any more */
+
+    pthread_mutex_t lock; /* of all below */
+    lull_status status;
+    struct lull_error error;
+    atomic_uint era; /* changed by the holder of the lock, read by anybody */
+    struct lull_ending ending;
+    struct lull_team_parcel *held; /* [n_held]: parcels of a later era */
+    size_t n_held, held_capacity;
+    struct lull_patience patience;
+};
+
+/* Needs ideal->reading->division. `look`: what the next decision depends on here (struct
+ * lull_ending). NULL: no memory. */
+struct mail *lull_mail_create(struct lull_ideal *ideal, uint64_t (*look)(void *mail));
+void lull_mail_destroy(struct mail *mail); /* NULL is allowed */
+/* The first failure stops the pass. */
+void lull_mail_fail(struct mail *mail, lull_status status, const struct lull_error *err);
+/* Fails if another member has failed or gone, or if its mail did not fit into memory; `mail` NULL:
+ * never. */
+lull_status lull_mail_failure(struct mail *mail, struct lull_error *err);
 
 #endif

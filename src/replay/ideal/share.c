@@ -1,11 +1,6 @@
 #include "replay/ideal/share.h"
 
 #include "activity/pass.h"
-#include "base/array.h"
-#include "replay/ideal/crew.h"
-#include "replay/ideal/epochs.h"
-
-#include <string.h>
 
 /* ==== shares ================================================================================== */
 
@@ -34,10 +29,9 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     share->index = index;
     pthread_mutex_init(&share->lock, NULL);
     pthread_mutex_init(&share->evaluation, NULL);
-    share->circles = calloc(ideal->trace->n_comms + (size_t)1, sizeof *share->circles);
     share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
     share->ports = calloc(ideal->n_shares, sizeof *share->ports);
-    if (share->circles && share->outboxes && share->ports)
+    if (share->outboxes && share->ports)
         return share;
     lull_share_destroy(share);
     return NULL;
@@ -65,7 +59,28 @@ static void free_batches(struct share *share)
     free(share->ports);
 }
 
-static void channels_free(struct share *share);
+static void free_tails(struct stream *tail)
+{
+    for (struct stream *next; tail; tail = next) {
+        next = tail->next_tail;
+        free(tail->pending);
+        free(tail);
+    }
+}
+
+static void free_all_tails(struct share *share)
+{
+    const struct lull_ideal *ideal = share->ideal;
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        struct stream *stream = ideal->streams[l];
+        if (!stream || ideal->share_of[stream->process->index] != share->index)
+            continue;
+        free_tails(stream->first_tail);
+        stream->first_tail = NULL;
+    }
+    free_tails(share->spare_tails);
+    share->spare_tails = NULL;
+}
 
 void lull_share_destroy(struct share *share)
 {
@@ -77,10 +92,10 @@ void lull_share_destroy(struct share *share)
         free(block);
     }
     free_batches(share);
-    channels_free(share);
-    lull_gather_free(share);
+    lull_match_queues_free(&share->queues);
+    free(share->handshakes);
     free(share->epochs);
-    lull_ahead_free(share);
+    free_all_tails(share);
     pthread_mutex_destroy(&share->lock);
     pthread_mutex_destroy(&share->evaluation);
     free(share);
@@ -127,10 +142,7 @@ struct process *lull_share_process(struct share *share, uint32_t index)
     }
     process->index = index;
     process->first_member = LULL_NONE;
-    ideal->processes[index] = process;
-    if (lull_share_is_crew(ideal, index))
-        lull_crew_create(share, process);
-    return process;
+    return ideal->processes[index] = process;
 }
 
 struct stream *lull_share_stream(struct share *share, uint32_t location)
@@ -138,11 +150,36 @@ struct stream *lull_share_stream(struct share *share, uint32_t location)
     struct lull_ideal *ideal = share->ideal;
     if (ideal->streams[location])
         return ideal->streams[location];
-    struct process *process = /* if it is new, its crew is made with it, with all streams */
-        lull_share_process(share, ideal->trace->locations[location].process);
-    if (!process || ideal->streams[location])
-        return ideal->streams[location];
-    return create_stream(share, process, location);
+    struct process *process = lull_share_process(share, ideal->trace->locations[location].process);
+    return process ? create_stream(share, process, location) : NULL;
+}
+
+void lull_share_end_stream(struct stream *stream)
+{
+    lull_stream_set(stream, ENDED);
+    free(stream->pending);
+    free(stream->open);
+    free(stream->sends);
+    free(stream->postings);
+    stream->pending = NULL;
+    stream->open = NULL;
+    stream->sends = NULL;
+    stream->postings = NULL;
+    stream->pending_at = stream->n_pending = stream->pending_capacity = 0;
+    stream->n_open = stream->open_capacity = 0;
+    stream->n_sends = stream->send_capacity = 0;
+    stream->n_postings = stream->posting_capacity = 0;
+}
+
+void lull_share_free_stream(struct stream *stream)
+{
+    if (!stream)
+        return;
+    lull_share_end_stream(stream);
+    free(stream->routes.queues);
+    free(stream->losses);
+    free(stream->reading.open);
+    free(stream);
 }
 
 void lull_share_drop_notes(struct share *share)
@@ -166,102 +203,22 @@ void lull_share_ready(struct share *share, struct stream *stream)
     share->ready = stream;
 }
 
-void lull_share_run(struct share *share)
+/* As tells_better (result.c), of streams of this member. */
+static bool comes_before(const struct stream *a, const struct stream *b)
 {
-    while (share->ready && share->status == LULL_OK) {
-        struct stream *stream = share->ready;
-        share->ready = stream->next_ready;
-        lull_ideal_stream_resume(share, stream);
+    if (a->blocked != b->blocked)
+        return a->blocked < b->blocked;
+    return a->stopped_at < b->stopped_at;
+}
+
+struct stream *lull_share_first_blocked(const struct lull_ideal *ideal)
+{
+    struct stream *first = NULL;
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        struct stream *stream = ideal->streams[l];
+        if (stream && stream->calls && stream->blocked != ENDED &&
+            (!first || comes_before(stream, first)))
+            first = stream;
     }
-}
-
-/* ==== channels ================================================================================ */
-
-/* Tells the share of the receiver of a channel, before the first message, and gives it a port. */
-static bool introduce_channel(struct share *share, struct lull_match_queue *queue,
-                              const struct lull_channel *channel)
-{
-    struct letter *letter = lull_post(share, queue->holder, LETTER_CHANNEL);
-    if (!letter)
-        return false;
-    queue->port = share->ports[queue->holder].given++;
-    letter->a = queue->port;
-    letter->b = channel->source;
-    letter->c = channel->target;
-    letter->time = channel->comm;
-    letter->measured = channel->tag;
-    return true;
-}
-
-static bool open_queue(struct share *share, uint32_t index, const struct lull_channel *channel)
-{
-    struct lull_match_queue *queue = &share->queues.all[index];
-    const uint16_t holder = share->ideal->share_of[channel->target];
-    queue->holder = holder == NOBODY ? LULL_NONE : holder;
-    if (share->ideal->synchronous) {
-        if (!lull_array_reserve(&share->handshakes, &share->handshake_capacity, index + (size_t)1,
-                                sizeof *share->handshakes))
-            return false;
-        share->handshakes[index] = (struct handshake){LULL_NONE, LULL_NONE, LULL_NONE, NULL};
-    }
-    return holder == NOBODY || holder == share->index || introduce_channel(share, queue, channel);
-}
-
-uint32_t lull_channel_queue(struct share *share, const struct lull_channel *channel)
-{
-    bool is_new;
-    const uint32_t index = lull_match_queue_of(&share->queues, channel, &is_new);
-    if (index != LULL_NONE && (!is_new || open_queue(share, index, channel)))
-        return index;
-    lull_share_no_memory(share);
-    return LULL_NONE;
-}
-
-void lull_channel_post(struct share *share, const struct lull_match_queue *queue, uint32_t number,
-                       int64_t time, int64_t sent)
-{
-    struct letter *letter = lull_post(share, queue->holder, LETTER_MESSAGE);
-    if (!letter)
-        return;
-    letter->a = queue->port;
-    letter->b = number;
-    letter->time = time;
-    letter->measured = sent;
-}
-
-void lull_channel_letter(struct share *share, uint32_t from, const struct letter *letter)
-{
-    struct lull_match_ports *ports = &share->ports[from];
-    if (letter->kind == LETTER_MESSAGE) {
-        lull_channel_put(share, ports->queues[letter->a], letter->b, letter->time,
-                         letter->measured);
-        return;
-    }
-    const struct lull_channel channel = {letter->b, letter->c, (uint32_t)letter->time,
-                                         (int32_t)letter->measured};
-    const uint32_t queue = lull_channel_queue(share, &channel);
-    if (queue == LULL_NONE || !lull_match_port_set(ports, letter->a, queue))
-        lull_share_no_memory(share);
-}
-
-void lull_channel_wake(struct share *share, uint32_t index, uint32_t number)
-{
-    struct lull_match_queue *queue = &share->queues.all[index];
-    struct stream *before = NULL, *stream = queue->waiting;
-    for (; stream && stream->pending[stream->pending_at].number != number;
-         stream = stream->next_waiting)
-        before = stream;
-    if (!stream)
-        return;
-    if (before)
-        before->next_waiting = stream->next_waiting;
-    else
-        queue->waiting = stream->next_waiting;
-    lull_share_ready(share, stream);
-}
-
-static void channels_free(struct share *share)
-{
-    lull_match_queues_free(&share->queues);
-    free(share->handshakes);
+    return first;
 }

@@ -1,4 +1,5 @@
-/* The ideal runtime from inside: the types that its files share. Internal to the room.
+/* The ideal runtime from inside: the types that its files share, and the shares. Internal to the
+ * room.
  *
  * A share is what a few workers of the pass know together: the streams of their processes, the
  * queues of the messages that these processes receive, and the gatherings (collective operations)
@@ -6,18 +7,23 @@
  * and keep their notes at hand. What other shares must know is posted to them as letters, which
  * hold no pointers, in batches.
  *
- * ideal.c   the consumer of the pass, and the result or the reason why there is none
- * share.c   shares, their streams, and the channels on which messages wait
- * stream.h  steps become notes: what of a step matters
- * stream.c  notes move the time of a thread; workers of the pass and who of them evaluates;
- *           synchronous sends; calls of which nothing was recorded
- * gather.c  collective operations, and the members of communicators
- * epochs.c  times that count from the last operation of all, and streams that go on before the
- *           end of their epoch is known
- * crew.c    the threads of one process in one order, their meetings with the master, and threads
- *           that the program makes
- * mail.c    letters between shares, also of different members of a team; how far a member may be
- *           ahead of the others; how shares find out that all is over */
+ * The files, each of which calls those above it alone:
+ *
+ * share.c     shares, their processes and streams
+ * mail.c      letters to other shares, also of different members of a team; how far a member may be
+ *             ahead of the others
+ * epochs.c    times that count from the last operation of all
+ * gather.c    collective operations, and the members of communicators
+ * ahead.c     streams that go on before the end of their epoch is known
+ * crew.c      the threads of one process: their meetings with the master, and threads that the
+ *             program makes
+ * stream.c    steps become notes (stream.h), and notes move the time of a thread; the channels on
+ *             which messages wait; synchronous sends; calls of which nothing was recorded
+ * order.c     streams go on with their notes; the threads of one process in one order
+ * reader.c    workers of the pass: who of them evaluates, sleep, and how they find out that all is
+ *             over
+ * consumer.c  the consumer of the pass
+ * result.c    the result, or the reason why there is none */
 #ifndef LULL_REPLAY_IDEAL_SHARE_H
 #define LULL_REPLAY_IDEAL_SHARE_H
 
@@ -80,7 +86,7 @@ struct note_block {
 
 struct note_pool {
     struct note_block *free;
-    size_t queued; /* notes in all queues of the share; each tail (epochs.c) counts as several */
+    size_t queued; /* notes in all queues of the share; each tail (ahead.c) counts as several */
 };
 
 /* Notes from `first` to `last`. In a process with several threads, the notes from `middle` on are
@@ -297,7 +303,7 @@ struct arrival {
 };
 
 /* A thread that may call MPI, or a tail: the rest of an epoch that such a thread has left behind
- * (epochs.c). A tail uses the members up to `signature` alone. Tails are made so often that the
+ * (ahead.c). A tail uses the members up to `signature` alone. Tails are made so often that the
  * other members are not even cleared for them. */
 struct stream {
     struct process *process;
@@ -337,12 +343,12 @@ struct stream {
     struct losses *losses; /* NULL: none so far */
     struct reading reading;
 
-    /* For epochs.c: the tails of the thread, the oldest first. */
+    /* For ahead.c: the tails of the thread, the oldest first. */
     struct stream *first_tail, *last_tail;
     atomic_uint tails;   /* how many there are; changed by whoever holds the share */
     struct arrival ends; /* the operation in `notes` that ends the epoch, once `look` has found
                             it */
-    uint8_t look;        /* whether `notes` are searched for it, see epochs.c */
+    uint8_t look;        /* whether `notes` are searched for it, see ahead.c */
 
     /* For a thread of a crew. */
     int64_t until;                  /* no step to come is earlier, measured */
@@ -549,7 +555,7 @@ static inline void lull_stream_set(struct stream *stream, enum blocked blocked)
     atomic_store_explicit(&stream->blocked, (unsigned char)blocked, memory_order_relaxed);
 }
 
-/* ---- share.c: shares and streams ----------------------------------------------------------- */
+/* ---- shares and streams -------------------------------------------------------------------- */
 
 /* The first failure of a share is kept, and told to the pass at the next opportunity. */
 void lull_share_fail(struct share *share, lull_status status, const struct lull_error *err);
@@ -558,147 +564,16 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index);
 void lull_share_destroy(struct share *share);
 /* Whether several threads of a process may communicate. */
 bool lull_share_is_crew(const struct lull_ideal *ideal, uint32_t process);
-/* NULL: no memory, which is noted. */
+/* Made when they are needed first. NULL: no memory, which is noted. */
 struct process *lull_share_process(struct share *share, uint32_t process);
 struct stream *lull_share_stream(struct share *share, uint32_t location);
+void lull_share_free_stream(struct stream *stream); /* NULL is allowed */
+/* The stream has ended, and needs no memory any more but itself. */
+void lull_share_end_stream(struct stream *stream);
 void lull_share_drop_notes(struct share *share);
-/* Puts a stream on the list of those that can perhaps go on, and lets them. */
+/* Puts a stream on the list of those that can perhaps go on. */
 void lull_share_ready(struct share *share, struct stream *stream);
-void lull_share_run(struct share *share);
-
-/* ---- stream.c: one thread ------------------------------------------------------------------ */
-
-/* The next notes of a stream that is alone in its process: takes them, or keeps them in its queue
- * while it is blocked. */
-void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
-                             size_t count);
-/* A stream that is not blocked comes to a note; it may be blocked then. */
-void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
-/* What the stream was blocked on may have come: it goes on as far as it can. */
-void lull_ideal_stream_resume(struct share *share, struct stream *stream);
-/* The call that the stream is in waits for a message. */
-void lull_ideal_stream_receive(struct share *share, struct stream *stream,
-                               const struct pending *wanted);
-void lull_ideal_stream_free(struct stream *stream); /* NULL is allowed */
-
-/* ---- stream.c: workers of the pass --------------------------------------------------------- */
-
-struct reader *lull_reader_create(void);         /* NULL: no memory */
-void lull_reader_destroy(struct reader *reader); /* NULL is allowed */
-lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *steps,
-                              struct lull_error *err);
-/* Takes the letters for a share, and what the reader has at hand if it is its own, and lets streams
- * go on. The caller holds share->evaluation; lull_reader_let_go gives it back and wakes others that
- * rest where something is welcome now. */
-void lull_reader_evaluate(struct reader *reader, struct share *share);
-void lull_reader_let_go(struct reader *reader, struct share *share);
-/* The share's failure, if there is one. */
-lull_status lull_reader_failure(struct share *share, struct lull_error *err);
-
-/* ---- stream.c: synchronous sends ----------------------------------------------------------- */
-
-/* In a trace without synchronous sends these do nothing. */
-
-/* A note has been read, after all notes before it; a RECV has its number. So the message that a
- * receive will take is known before the thread comes there. */
-void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);
-/* The thread comes to a post, to a receive of a message, and to a CANCEL or FREE of a post. */
-void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note);
-void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note);
-void lull_synchronous_drop(struct stream *stream, uint32_t post);
-/* Message `number` of a queue has been taken. */
-void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number);
-/* A synchronous message is sent next: asks its receiver when the receive begins. */
-void lull_synchronous_ask(struct share *share, uint32_t queue, uint32_t number);
-void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter);
-/* Whether the answer has come: when the receive began. The answer is forgotten then. */
-bool lull_synchronous_answer(struct share *share, uint32_t queue, uint32_t number,
-                             int64_t *ret_time);
-/* While all readers sleep: whether synchronous sends wait of whose message no receive has been
- * read; with `all` also those whose receive has been read, but has not begun. */
-bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all);
-/* Lets these sends go on. */
-void lull_synchronous_release(struct lull_ideal *ideal, bool all);
-
-/* ---- stream.c: lost calls ------------------------------------------------------------------ */
-
-/* At the end of a call of which nothing was recorded: notes what should have been. */
-void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
-                                     const struct note *call);
-
-/* ---- gather.c ------------------------------------------------------------------------------ */
-
-/* Takes the next ticket of a process: the number of its next operation in the series. LULL_NONE: it
- * is no member, or there is no memory. */
-uint32_t lull_gather_ticket(struct share *share, struct process *process, uint32_t comm, uint8_t op,
-                            bool non_blocking);
-/* The stream arrives at an operation. False: it has nothing to wait for, as its process is no
- * member (which is a complaint), the operation ends an epoch, or there is no memory, which is
- * noted. */
-bool lull_gather_arrive(struct share *share, struct stream *stream, const struct arrival *arrival,
-                        struct pending *ret_pending);
-/* Whether the stream would end its epoch if it arrived so. */
-bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
-                            const struct arrival *arrival);
-/* The stream goes on in the next epoch; its tail will tell how late it came to the end of this one.
- */
-void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival);
-/* Whether the process may leave the operation, and at which ideal time; if so, it has left. */
-bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time);
-void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending);
-void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter);
-/* At the end: complains about operations that are still open and contradict each other. */
-void lull_gather_complain(struct share *share);
-void lull_gather_free(struct share *share);
-
-/* ---- mail.c: letters, and sleep ------------------------------------------------------------ */
-
-/* Puts a batch into the inbox of a share of this member, and wakes one of its readers if `wakes`.
- */
-void lull_post_put(struct share *target, struct batch *batch, bool wakes);
-/* A new letter, for the caller to fill. NULL: no memory, which is noted. */
-struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind);
-/* Hands over all letters; or, once for each block of steps, those that are worth it. */
-void lull_post_flush(struct share *share);
-void lull_post_flush_now_and_then(struct share *share);
-/* Reads the letters in the inbox. */
-void lull_post_take(struct share *share);
-/* The reader sleeps until something may have changed for it. */
-void lull_post_sleep(struct reader *reader, enum sleep why);
-/* Wakes a reader if it sleeps for that reason; AWAKE: for any. */
-void lull_post_rouse(struct reader *reader, enum sleep why);
-void lull_post_rouse_all(struct lull_ideal *ideal);
-
-/* ---- ideal.c ------------------------------------------------------------------------------- */
-
 /* Of the blocked streams the one that tells best why; NULL: none is blocked. */
-struct stream *lull_ideal_first_blocked(const struct lull_ideal *ideal);
-
-/* ==== channels ================================================================================ */
-
-/* Each location looks its channels up once: then the shares of the sender and of the receiver each
- * have a queue for the channel. Messages wait in that of the receiver. */
-
-/* The index of a queue, made if needed. LULL_NONE: no memory, which is noted. */
-uint32_t lull_channel_queue(struct share *share, const struct lull_channel *channel);
-/* Posts a message to the holder of a queue; `time`: ideal, `sent`: measured. */
-void lull_channel_post(struct share *share, const struct lull_match_queue *queue, uint32_t number,
-                       int64_t time, int64_t sent);
-void lull_channel_letter(struct share *share, uint32_t from, const struct letter *letter);
-void lull_channel_wake(struct share *share, uint32_t index, uint32_t number);
-
-/* A message of the queue `index` has been sent; `time`: ideal, `sent`: measured. */
-static inline void lull_channel_put(struct share *share, uint32_t index, uint32_t number,
-                                    int64_t time, int64_t sent)
-{
-    struct message *message = lull_match_put(&share->queues, sizeof *message, index, number);
-    if (!message) {
-        lull_share_no_memory(share);
-        return;
-    }
-    *message = (struct message){time, sent};
-    if (share->queues.all[index].waiting)
-        lull_channel_wake(share, index, number);
-}
+struct stream *lull_share_first_blocked(const struct lull_ideal *ideal);
 
 #endif

@@ -1,17 +1,119 @@
-/* Streams: the notes of a thread move its ideal time. Also the workers of the pass, which read
- * steps and evaluate notes; synchronous sends; and calls of which nothing was recorded. Most of it
- * is declared in share.h. */
+/* Streams: the notes of a thread move its ideal time. Also the channels on which messages wait,
+ * synchronous sends, and calls of which nothing was recorded. */
 #include "replay/ideal/stream.h"
 
-#include "activity/channel.h"
-#include "activity/pass.h"
 #include "base/array.h"
+#include "replay/ideal/ahead.h"
 #include "replay/ideal/crew.h"
 #include "replay/ideal/epochs.h"
-#include "replay/ideal/share.h"
+#include "replay/ideal/gather.h"
+#include "replay/ideal/mail.h"
 #include "replay/program/items.h"
 #include "replay/program/lost.h"
 #include "trace/trace.h"
+
+/* ==== channels ================================================================================ */
+
+/* Each location looks its channels up once: then the shares of the sender and of the receiver each
+ * have a queue for the channel. Messages wait in that of the receiver. */
+
+/* Tells the share of the receiver of a channel, before the first message, and gives it a port. */
+static bool introduce_channel(struct share *share, struct lull_match_queue *queue,
+                              const struct lull_channel *channel)
+{
+    struct letter *letter = lull_post(share, queue->holder, LETTER_CHANNEL);
+    if (!letter)
+        return false;
+    queue->port = share->ports[queue->holder].given++;
+    letter->a = queue->port;
+    letter->b = channel->source;
+    letter->c = channel->target;
+    letter->time = channel->comm;
+    letter->measured = channel->tag;
+    return true;
+}
+
+static bool open_queue(struct share *share, uint32_t index, const struct lull_channel *channel)
+{
+    struct lull_match_queue *queue = &share->queues.all[index];
+    const uint16_t holder = share->ideal->share_of[channel->target];
+    queue->holder = holder == NOBODY ? LULL_NONE : holder;
+    if (share->ideal->synchronous) {
+        if (!lull_array_reserve(&share->handshakes, &share->handshake_capacity, index + (size_t)1,
+                                sizeof *share->handshakes))
+            return false;
+        share->handshakes[index] = (struct handshake){LULL_NONE, LULL_NONE, LULL_NONE, NULL};
+    }
+    return holder == NOBODY || holder == share->index || introduce_channel(share, queue, channel);
+}
+
+/* The index of a queue, made if needed. LULL_NONE: no memory, which is noted. */
+static uint32_t channel_queue(struct share *share, const struct lull_channel *channel)
+{
+    bool is_new;
+    const uint32_t index = lull_match_queue_of(&share->queues, channel, &is_new);
+    if (index != LULL_NONE && (!is_new || open_queue(share, index, channel)))
+        return index;
+    lull_share_no_memory(share);
+    return LULL_NONE;
+}
+
+/* Posts a message to the holder of a queue; `time`: ideal, `sent`: measured. */
+static void post_message(struct share *share, const struct lull_match_queue *queue, uint32_t number,
+                         int64_t time, int64_t sent)
+{
+    struct letter *letter = lull_post(share, queue->holder, LETTER_MESSAGE);
+    if (!letter)
+        return;
+    letter->a = queue->port;
+    letter->b = number;
+    letter->time = time;
+    letter->measured = sent;
+}
+
+static void wake_receiver(struct share *share, uint32_t index, uint32_t number)
+{
+    struct lull_match_queue *queue = &share->queues.all[index];
+    struct stream *before = NULL, *stream = queue->waiting;
+    for (; stream && stream->pending[stream->pending_at].number != number;
+         stream = stream->next_waiting)
+        before = stream;
+    if (!stream)
+        return;
+    if (before)
+        before->next_waiting = stream->next_waiting;
+    else
+        queue->waiting = stream->next_waiting;
+    lull_share_ready(share, stream);
+}
+
+/* A message of the queue `index` has been sent; `time`: ideal, `sent`: measured. */
+static inline void put_message(struct share *share, uint32_t index, uint32_t number, int64_t time,
+                               int64_t sent)
+{
+    struct message *message = lull_match_put(&share->queues, sizeof *message, index, number);
+    if (!message) {
+        lull_share_no_memory(share);
+        return;
+    }
+    *message = (struct message){time, sent};
+    if (share->queues.all[index].waiting)
+        wake_receiver(share, index, number);
+}
+
+void lull_channel_letter(struct share *share, uint32_t from, const struct letter *letter)
+{
+    struct lull_match_ports *ports = &share->ports[from];
+    if (letter->kind == LETTER_MESSAGE) {
+        put_message(share, ports->queues[letter->a], letter->b, letter->time, letter->measured);
+        return;
+    }
+    const struct lull_channel channel = {letter->b, letter->c, (uint32_t)letter->time,
+                                         (int32_t)letter->measured};
+    const uint32_t queue = channel_queue(share, &channel);
+    if (queue == LULL_NONE || !lull_match_port_set(ports, letter->a, queue))
+        lull_share_no_memory(share);
+}
 
 /* ==== synchronous sends ======================================================================= */
 
@@ -54,8 +156,9 @@ static void take_answer(struct share *share, uint32_t queue, uint32_t number, in
         }
 }
 
-bool lull_synchronous_answer(struct share *share, uint32_t queue, uint32_t number,
-                             int64_t *ret_time)
+/* Whether the answer has come: when the receive began. The answer is forgotten then. */
+static bool synchronous_answer(struct share *share, uint32_t queue, uint32_t number,
+                               int64_t *ret_time)
 {
     struct message answer;
     if (!remove_item(share, &share->handshakes[queue].answers, number, &answer))
@@ -101,7 +204,8 @@ static void take_question(struct share *share, uint32_t queue, uint32_t number, 
         add_to_list(share, &handshake->asked, number, (struct message){.sent = (int64_t)asker});
 }
 
-void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number)
+/* Message `number` of a queue has been taken. */
+static void synchronous_taken(struct share *share, uint32_t queue, uint32_t number)
 {
     if (!share->ideal->synchronous)
         return;
@@ -109,7 +213,8 @@ void lull_synchronous_taken(struct share *share, uint32_t queue, uint32_t number
     remove_item(share, &share->handshakes[queue].begun, number, &begun);
 }
 
-void lull_synchronous_ask(struct share *share, uint32_t index, uint32_t number)
+/* A synchronous message is sent next: asks its receiver when the receive begins. */
+static void synchronous_ask(struct share *share, uint32_t index, uint32_t number)
 {
     const struct lull_match_queue *queue = &share->queues.all[index];
     if (queue->holder == share->index) {
@@ -230,7 +335,8 @@ void lull_synchronous_foresee(struct share *share, struct stream *stream, const 
         begin_receive(share, posting->queue, posting->number, posting->time);
 }
 
-void lull_synchronous_post(struct share *share, struct stream *stream, const struct note *note)
+/* The thread comes to a post, to a receive of a message, and to a CANCEL or FREE of a post. */
+static void synchronous_post(struct share *share, struct stream *stream, const struct note *note)
 {
     struct posting *posting = find_posting(stream, note->ticket);
     if (!posting)
@@ -240,7 +346,7 @@ void lull_synchronous_post(struct share *share, struct stream *stream, const str
         begin_receive(share, posting->queue, posting->number, posting->time);
 }
 
-void lull_synchronous_receive(struct share *share, struct stream *stream, const struct note *note)
+static void synchronous_receive(struct share *share, struct stream *stream, const struct note *note)
 {
     if (!share->ideal->synchronous)
         return;
@@ -251,7 +357,7 @@ void lull_synchronous_receive(struct share *share, struct stream *stream, const 
         begin_receive(share, note->what, note->number, stream->time);
 }
 
-void lull_synchronous_drop(struct stream *stream, uint32_t post)
+static void synchronous_drop(struct stream *stream, uint32_t post)
 {
     struct posting *posting = find_posting(stream, post);
     if (posting)
@@ -280,7 +386,7 @@ uint32_t lull_read_queue(struct share *share, struct stream *stream, uint32_t ch
     uint32_t *route = lull_match_route(&stream->routes, channel);
     uint32_t queue = LULL_NONE;
     if (route)
-        queue = *route = lull_channel_queue(share, lull_channels_at(channels, channel));
+        queue = *route = channel_queue(share, lull_channels_at(channels, channel));
     else
         lull_share_no_memory(share);
     let_go_share(share, stream);
@@ -352,7 +458,7 @@ static void add_pending(struct share *share, struct stream *stream, const struct
 static void begin_synchronous(struct share *share, struct stream *stream, const struct note *note,
                               uint32_t number)
 {
-    lull_synchronous_ask(share, note->what, number);
+    synchronous_ask(share, note->what, number);
     const struct pending pending = {
         .what = note->what, .number = number, .comm = LULL_NONE, .is_send = true};
     if (!(note->flags & NOTE_REQUEST))
@@ -391,9 +497,9 @@ static void send_message(struct share *share, struct stream *stream, const struc
     if (note->flags & NOTE_SYNCHRONOUS && queue->holder != LULL_NONE)
         begin_synchronous(share, stream, note, number);
     if (queue->holder == share->index)
-        lull_channel_put(share, note->what, number, stream->time, note->time);
+        put_message(share, note->what, number, stream->time, note->time);
     else if (queue->holder != LULL_NONE)
-        lull_channel_post(share, queue, number, stream->time, note->time);
+        post_message(share, queue, number, stream->time, note->time);
     else
         share->n_nobody++;
 }
@@ -405,7 +511,7 @@ static bool take_awaited_message(struct share *share, const struct stream *strea
     struct message message;
     if (!lull_match_take(&share->queues, sizeof message, wanted->what, wanted->number, &message))
         return false;
-    lull_synchronous_taken(share, wanted->what, wanted->number);
+    synchronous_taken(share, wanted->what, wanted->number);
     *ret_time = message.time;
     if (!options->message)
         return true;
@@ -425,8 +531,7 @@ static bool take_awaited_message(struct share *share, const struct stream *strea
 /* A message that is there already is taken at once. It is left for the end of the call if messages
  * are told to options->message, which is done there, or if a tail has to take its messages first.
  */
-void lull_ideal_stream_receive(struct share *share, struct stream *stream,
-                               const struct pending *wanted)
+static void take_or_await(struct share *share, struct stream *stream, const struct pending *wanted)
 {
     int64_t time;
     share->n_received++;
@@ -445,13 +550,13 @@ static void receive_message(struct share *share, struct stream *stream, const st
         return;
     bool numbered = stream->process->crew || stream->owner || share->ideal->synchronous;
     uint32_t number = numbered ? note->number : share->queues.all[note->what].received++;
-    lull_synchronous_receive(share, stream, note);
+    synchronous_receive(share, stream, note);
     const struct pending wanted = {.what = note->what,
                                    .number = number,
                                    .comm = LULL_NONE,
                                    .time = note->time,
                                    .bytes = note->value};
-    lull_ideal_stream_receive(share, stream, &wanted);
+    take_or_await(share, stream, &wanted);
 }
 
 /* ---- collective operations ----------------------------------------------------------------- */
@@ -530,7 +635,7 @@ static void count_lost_epoch(const struct share *share, struct stream *stream,
 static bool has_begun(struct share *share, struct stream *stream, const struct pending *pending,
                       int64_t *ret_time)
 {
-    if (lull_synchronous_answer(share, pending->what, pending->number, ret_time))
+    if (synchronous_answer(share, pending->what, pending->number, ret_time))
         return true;
     struct handshake *handshake = &share->handshakes[pending->what];
     lull_stream_set(stream, ON_RECEIVE);
@@ -581,189 +686,6 @@ static void wait_for_all(struct share *share, struct stream *stream)
         stream->time = stream->done;
     }
     stream->done = 0;
-}
-
-/* ---- notes --------------------------------------------------------------------------------- */
-
-static void end_stream(struct stream *stream)
-{
-    lull_stream_set(stream, ENDED);
-    free(stream->pending);
-    free(stream->open);
-    free(stream->sends);
-    free(stream->postings);
-    stream->pending = NULL;
-    stream->open = NULL;
-    stream->sends = NULL;
-    stream->postings = NULL;
-    stream->pending_at = stream->n_pending = stream->pending_capacity = 0;
-    stream->n_open = stream->open_capacity = 0;
-    stream->n_sends = stream->send_capacity = 0;
-    stream->n_postings = stream->posting_capacity = 0;
-}
-
-void lull_ideal_stream_free(struct stream *stream)
-{
-    if (!stream)
-        return;
-    end_stream(stream);
-    free(stream->routes.queues);
-    free(stream->losses);
-    free(stream->reading.open);
-    free(stream);
-}
-
-static inline void move_on(struct stream *stream, int64_t kept)
-{
-    stream->time += kept - stream->kept;
-    stream->kept = kept;
-}
-
-static void end_noted_call(struct share *share, struct stream *stream, const struct note *note)
-{
-    stream->stopped_at = (int64_t)note->value;
-    stream->waits_for_sends = note->flags & NOTE_SENDS;
-    lull_epoch_leave(share, stream);
-    if (note->flags & NOTE_LOST)
-        lull_ideal_stream_look_for_lost(share, stream, note);
-    wait_for_all(share, stream);
-}
-
-static void take_noted_operation(struct share *share, struct stream *stream,
-                                 const struct note *note)
-{
-    switch (note->kind) {
-    case LULL_STEP_SEND:
-        send_message(share, stream, note);
-        return;
-    case LULL_STEP_RECV:
-        receive_message(share, stream, note);
-        return;
-    case LULL_STEP_COLLECTIVE_BEGIN:
-        begin_collective(share, stream, note);
-        return;
-    case LULL_STEP_COLLECTIVE_END:
-        count_lost_epoch(share, stream, note);
-        end_collective(share, stream, note);
-        return;
-    case LULL_STEP_SEND_DONE:
-        end_synchronous(share, stream, note);
-        return;
-    case LULL_STEP_CANCEL:
-    case LULL_STEP_FREE:
-        stream->open_receives -= stream->open_receives > 0;
-        lull_synchronous_drop(stream, note->ticket);
-        return;
-    default: /* RECV_POST */
-        lull_synchronous_post(share, stream, note);
-        return;
-    }
-}
-
-void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note)
-{
-    stream->open_receives += note->posts;
-    if (note->flags & NOTE_MOVES)
-        move_on(stream, note->kept);
-    switch (note->kind) {
-    case LULL_STEP_CALL_BEGIN:
-        stream->call_began = note->time;
-        return;
-    case LULL_STEP_CALL_END:
-        end_noted_call(share, stream, note);
-        return;
-    case LULL_STEP_FORK:
-    case LULL_STEP_JOIN:
-        if (stream->process->crew && !stream->follows && note->what != LULL_NONE) {
-            stream->stopped_at = note->time;
-            lull_crew_meet(share, stream, note->what, note->number);
-        }
-        return;
-    case LULL_STEP_END:
-        lull_epoch_leave(share, stream);
-        end_stream(stream);
-        return;
-    case LULL_STEP_THREAD_CREATE:
-    case LULL_STEP_THREAD_BEGIN:
-    case LULL_STEP_THREAD_END:
-    case LULL_STEP_THREAD_WAIT_BEGIN:
-    case LULL_STEP_THREAD_WAIT_END:
-        stream->stopped_at = note->time;
-        lull_lives_take(share, stream, note);
-        return;
-    default:
-        take_noted_operation(share, stream, note);
-        if (note->flags & NOTE_WAITS) {
-            stream->stopped_at = note->time;
-            wait_for_all(share, stream);
-        }
-    }
-}
-
-/* ---- a stream that is alone in its process ------------------------------------------------- */
-
-void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
-                             size_t count)
-{
-    const bool foresees = share->ideal->synchronous;
-    struct note numbered;
-    for (size_t i = 0; i < count && share->status == LULL_OK; i++) {
-        const struct note *note = &notes[i];
-        if (stream->blocked == ENDED)
-            return;
-        if (foresees) {
-            numbered = *note;
-            note = &numbered;
-            if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
-                numbered.number = share->queues.all[note->what].received++;
-            lull_synchronous_foresee(share, stream, note);
-        }
-        if (stream->blocked == RUNNABLE) {
-            lull_ideal_stream_take(share, stream, note);
-            continue;
-        }
-        const bool is_first = lull_notes_empty(&stream->notes);
-        struct note *later = lull_notes_push(&share->pool, &stream->notes);
-        if (!later) {
-            lull_share_no_memory(share);
-            return;
-        }
-        *later = *note;
-        lull_ahead_look(share, stream, note, is_first);
-    }
-}
-
-static void go_on_with_notes(struct share *share, struct stream *stream)
-{
-    while (stream->blocked == RUNNABLE && !lull_notes_empty(&stream->notes) &&
-           share->status == LULL_OK) {
-        const struct note note = *lull_notes_front(&stream->notes);
-        lull_notes_pop(&share->pool, &stream->notes);
-        lull_ideal_stream_take(share, stream, &note);
-    }
-    while (stream->blocked == ENDED && !lull_notes_empty(&stream->notes))
-        lull_notes_pop(&share->pool, &stream->notes);
-}
-
-void lull_ideal_stream_resume(struct share *share, struct stream *stream)
-{
-    const unsigned char blocked = stream->blocked;
-    lull_stream_set(stream, RUNNABLE);
-    if (blocked == ON_LIFE)
-        lull_lives_take(share, stream, &stream->waited);
-    else if (blocked != ON_THREADS)
-        wait_for_all(share, stream);
-    if (stream->process->crew)
-        lull_crew_resume(share, stream);
-    else
-        go_on_with_notes(share, stream);
-    const unsigned char now = stream->blocked;
-    struct reader *reader = stream->reader;
-    if (stream->owner && now == RUNNABLE && lull_notes_empty(&stream->notes))
-        lull_ahead_end_tail(share, stream);
-    if ((now == RUNNABLE || now == ENDED) &&
-        atomic_load_explicit(&share->full, memory_order_relaxed))
-        atomic_store(&reader->hungry, true);
 }
 
 /* ==== lost calls ============================================================================== */
@@ -831,7 +753,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
     const struct lull_trace *trace = share->ideal->trace;
     const struct lull_channel channel = {send->source, stream->process->index,
                                          lull_comm_canonical(trace, send->comm), send->tag};
-    uint32_t queue = lull_channel_queue(share, &channel);
+    uint32_t queue = channel_queue(share, &channel);
     if (queue == LULL_NONE)
         return;
     const struct pending wanted = {.what = queue,
@@ -842,7 +764,7 @@ static void receive_guessed(struct share *share, struct stream *stream, const st
     lull_trace_add_quirk(&share->ideal->tally.trace, quirk, "rank %u at %.9g s",
                          trace->processes[stream->process->index].rank,
                          1e-9 * (double)stream->stopped_at);
-    lull_ideal_stream_receive(share, stream, &wanted);
+    take_or_await(share, stream, &wanted);
 }
 
 /* A wait of whose completions nothing was recorded, although receives are open. */
@@ -880,8 +802,8 @@ static void look_at_wait(struct share *share, struct stream *stream, const struc
         count_lost_receives(share, stream, call);
 }
 
-void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
-                                     const struct note *call)
+/* At the end of a call of which nothing was recorded: notes what should have been. */
+static void look_for_lost(struct share *share, struct stream *stream, const struct note *call)
 {
     struct losses *losses;
     switch (call->op) {
@@ -901,7 +823,7 @@ void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
     case LULL_CALL_BSEND:
     case LULL_CALL_RECV:
     case LULL_CALL_SENDRECV: /* if others of its form have records, it was with MPI_PROC_NULL: see
-                                add_losses in ideal.c */
+                                add_losses in result.c */
     case LULL_CALL_COLLECTIVE:
         lose(share, stream, call);
         return;
@@ -910,144 +832,146 @@ void lull_ideal_stream_look_for_lost(struct share *share, struct stream *stream,
     }
 }
 
-/* ==== readers ================================================================================= */
+/* ==== notes =================================================================================== */
 
-/* Readers are the workers of the pass. A reader makes notes of what it reads at once, without
- * holding the share. If nobody else holds the share then, it evaluates its notes and the letters
- * for the share. Else it keeps its notes at hand and reads on, until it has MOST_AT_HAND of them.
- */
-
-enum { MOST_AT_HAND = 1 << 12 }; /* notes */
-
-struct reader *lull_reader_create(void)
+static inline void move_on(struct stream *stream, int64_t kept)
 {
-    struct reader *reader = lull_alloc_apart(sizeof *reader);
-    if (reader)
-        pthread_cond_init(&reader->wake, NULL);
-    return reader;
+    stream->time += kept - stream->kept;
+    stream->kept = kept;
 }
 
-void lull_reader_destroy(struct reader *reader)
+static void end_noted_call(struct share *share, struct stream *stream, const struct note *note)
 {
-    if (!reader)
+    stream->stopped_at = (int64_t)note->value;
+    stream->waits_for_sends = note->flags & NOTE_SENDS;
+    lull_epoch_leave(share, stream);
+    if (note->flags & NOTE_LOST)
+        look_for_lost(share, stream, note);
+    wait_for_all(share, stream);
+}
+
+static void take_noted_operation(struct share *share, struct stream *stream,
+                                 const struct note *note)
+{
+    switch (note->kind) {
+    case LULL_STEP_SEND:
+        send_message(share, stream, note);
         return;
-    pthread_cond_destroy(&reader->wake);
-    free(reader->notes);
-    free(reader->sheaves);
-    free(reader);
-}
-
-/* ---- evaluation ---------------------------------------------------------------------------- */
-
-void lull_reader_evaluate(struct reader *reader, struct share *share)
-{
-    lull_post_take(share);
-    lull_share_run(share);
-    if (share != reader->share)
+    case LULL_STEP_RECV:
+        receive_message(share, stream, note);
         return;
-    const struct note *notes = reader->notes;
-    for (size_t i = 0; i < reader->n_sheaves; i++) {
-        const struct sheaf *sheaf = &reader->sheaves[i];
-        lull_ideal_stream_notes(share, sheaf->stream, notes, sheaf->count);
-        lull_share_run(share);
-        notes += sheaf->count;
-    }
-    reader->n_notes = reader->n_sheaves = 0;
-}
-
-/* Whether too many notes wait. A share that was full stays so until half of the bound is free;
- * otherwise readers would be woken for every step. */
-static bool is_full(const struct share *share, bool was)
-{
-    size_t bound = atomic_load_explicit(&share->ideal->bound, memory_order_relaxed);
-    return share->pool.queued >= (was ? bound / 2 + 1 : bound);
-}
-
-void lull_reader_let_go(struct reader *reader, struct share *share)
-{
-    bool was = atomic_load_explicit(&share->full, memory_order_relaxed);
-    bool full = is_full(share, was);
-    atomic_store(&share->full, full);
-    pthread_mutex_unlock(&share->evaluation);
-    if (!was && !full) /* nobody rests */
+    case LULL_STEP_COLLECTIVE_BEGIN:
+        begin_collective(share, stream, note);
         return;
-    for (unsigned r = 0; r < share->n_readers; r++) {
-        struct reader *other = share->readers[r];
-        if (!full)
-            atomic_store(&other->hungry, true);
-        if (other != reader && atomic_load(&other->hungry))
-            lull_post_rouse(other, RESTING);
+    case LULL_STEP_COLLECTIVE_END:
+        count_lost_epoch(share, stream, note);
+        end_collective(share, stream, note);
+        return;
+    case LULL_STEP_SEND_DONE:
+        end_synchronous(share, stream, note);
+        return;
+    case LULL_STEP_CANCEL:
+    case LULL_STEP_FREE:
+        stream->open_receives -= stream->open_receives > 0;
+        synchronous_drop(stream, note->ticket);
+        return;
+    default: /* RECV_POST */
+        synchronous_post(share, stream, note);
+        return;
     }
 }
 
-lull_status lull_reader_failure(struct share *share, struct lull_error *err)
+void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note)
 {
-    return share->status == LULL_OK ? LULL_OK
-                                    : lull_fail(err, share->status, "%s", share->error.text);
-}
-
-/* ---- steps --------------------------------------------------------------------------------- */
-
-/* Makes notes of the steps of a stream that is alone in its process. False: no memory. */
-static bool read_notes(struct reader *reader, struct stream *stream, const struct lull_steps *steps)
-{
-    struct share *share = reader->share;
-    size_t before = reader->n_notes;
-    if (!lull_array_reserve(&reader->notes, &reader->note_capacity, before + steps->count,
-                            sizeof *reader->notes) ||
-        !lull_array_reserve(&reader->sheaves, &reader->sheaf_capacity, reader->n_sheaves + 1,
-                            sizeof *reader->sheaves))
-        return false;
-    struct note *note = reader->notes + before;
-    for (uint32_t i = 0; i < steps->count; i++)
-        if (!lull_read_is_silent(share, stream, &steps->steps[i]))
-            lull_read_note(share, stream, &steps->steps[i], steps->channels, note++);
-    reader->n_notes = (size_t)(note - reader->notes);
-    if (reader->n_notes > before)
-        reader->sheaves[reader->n_sheaves++] =
-            (struct sheaf){.stream = stream, .count = reader->n_notes - before};
-    return true;
-}
-
-/* Takes share->evaluation; false: another reader has it, and this one does not wait for it. */
-static bool take_share(struct share *share, bool waits)
-{
-    if (waits)
-        pthread_mutex_lock(&share->evaluation);
-    return waits || pthread_mutex_trylock(&share->evaluation) == 0;
-}
-
-/* NULL: no memory, which is noted. */
-static struct stream *find_stream(struct share *share, uint32_t location)
-{
-    struct stream *stream = share->ideal->streams[location];
-    if (stream)
-        return stream;
-    pthread_mutex_lock(&share->evaluation);
-    stream = lull_share_stream(share, location);
-    pthread_mutex_unlock(&share->evaluation);
-    return stream;
-}
-
-lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *steps,
-                              struct lull_error *err)
-{
-    struct share *share = reader->share;
-    struct stream *stream = find_stream(share, steps->location);
-    const bool crew = stream && stream->process->crew;
-    bool good = !stream || crew || !stream->calls || read_notes(reader, stream, steps);
-    atomic_exchange(&reader->hungry, false); /* after this, whatever made it hungry is seen */
-    if (!take_share(share, crew || !good || reader->n_notes >= MOST_AT_HAND))
-        return LULL_OK;
-    if (!good)
-        lull_share_no_memory(share);
-    lull_reader_evaluate(reader, share);
-    if (crew) {
-        lull_crew_steps(share, stream, steps);
-        lull_share_run(share);
+    stream->open_receives += note->posts;
+    if (note->flags & NOTE_MOVES)
+        move_on(stream, note->kept);
+    switch (note->kind) {
+    case LULL_STEP_CALL_BEGIN:
+        stream->call_began = note->time;
+        return;
+    case LULL_STEP_CALL_END:
+        end_noted_call(share, stream, note);
+        return;
+    case LULL_STEP_FORK:
+    case LULL_STEP_JOIN:
+        if (stream->process->crew && !stream->follows && note->what != LULL_NONE) {
+            stream->stopped_at = note->time;
+            lull_crew_meet(share, stream, note->what, note->number);
+        }
+        return;
+    case LULL_STEP_END:
+        lull_epoch_leave(share, stream);
+        lull_share_end_stream(stream);
+        return;
+    case LULL_STEP_THREAD_CREATE:
+    case LULL_STEP_THREAD_BEGIN:
+    case LULL_STEP_THREAD_END:
+    case LULL_STEP_THREAD_WAIT_BEGIN:
+    case LULL_STEP_THREAD_WAIT_END:
+        stream->stopped_at = note->time;
+        lull_lives_take(share, stream, note);
+        return;
+    default:
+        take_noted_operation(share, stream, note);
+        if (note->flags & NOTE_WAITS) {
+            stream->stopped_at = note->time;
+            wait_for_all(share, stream);
+        }
     }
-    lull_post_flush_now_and_then(share);
-    lull_status status = lull_reader_failure(share, err);
-    lull_reader_let_go(reader, share);
-    return status;
+}
+
+/* ---- a stream that is alone in its process ------------------------------------------------- */
+
+void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
+                             size_t count)
+{
+    const bool foresees = share->ideal->synchronous;
+    struct note numbered;
+    for (size_t i = 0; i < count && share->status == LULL_OK; i++) {
+        const struct note *note = &notes[i];
+        if (stream->blocked == ENDED)
+            return;
+        if (foresees) {
+            numbered = *note;
+            note = &numbered;
+            if (note->kind == LULL_STEP_RECV && note->what != LULL_NONE)
+                numbered.number = share->queues.all[note->what].received++;
+            lull_synchronous_foresee(share, stream, note);
+        }
+        if (stream->blocked == RUNNABLE) {
+            lull_ideal_stream_take(share, stream, note);
+            continue;
+        }
+        const bool is_first = lull_notes_empty(&stream->notes);
+        struct note *later = lull_notes_push(&share->pool, &stream->notes);
+        if (!later) {
+            lull_share_no_memory(share);
+            return;
+        }
+        *later = *note;
+        lull_ahead_look(share, stream, note, is_first);
+    }
+}
+
+void lull_ideal_stream_wake(struct share *share, struct stream *stream)
+{
+    const unsigned char blocked = stream->blocked;
+    lull_stream_set(stream, RUNNABLE);
+    if (blocked == ON_LIFE)
+        lull_lives_take(share, stream, &stream->waited);
+    else if (blocked != ON_THREADS)
+        wait_for_all(share, stream);
+}
+
+void lull_ideal_stream_go_on(struct share *share, struct stream *stream)
+{
+    while (stream->blocked == RUNNABLE && !lull_notes_empty(&stream->notes) &&
+           share->status == LULL_OK) {
+        const struct note note = *lull_notes_front(&stream->notes);
+        lull_notes_pop(&share->pool, &stream->notes);
+        lull_ideal_stream_take(share, stream, &note);
+    }
+    while (stream->blocked == ENDED && !lull_notes_empty(&stream->notes))
+        lull_notes_pop(&share->pool, &stream->notes);
 }

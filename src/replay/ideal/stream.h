@@ -1,5 +1,4 @@
-/* Steps become notes (share.h): which step matters to the ideal runtime, and what of it. Internal
- * to the room.
+/* One thread: its steps become notes (share.h), which move its ideal time. Internal to the room.
  *
  * A call that waits for nothing takes no time, and leaves no note. So most steps are silent: they
  * only change struct reading, what is known of the call that a thread is in. The functions that are
@@ -10,6 +9,8 @@
 #include "activity/channel.h"
 #include "match/circle.h"
 #include "replay/ideal/share.h"
+
+/* ==== steps become notes ====================================================================== */
 
 /* The queue of a channel that the location uses for the first time; LULL_NONE: no memory, which is
  * noted. */
@@ -251,5 +252,34 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
         }
     }
 }
+
+/* ==== one thread ============================================================================== */
+
+/* The next notes of a stream that is alone in its process: takes them, or keeps them in its queue
+ * while it is blocked. */
+void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
+                             size_t count);
+/* A stream that is not blocked comes to a note; it may be blocked then. */
+void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
+/* What the stream was blocked on may have come; it may be blocked again then. */
+void lull_ideal_stream_wake(struct share *share, struct stream *stream);
+/* A stream that is alone in its process goes on with the notes in its queue as far as it can. */
+void lull_ideal_stream_go_on(struct share *share, struct stream *stream);
+
+/* ==== channels, and synchronous sends ========================================================= */
+
+/* A letter about a channel or a message; one about synchronous sends. */
+void lull_channel_letter(struct share *share, uint32_t from, const struct letter *letter);
+void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter);
+/* In a trace without synchronous sends these do nothing. */
+
+/* A note has been read, after all notes before it; a RECV has its number. So the message that a
+ * receive will take is known before the thread comes there. */
+void lull_synchronous_foresee(struct share *share, struct stream *stream, const struct note *note);
+/* While all readers sleep: whether synchronous sends wait of whose message no receive has been
+ * read; with `all` also those whose receive has been read, but has not begun. */
+bool lull_synchronous_asks(const struct lull_ideal *ideal, bool all);
+/* Lets these sends go on. */
+void lull_synchronous_release(struct lull_ideal *ideal, bool all);
 
 #endif

@@ -319,6 +319,8 @@ void lull_item_cursor_close(struct lull_item_cursor *c)
 bool lull_is_epoch(const struct lull_trace *trace, const struct lull_step *step,
                    uint32_t n_processes)
 {
+    /* In an allgatherv, an alltoallv or an alltoallw no data may go between two processes, and then
+     * one of them need not wait for the other: clocks cannot be compared by these. */
     static const bool waits_for_all[LULL_COLLECTIVES] = {
         [LULL_COLLECTIVE_BARRIER] = true,        [LULL_COLLECTIVE_ALLGATHER] = true,
         [LULL_COLLECTIVE_ALLTOALL] = true,       [LULL_COLLECTIVE_ALLREDUCE] = true,

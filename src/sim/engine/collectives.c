@@ -571,8 +571,8 @@ uint32_t lull_script_new(struct lull_engine *engine, const struct lull_script *s
     if (all->n_free > 0) {
         all->first_free = all->items[id].step;
         all->n_free--;
-    } else if (lull_run_grow((void **)&all->items, &all->room, all->count + (size_t)1,
-                             sizeof *all->items)) {
+    } else if (lull_array_reserve(&all->items, &all->room, all->count + (size_t)1,
+                                  sizeof *all->items)) {
         all->count++;
     } else {
         lull_run_out_of_memory(engine);

@@ -3,6 +3,7 @@
 #include "sim/engine/run.h"
 
 #include "base/collective.h"
+#include "base/sorted.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -161,15 +162,8 @@ static bool collect_leftovers(struct lull_engine *engine, struct leftovers *left
 
 static size_t first_edge(const struct leftovers *left, uint32_t rank)
 {
-    size_t low = 0, high = left->n_edges;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (left->edges[middle].from < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lull_sorted_first_u32(left->edges, left->n_edges, sizeof *left->edges,
+                                 offsetof(struct edge, from), rank);
 }
 
 /* Depth first from `start`; `stack` holds edges, `on_stack` their position + 1 by rank, or

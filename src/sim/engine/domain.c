@@ -1,4 +1,5 @@
 /* Memory domains: computations that share bandwidth, each at the pace that its domain has. */
+#include "base/array.h"
 #include "sim/engine/run.h"
 #include "sim/memory.h"
 
@@ -48,7 +49,7 @@ static bool is_before(const struct computation *a, const struct computation *b)
 /* Room for one more; the engine has failed if there is none. */
 static bool reserve_computation(struct lull_engine *engine, struct computations *heap)
 {
-    if (lull_run_grow((void **)&heap->items, &heap->room, heap->count + 1, sizeof *heap->items))
+    if (lull_array_reserve(&heap->items, &heap->room, heap->count + 1, sizeof *heap->items))
         return true;
     lull_run_out_of_memory(engine);
     return false;

@@ -2,6 +2,7 @@
 #include "sim/engine/engine.h"
 
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 
@@ -16,15 +17,8 @@
 uint32_t lull_part_of(const struct lull_engine *engine, uint32_t rank)
 {
     const struct lull_sim_part *part = engine->options->part;
-    uint32_t low = 0, high = part->n - 1; /* the last whose first rank is not behind it */
-    while (low < high) {
-        const uint32_t middle = high - (high - low) / 2;
-        if (part->cuts[middle] <= rank)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    return (uint32_t)lull_sorted_first_u32(part->cuts + 1, part->n - 1, sizeof *part->cuts, 0,
+                                           rank + 1); /* behind which the next process begins */
 }
 
 /* --- letters that go ----------------------------------------------------------------------- */

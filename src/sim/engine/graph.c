@@ -1,4 +1,5 @@
 /* Graphs: operations start when those that they require are done or started. */
+#include "base/array.h"
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 
@@ -143,9 +144,8 @@ void lull_graph_close(struct lull_engine *engine)
 
 static void release_op(struct lull_engine *engine, uint32_t rank, uint32_t op, uint32_t path)
 {
-    if (engine->n_released == engine->released_room &&
-        !lull_run_grow((void **)&engine->released, &engine->released_room, engine->n_released + 1,
-                       sizeof *engine->released)) {
+    if (!lull_array_reserve(&engine->released, &engine->released_room, engine->n_released + 1,
+                            sizeof *engine->released)) {
         lull_run_out_of_memory(engine);
         return;
     }

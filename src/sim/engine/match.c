@@ -1,5 +1,7 @@
 #include "sim/engine/match.h"
 
+#include "base/mix.h"
+
 #include <stdlib.h>
 
 enum { NO_PARTNER = LULL_NO_TRANSFER };
@@ -47,10 +49,9 @@ static bool same_key(const struct lull_transfer *transfer, const struct key *key
 
 static struct lull_chain *chain_of(const struct lull_matcher *matcher, const struct key *key)
 {
-    uint64_t hash = (uint64_t)key->rank << 32 | key->source;
-    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash ^= (uint64_t)key->comm << 33 ^ (uint64_t)key->tag << 1 ^ (uint64_t)key->receive;
-    hash = (hash ^ hash >> 32) * UINT64_C(0x94d049bb133111eb);
+    uint64_t hash = lull_mix(0, (uint64_t)key->rank << 32 | key->source);
+    hash = lull_mix(hash,
+                    (uint64_t)key->comm << 33 ^ (uint64_t)key->tag << 1 ^ (uint64_t)key->receive);
     return &matcher->chains[(hash >> 32) & (matcher->n_chains - 1)];
 }
 

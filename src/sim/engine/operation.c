@@ -1,4 +1,5 @@
 /* Operations in flight, and what back-ends call. */
+#include "base/mix.h"
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 #include "sim/noise/noise.h"
@@ -52,10 +53,8 @@ void lull_channel_close(struct lull_engine *engine)
 static struct channel *find_channel(const struct lull_engine_channels *all,
                                     const struct lull_transfer *message)
 {
-    uint64_t hash = (uint64_t)message->source << 32 | message->target;
-    hash = (hash ^ hash >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
-    hash ^= (uint64_t)message->comm << 32 ^ message->tag;
-    hash = (hash ^ hash >> 32) * UINT64_C(0x94d049bb133111eb);
+    uint64_t hash = lull_mix(0, (uint64_t)message->source << 32 | message->target);
+    hash = lull_mix(hash, (uint64_t)message->comm << 32 ^ message->tag);
     for (size_t at = hash >> 32;; at++) {
         struct channel *channel = &all->channels[at & (all->room - 1)];
         if (!channel->used ||
@@ -158,21 +157,6 @@ uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfe
 /* ==== operations in flight ==================================================================== */
 
 enum { NEW_AHEAD = 8 }; /* transfers that are fetched before they are new */
-
-bool lull_run_grow(void **array, size_t *room, size_t need, size_t size)
-{
-    if (need <= *room)
-        return true;
-    size_t more = *room ? 2 * *room : 64;
-    while (more < need)
-        more *= 2;
-    void *grown = realloc(*array, more * size);
-    if (!grown)
-        return false;
-    *array = grown;
-    *room = more;
-    return true;
-}
 
 static bool grow_transfers(struct lull_engine *engine)
 {

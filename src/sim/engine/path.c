@@ -1,5 +1,8 @@
 #include "sim/engine/path.h"
 
+#include "base/array.h"
+#include "base/sorted.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +25,18 @@ struct region_share {
 struct joined {
     struct lull_path_sum sum;
     struct region_share *shares; /* by region, ascending */
-    uint32_t n_shares, room;
+    uint32_t n_shares;
+    size_t room;
 };
 
 struct lull_path {
     uint32_t n_regions;
-    uint32_t n_nodes, room, full;
+    uint32_t n_nodes, full;
+    size_t room;
     struct path_node *nodes;
     struct joined *joined;
-    uint32_t n_joined, joined_room, joined_free; /* the free ones by `room` of the struct */
+    size_t joined_room;
+    uint32_t n_joined, joined_free; /* the free ones by `n_shares` of the struct */
     uint32_t **roots;
     size_t n_roots, roots_room;
     size_t n_asked; /* references that this compaction had to look at */
@@ -45,7 +51,7 @@ struct lull_path *lull_path_create(uint32_t n_regions)
         return NULL;
     path->n_regions = n_regions;
     path->joined_free = UINT32_MAX;
-    path->full = path->room = FEWEST_NODES;
+    path->room = path->full = FEWEST_NODES;
     path->nodes = calloc(path->room, sizeof *path->nodes);
     if (!path->nodes) {
         free(path);
@@ -75,15 +81,11 @@ size_t lull_path_nodes(const struct lull_path *path)
 
 static uint32_t add_node(struct lull_path *path, uint32_t parent, uint32_t what, int64_t ns)
 {
-    if (path->n_nodes == path->room) {
-        size_t room = path->room < UINT32_MAX / 2 ? 2 * (size_t)path->room : 0;
-        struct path_node *nodes = room ? realloc(path->nodes, room * sizeof *nodes) : NULL;
-        if (!nodes) {
-            path->out_of_memory = 1;
-            return parent;
-        }
-        path->nodes = nodes;
-        path->room = (uint32_t)room;
+    if (path->n_nodes == UINT32_MAX ||
+        !lull_array_reserve(&path->nodes, &path->room, path->n_nodes + (size_t)1,
+                            sizeof *path->nodes)) {
+        path->out_of_memory = 1;
+        return parent;
     }
     path->nodes[path->n_nodes] = (struct path_node){ns, parent, what};
     return path->n_nodes++;
@@ -161,15 +163,10 @@ void lull_path_root(struct lull_path *path, uint32_t *reference)
     path->n_asked++;
     if (*reference == 0 || path->out_of_memory)
         return;
-    if (path->n_roots == path->roots_room) {
-        size_t room = path->roots_room ? 2 * path->roots_room : 1024;
-        uint32_t **roots = realloc(path->roots, room * sizeof *roots);
-        if (!roots) {
-            path->out_of_memory = 1;
-            return;
-        }
-        path->roots = roots;
-        path->roots_room = room;
+    if (!lull_array_reserve(&path->roots, &path->roots_room, path->n_roots + 1,
+                            sizeof *path->roots)) {
+        path->out_of_memory = 1;
+        return;
     }
     path->roots[path->n_roots++] = reference;
     uint32_t node = *reference;
@@ -192,15 +189,10 @@ static uint32_t new_joined(struct lull_path *path)
         path->joined[id].sum = (struct lull_path_sum){0};
         return id;
     }
-    if (path->n_joined == path->joined_room) {
-        uint32_t room = path->joined_room ? 2 * path->joined_room : 1024;
-        struct joined *joined = realloc(path->joined, room * sizeof *joined);
-        if (!joined) {
-            path->out_of_memory = 1;
-            return UINT32_MAX;
-        }
-        path->joined = joined;
-        path->joined_room = room;
+    if (!lull_array_reserve(&path->joined, &path->joined_room, path->n_joined + (size_t)1,
+                            sizeof *path->joined)) {
+        path->out_of_memory = 1;
+        return UINT32_MAX;
     }
     path->joined[path->n_joined] = (struct joined){0};
     return path->n_joined++;
@@ -214,27 +206,17 @@ static void free_joined(struct lull_path *path, uint32_t id)
 
 static void add_share(struct lull_path *path, struct joined *joined, uint32_t region, int64_t ns)
 {
-    uint32_t low = 0, high = joined->n_shares;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (joined->shares[middle].region < region)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const uint32_t low =
+        (uint32_t)lull_sorted_first_u32(joined->shares, joined->n_shares, sizeof *joined->shares,
+                                        offsetof(struct region_share, region), region);
     if (low < joined->n_shares && joined->shares[low].region == region) {
         joined->shares[low].ns += ns;
         return;
     }
-    if (joined->n_shares == joined->room) {
-        uint32_t room = joined->room ? 2 * joined->room : 4;
-        struct region_share *shares = realloc(joined->shares, room * sizeof *shares);
-        if (!shares) {
-            path->out_of_memory = 1;
-            return;
-        }
-        joined->shares = shares;
-        joined->room = room;
+    if (!lull_array_reserve(&joined->shares, &joined->room, joined->n_shares + (size_t)1,
+                            sizeof *joined->shares)) {
+        path->out_of_memory = 1;
+        return;
     }
     memmove(&joined->shares[low + 1], &joined->shares[low],
             (joined->n_shares - low) * sizeof *joined->shares);

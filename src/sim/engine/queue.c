@@ -1,5 +1,6 @@
 #include "sim/engine/queue.h"
 
+#include "base/array.h"
 #include "sim/engine/large.h"
 
 #include <stdlib.h>
@@ -42,14 +43,9 @@ void lull_queue_close(struct lull_queue *queue)
 
 static bool new_slab(struct lull_queue *queue)
 {
-    if (queue->n_slabs == queue->slab_room) {
-        size_t room = queue->slab_room ? 2 * queue->slab_room : 16;
-        void **slabs = realloc(queue->slabs, room * sizeof *slabs);
-        if (!slabs)
-            return false;
-        queue->slabs = slabs;
-        queue->slab_room = room;
-    }
+    if (!lull_array_reserve(&queue->slabs, &queue->slab_room, queue->n_slabs + 1,
+                            sizeof *queue->slabs))
+        return false;
     size_t n = slab_chunks(queue->n_slabs);
     struct lull_chunk *chunks = lull_large_alloc(n * sizeof *chunks);
     if (!chunks)

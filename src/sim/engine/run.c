@@ -1,5 +1,6 @@
 #include "sim/engine/run.h"
 
+#include "base/array.h"
 #include "base/parallel.h"
 #include "sim/collective/collective.h"
 #include "sim/engine/engine.h"
@@ -203,8 +204,8 @@ void lull_run_next(struct lull_engine *engine, const struct lull_entry *entry)
                 engine->n_next * sizeof *entry);
         engine->next_at = 0;
     }
-    if (!lull_run_grow((void **)&engine->next_events, &engine->next_room, engine->n_next + 1,
-                       sizeof *engine->next_events))
+    if (!lull_array_reserve(&engine->next_events, &engine->next_room, engine->n_next + 1,
+                            sizeof *engine->next_events))
         lull_run_out_of_memory(engine);
     else
         engine->next_events[engine->n_next++] = *entry;

@@ -279,9 +279,6 @@ static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
                lull_fail(engine->err, LULL_ERR_MEMORY, "simulation: not enough memory");
 }
 
-/* Room for one more element in an array that is grown with realloc; false: no memory. */
-bool lull_run_grow(void **array, size_t *room, size_t need, size_t size);
-
 /* ---- engine.c: one engine for each shard ----------------------------------------------------- */
 
 /* An engine for other ranks of the same simulation, which has no ranks yet; NULL: no memory. */

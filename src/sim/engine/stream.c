@@ -1,4 +1,5 @@
 /* Streams: each pulls its next operations when what blocks it is over. */
+#include "base/array.h"
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 
@@ -57,7 +58,7 @@ static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint64_t number)
     uint32_t id = all->free;
     if (id != NO_SYNC)
         all->free = all->syncs[id].next;
-    else if (lull_run_grow((void **)&all->syncs, &all->room, all->n + 1, sizeof *all->syncs))
+    else if (lull_array_reserve(&all->syncs, &all->room, all->n + 1, sizeof *all->syncs))
         id = (uint32_t)all->n++;
     else
         return NO_SYNC;
@@ -326,8 +327,8 @@ static lull_status communicate(struct lull_engine *engine, uint32_t s, const str
     if (!engine->compat || !receives) {
         lull_run_release(engine, id, moment);
     } else { /* behind the sends of the batch */
-        if (!lull_run_grow((void **)&engine->deferred, &engine->deferred_room,
-                           engine->n_deferred + 1, sizeof *engine->deferred))
+        if (!lull_array_reserve(&engine->deferred, &engine->deferred_room, engine->n_deferred + 1,
+                                sizeof *engine->deferred))
             return lull_run_out_of_memory(engine);
         engine->deferred[engine->n_deferred++] = id;
     }
@@ -505,8 +506,8 @@ static lull_status run_stream(struct lull_engine *engine, uint32_t s)
 
 void lull_stream_wake(struct lull_engine *engine, uint32_t s)
 {
-    if (!lull_run_grow((void **)&engine->ready, &engine->ready_room, engine->n_ready + 1,
-                       sizeof *engine->ready))
+    if (!lull_array_reserve(&engine->ready, &engine->ready_room, engine->n_ready + 1,
+                            sizeof *engine->ready))
         lull_run_out_of_memory(engine);
     else
         engine->ready[engine->n_ready++] = s;

@@ -1,6 +1,8 @@
 #include "sim/noise/noise.h"
 
 #include "base/file.h"
+#include "base/mix.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "sim/spec.h"
 #include "stats/distribution.h"
@@ -247,6 +249,7 @@ struct lull_noise {
     const struct lull_rank_range *ranges; /* sorted, without overlaps */
 };
 
+<<<<<<< HEAD
 /* The mixing step of splitmix64: neighbouring numbers become unlike each other. */
 static uint64_t scatter(uint64_t z)
 {
@@ -257,10 +260,13 @@ static uint64_t scatter(uint64_t z)
 }
 
 /* The generator for the n-th draw of a rank; n = 0 is for its phase. */
+=======
+/* The n-th generator of a rank; n = 0 is for its phase. */
+>>>>>>> 97ad97e628b9b59a4625d9ecbde050bf8c9c8068
 static struct lull_random generator(uint64_t seed, uint32_t rank, uint32_t n)
 {
     struct lull_random random;
-    lull_random_seed(&random, scatter(scatter(scatter(seed) + rank) + n));
+    lull_random_seed(&random, lull_scatter(lull_scatter(lull_scatter(seed) + rank) + n));
     return random;
 }
 
@@ -516,15 +522,9 @@ lull_status lull_noise_create(const struct lull_noise_spec *spec, struct lull_ar
 
 static bool is_chosen(const struct lull_noise *noise, uint32_t rank)
 {
-    uint32_t low = 0, high = noise->n_ranges;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (rank > noise->ranges[middle].last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return noise->n_ranges == 0 || (low < noise->n_ranges && rank >= noise->ranges[low].first);
+    const size_t at = lull_sorted_first_u32(noise->ranges, noise->n_ranges, sizeof *noise->ranges,
+                                            offsetof(struct lull_rank_range, last), rank);
+    return noise->n_ranges == 0 || (at < noise->n_ranges && rank >= noise->ranges[at].first);
 }
 
 static int64_t draw(const struct lull_noise *noise, uint64_t seed, uint32_t rank, uint32_t n,

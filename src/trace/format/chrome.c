@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/json.h"
+#include "base/mix.h"
 #include "base/output_file.h"
 #include "trace/format.h"
 
@@ -224,6 +225,7 @@ static lull_status chrome_write_readings(struct chrome *chrome, uint32_t locatio
 /* Messages of further channels get no arrows, so that memory stays bounded. */
 enum { MOST_CHANNELS = 1 << 18 };
 
+<<<<<<< HEAD
 /* Both ends of a message compute its id, from the same numbers. */
 static uint64_t mix(uint64_t id, uint64_t value)
 {
@@ -231,11 +233,14 @@ static uint64_t mix(uint64_t id, uint64_t value)
     return id ^ id >> 29;
 }
 
+=======
+/* Both ends of a message compute its id from the same numbers. */
+>>>>>>> 97ad97e628b9b59a4625d9ecbde050bf8c9c8068
 static uint64_t mix_channel(const struct chrome_channel *channel)
 {
-    uint64_t id = mix(0, channel->comm);
-    id = mix(id, (uint64_t)channel->source << 32 | channel->destination);
-    return mix(id, (uint32_t)channel->tag);
+    uint64_t id = lull_mix(0, channel->comm);
+    id = lull_mix(id, (uint64_t)channel->source << 32 | channel->destination);
+    return lull_mix(id, (uint32_t)channel->tag);
 }
 
 /* How many messages have passed through a channel. NULL: there are too many channels, or memory ran
@@ -273,7 +278,7 @@ static void chrome_write_arrow(struct chrome *chrome, uint32_t location,
         return;
     uint64_t number = send ? passed->sent++ : passed->received++;
     char id[20];
-    snprintf(id, sizeof id, "%016" PRIx64, mix(mix_channel(&channel), number));
+    snprintf(id, sizeof id, "%016" PRIx64, lull_mix(mix_channel(&channel), number));
     chrome_begin_event(chrome, send ? "s" : "f", "message", location,
                        chrome_thread_of(chrome, location));
     chrome_write_text(chrome, "cat", "message");

@@ -2,6 +2,7 @@
  * first of three, with one share of two readers, and may be 100 letters ahead. */
 #include "activity/pass.h"
 #include "replay/ideal/mail.h"
+#include "replay/ideal/reader.h"
 #include "support/test.h"
 
 #include <malloc.h>
@@ -116,7 +117,7 @@ static int listen(struct scene *scene)
     const size_t before = mallinfo2().uordblks;
     for (int b = 0; b < BATCHES; b++) {
         lull_post_put(&scene->share, calloc(1, sizeof(struct batch)), false);
-        lull_post_take(&scene->share);
+        lull_reader_take_letters(&scene->share);
     }
     const size_t kept = mallinfo2().uordblks - before;
     for (struct batch *batch; (batch = scene->share.spare);) {

@@ -16,6 +16,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/mix.h"
 #include "trace/format.h"
 
 #include <otf2/otf2.h>
@@ -53,12 +54,6 @@ struct lull_otf2_map {
 uint32_t lull_otf2_map_build(struct lull_otf2_map *map, struct lull_arena *arena, const void *ids,
                              size_t stride, const uint32_t *values, uint32_t count);
 
-static inline uint64_t lull_otf2_hash(uint64_t id)
-{
-    id *= UINT64_C(0x9e3779b97f4a7c15);
-    return id ^ id >> 32;
-}
-
 /* LULL_NONE for an unknown id. */
 static inline uint32_t lull_otf2_find(const struct lull_otf2_map *map, uint64_t id)
 {
@@ -66,7 +61,7 @@ static inline uint32_t lull_otf2_find(const struct lull_otf2_map *map, uint64_t 
         return map->dense[id];
     if (!map->slots)
         return LULL_NONE;
-    uint64_t at = lull_otf2_hash(id) & map->slot_mask;
+    uint64_t at = lull_mix(0, id) & map->slot_mask;
     while (map->slots[at].value != LULL_NONE && map->slots[at].id != id)
         at = (at + 1) & map->slot_mask;
     return map->slots[at].value;

@@ -2,6 +2,8 @@
  * paradigms and collective operations are in lull, and the other way round. */
 #include "trace/format/otf2/otf2.h"
 
+#include "base/mix.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +26,7 @@ static bool put_dense(struct lull_otf2_map *map, uint64_t id, uint32_t value)
 
 static bool put_hashed(struct lull_otf2_map *map, uint64_t id, uint32_t value)
 {
-    uint64_t at = lull_otf2_hash(id) & map->slot_mask;
+    uint64_t at = lull_mix(0, id) & map->slot_mask;
     while (map->slots[at].value != LULL_NONE) {
         if (map->slots[at].id == id)
             return false;

@@ -3,6 +3,7 @@
 
 #include "base/hash.h"
 #include "base/output_file.h"
+#include "base/sorted.h"
 #include "trace/format/otf2/otf2.h"
 
 #include <stdlib.h>
@@ -98,16 +99,10 @@ static bool is_ascending(const struct lull_comm *comm)
 static uint32_t rank_of(const struct lull_comm *comm, uint32_t process)
 {
     if (is_ascending(comm)) {
-        uint32_t low = 0, high = comm->size;
-        while (low + 1 < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (comm->members[middle] <= process)
-                low = middle;
-            else
-                high = middle;
-        }
-        if (comm->members[low] == process)
-            return low;
+        const size_t at =
+            lull_sorted_first_u32(comm->members, comm->size, sizeof *comm->members, 0, process);
+        if (at < comm->size && comm->members[at] == process)
+            return (uint32_t)at;
     }
     return lull_comm_rank(comm, process);
 }

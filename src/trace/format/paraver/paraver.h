@@ -18,6 +18,7 @@
 #define LULL_TRACE_FORMAT_PARAVER_PARAVER_H
 
 #include "base/hash.h"
+#include "base/mix.h"
 #include "trace/format.h"
 #include "trace/format/paraver/prv_source.h"
 
@@ -87,7 +88,7 @@ struct lull_prv_types {
 
 static inline uint32_t lull_prv_hash(uint64_t key, unsigned shift)
 {
-    return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> shift);
+    return (uint32_t)(lull_spread(key) >> shift);
 }
 
 /* LULL_NONE if unknown. */

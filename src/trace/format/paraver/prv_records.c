@@ -1,6 +1,7 @@
 #include "trace/format/paraver/prv_records.h"
 
 #include "base/array.h"
+#include "base/mix.h"
 #include "base/parallel.h"
 #include "trace/format/paraver/paraver.h"
 #include "trace/format/paraver/prv_source.h"
@@ -56,7 +57,7 @@ struct prv_parser {
 /* The shortest object has 8 characters, so that no character behind the object is hashed. */
 static inline uint32_t prv_known_index(uint64_t first)
 {
-    return (uint32_t)(first * UINT64_C(0x9e3779b97f4a7c15) >> (64 - PRV_KNOWN_BITS));
+    return (uint32_t)(lull_spread(first) >> (64 - PRV_KNOWN_BITS));
 }
 
 static inline bool prv_is_object(const struct prv_known_object *known, const uint64_t text[2])

@@ -1,5 +1,6 @@
 #include "trace/format/paraver/prv_types.h"
 
+#include "base/sorted.h"
 #include "trace/classify.h"
 #include "trace/format/paraver/paraver.h"
 #include "trace/format/paraver/prv_source.h"
@@ -679,16 +680,11 @@ uint32_t lull_prv_type_region(const struct lull_prv_type *type, uint64_t value, 
     *ret_named = true;
     if (value < type->n_dense && type->dense[value] != LULL_NONE)
         return type->dense[value];
-    size_t low = 0, high = value < type->n_dense ? 0 : type->n_values;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (type->values[middle].value < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < type->n_values && type->values[low].value == value)
-        return type->values[low].region;
+    const size_t n = value < type->n_dense ? 0 : type->n_values;
+    const size_t at = lull_sorted_first_u64(type->values, n, sizeof *type->values,
+                                            offsetof(struct lull_prv_value, value), value);
+    if (at < type->n_values && type->values[at].value == value)
+        return type->values[at].region;
     *ret_named = type->n_values == 0;
     return type->index;
 }

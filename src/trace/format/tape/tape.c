@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "tape/layout.h"
 #include "trace/format.h"
@@ -58,15 +59,9 @@ uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number
     const struct lull_tape_data *data = trace->format_data;
     if (number < trace->n_processes && data->process_numbers[number] == number)
         return number; /* as nearly always */
-    uint32_t low = 0, high = trace->n_processes;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (data->process_numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < trace->n_processes && data->process_numbers[low] == number ? low : LULL_NONE;
+    const uint32_t at = (uint32_t)lull_sorted_first_u32(data->process_numbers, trace->n_processes,
+                                                        sizeof *data->process_numbers, 0, number);
+    return at < trace->n_processes && data->process_numbers[at] == number ? at : LULL_NONE;
 }
 
 /* ---- headers --------------------------------------------------------------------------------- */

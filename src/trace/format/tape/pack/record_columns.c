@@ -1,5 +1,6 @@
 #include "trace/format/tape/pack/record_columns.h"
 
+#include "base/mix.h"
 #include "lull_features.h"
 #include "tape/layout.h"
 
@@ -559,7 +560,7 @@ static void put_byte(struct bin *bin, unsigned byte)
 static uint16_t sort_of(struct pack_encoder *encoder, uint32_t head, uint32_t value)
 {
     const uint64_t both = (uint64_t)head << 32 | value;
-    size_t at = (size_t)(both * UINT64_C(0x9e3779b97f4a7c15) >> (64 - HASH_BITS));
+    size_t at = (size_t)(lull_spread(both) >> (64 - HASH_BITS));
     for (;; at = (at + 1) & ((1 << HASH_BITS) - 1)) {
         if (encoder->hash[at] == 0)
             break;

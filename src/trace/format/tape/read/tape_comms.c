@@ -1,6 +1,7 @@
 /* Communicators of a tape. The processes of a recorded run define the same one apart from each
  * other, and what they name in it may be defined later or not be there at all: so they are drafts
  * until all definitions have been read. */
+#include "base/sorted.h"
 #include "trace/format/tape/read/tape_definitions.h"
 
 #include <stdlib.h>
@@ -97,17 +98,10 @@ uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number)
         return lull_tape_process_index(trace, number);
     if (number < data->n_members && data->members[number].number == number)
         return data->members[number].process; /* as nearly always */
-    const struct lull_tape_member key = {number, 0};
-    uint32_t low = 0, high = data->n_members;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare_members(&data->members[middle], &key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < data->n_members && data->members[low].number == number ? data->members[low].process
-                                                                        : LULL_NONE;
+    const size_t at = lull_sorted_first_u32(data->members, data->n_members, sizeof *data->members,
+                                            offsetof(struct lull_tape_member, number), number);
+    return at < data->n_members && data->members[at].number == number ? data->members[at].process
+                                                                      : LULL_NONE;
 }
 
 /* ==== comms =================================================================================== */
@@ -201,17 +195,12 @@ static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
 
 uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
 {
-    uint32_t low = 0, high = trace->n_locations; /* its first location */
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (trace->locations[middle].process < process)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < trace->n_locations && trace->locations[low].process == process; low++)
-        if (trace->locations[low].number == number)
-            return low;
+    uint32_t at = (uint32_t)lull_sorted_first_u32(
+        trace->locations, trace->n_locations, sizeof *trace->locations,
+        offsetof(struct lull_location, process), process); /* its first location */
+    for (; at < trace->n_locations && trace->locations[at].process == process; at++)
+        if (trace->locations[at].number == number)
+            return at;
     return LULL_NONE;
 }
 
@@ -382,15 +371,8 @@ void lull_tape_sort_claims(struct lull_tape_merge *merge)
 
 static size_t first_claim(const struct lull_tape_merge *merge, uint32_t comm)
 {
-    size_t low = 0, high = merge->n_claims;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (merge->claims[middle].comm < comm)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lull_sorted_first_u32(merge->claims, merge->n_claims, sizeof *merge->claims,
+                                 offsetof(struct comm_claim, comm), comm);
 }
 
 static bool are_consecutive(const uint32_t *members, uint32_t n)
@@ -519,15 +501,8 @@ static void pair_by_links(struct lull_tape_merge *merge)
 /* The first of those that call themselves so. */
 static size_t first_of(const struct lull_tape_merge *merge, uint64_t own)
 {
-    size_t low = 0, high = merge->n_halves;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (merge->halves[middle].own < own)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return lull_sorted_first_u64(merge->halves, merge->n_halves, sizeof *merge->halves,
+                                 offsetof(struct comm_half, own), own);
 }
 
 static void pair_by_groups(struct lull_tape_merge *merge)

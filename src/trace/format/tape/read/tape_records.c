@@ -1,4 +1,5 @@
 /* Decoding records that are neither regions nor calls. */
+#include "base/mix.h"
 #include "tape/records.h"
 #include "trace/format/tape/read/tape_stream.h"
 
@@ -17,7 +18,7 @@ enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 3 };
 
 static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
 {
-    return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - requests->bits);
+    return lull_spread(number) >> (64 - requests->bits);
 }
 
 static uint64_t last_slot(const struct tape_requests *requests)

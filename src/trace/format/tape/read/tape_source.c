@@ -3,6 +3,7 @@
 #include "trace/format/tape/read/tape_source.h"
 
 #include "base/file.h"
+#include "base/sorted.h"
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/open_trace.h"
 
@@ -428,15 +429,10 @@ static bool count_before(struct lull_tape_source *source, uint64_t first, uint64
 static const struct lull_tape_node_block *find_in_window(const struct lull_tape_source *source,
                                                          uint64_t offset)
 {
-    uint32_t low = 0, high = source->n_window;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (source->window[middle].origin <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const struct lull_tape_node_block *block = low > 0 ? &source->window[low - 1] : NULL;
+    const size_t behind =
+        lull_sorted_first_u64(source->window, source->n_window, sizeof *source->window,
+                              offsetof(struct lull_tape_node_block, origin), offset + 1);
+    const struct lull_tape_node_block *block = behind > 0 ? &source->window[behind - 1] : NULL;
     return block && offset - block->origin < lull_tape_block_length(block) ? block : NULL;
 }
 
