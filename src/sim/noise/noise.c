@@ -249,20 +249,7 @@ struct lull_noise {
     const struct lull_rank_range *ranges; /* sorted, without overlaps */
 };
 
-<<<<<<< HEAD
-/* The mixing step of splitmix64: neighbouring numbers become unlike each other. */
-static uint64_t scatter(uint64_t z)
-{
-    z += UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-    return z ^ z >> 31;
-}
-
 /* The generator for the n-th draw of a rank; n = 0 is for its phase. */
-=======
-/* The n-th generator of a rank; n = 0 is for its phase. */
->>>>>>> 97ad97e628b9b59a4625d9ecbde050bf8c9c8068
 static struct lull_random generator(uint64_t seed, uint32_t rank, uint32_t n)
 {
     struct lull_random random;

@@ -225,17 +225,7 @@ static lull_status chrome_write_readings(struct chrome *chrome, uint32_t locatio
 /* Messages of further channels get no arrows, so that memory stays bounded. */
 enum { MOST_CHANNELS = 1 << 18 };
 
-<<<<<<< HEAD
 /* Both ends of a message compute its id, from the same numbers. */
-static uint64_t mix(uint64_t id, uint64_t value)
-{
-    id = (id ^ value) * UINT64_C(0x9e3779b97f4a7c15);
-    return id ^ id >> 29;
-}
-
-=======
-/* Both ends of a message compute its id from the same numbers. */
->>>>>>> 97ad97e628b9b59a4625d9ecbde050bf8c9c8068
 static uint64_t mix_channel(const struct chrome_channel *channel)
 {
     uint64_t id = lull_mix(0, channel->comm);
