@@ -81,13 +81,8 @@ static void wait_notes_free(struct wait_note_queue *queue)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Some tracers know of time in MPI outside of any call. */
-static uint8_t work_in(uint8_t activity)
-{
-    return activity >= LULL_MPI_P2P && activity <= LULL_MPI_OTHER;
-}
-
-/* Time outside of calls; spans in one region of the user become one note. */
+/* Time outside of calls, also in MPI, as some tracers tell it; spans in one region of the user become
+ * one note. */
 static size_t note_work(const struct wait_reading *reading, const struct lull_step *step,
                         struct wait_note *notes, size_t count)
 {
@@ -95,7 +90,7 @@ static size_t note_work(const struct wait_reading *reading, const struct lull_st
     if (reading->in_call || ns <= 0)
         return count;
     struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
-    const uint8_t in_mpi = work_in(step->activity);
+    const uint8_t in_mpi = lull_wait_is_mpi(step->activity);
     if (last && last->kind == NOTE_WORK && last->region == step->span.user && last->op == in_mpi) {
         last->value += (uint64_t)ns;
         return count;

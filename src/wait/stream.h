@@ -100,6 +100,11 @@ struct wait_note_queue {
  * is in, or LULL_CALL_OTHER. */
 bool lull_wait_may_wait(const struct wait_note *send, uint8_t call);
 
+static inline bool lull_wait_is_mpi(uint8_t activity)
+{
+    return activity >= LULL_MPI_P2P && activity <= LULL_MPI_OTHER;
+}
+
 /* Makes notes of steps; `notes` has room for one per step. Returns how many there are. */
 size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_step *steps,
                                 size_t count, struct wait_note *notes);
@@ -324,15 +329,13 @@ enum { WAIT_RECENT = 4096 };
 
 struct lull_waits {
     const struct lull_trace *trace;
-    struct lull_wait_options options;
-    const struct lull_reading *reading; /* that of the options */
+    const struct lull_reading *reading;
     uint32_t n_ranks;
     bool follows_posts;             /* the program has functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, or of all threads; made when their
                                      first steps are read */
     struct wait_lane **lanes;       /* [n_processes]; NULL: not each thread is followed */
     struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
-    bool *visits;                   /* [n_regions]: see lull_waits_visits */
     struct wait_office *office;     /* mail of the members of a team; NULL: lull is alone */
     atomic_bool others_communicate; /* threads communicate that are no masters */
 

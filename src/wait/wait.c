@@ -157,14 +157,6 @@ static bool make_crews(struct lull_waits *waits)
     return waits->crews && good;
 }
 
-const bool *lull_waits_visits(struct lull_waits *waits, const bool *others)
-{
-    const struct lull_trace *trace = waits->trace;
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        waits->visits[r] = lull_wait_crew_wants_visits(&trace->regions[r]) || (others && others[r]);
-    return waits->visits;
-}
-
 static lull_status no_memory(const struct lull_waits *waits, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits",
@@ -179,7 +171,6 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     if (!waits)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits", trace->path);
     waits->trace = trace;
-    waits->options = *options;
     waits->reading = lull_reading_of(options->reading);
     pthread_mutex_init(&waits->lock, NULL);
     for (uint32_t p = 0; p < trace->n_processes; p++)
@@ -189,14 +180,13 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_watcher *));
     waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
-    waits->visits = calloc(trace->n_regions + (size_t)1, sizeof *waits->visits);
     waits->ends = calloc(trace->n_processes + (size_t)1, sizeof *waits->ends);
     waits->queues_of = malloc((trace->n_processes + (size_t)1) * sizeof *waits->queues_of);
     waits->ended = calloc(trace->n_processes + (size_t)1, sizeof *waits->ended);
     const bool crews = !options->threads || make_crews(waits);
     const bool lanes = !options->each_thread || lull_wait_lanes_create(waits);
-    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !waits->ends ||
-        !waits->ended || !waits->queues_of || !crews || !lanes) {
+    if (!waits->streams || !waits->watchers || !waits->reached || !waits->ends || !waits->ended ||
+        !waits->queues_of || !crews || !lanes) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -234,7 +224,6 @@ void lull_waits_destroy(struct lull_waits *waits)
     free(waits->streams);
     free(waits->watchers);
     free(waits->crews);
-    free(waits->visits);
     free(waits->reached);
     free(waits->ends);
     free(waits->ended);
@@ -337,9 +326,7 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)
-        wants |= LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_FORK) |
-                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT) |
-                 LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) | LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
+        wants |= LULL_STEP_MASK(LULL_STEP_CREW);
     return (struct lull_consumer){
         .context = waits, .wants = wants, .abreast = true, .steps = take_steps, .finish = finish};
 }

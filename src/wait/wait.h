@@ -190,7 +190,7 @@ struct lull_wait_options {
     unsigned workers; /* that the pass has, where there is a division */
     bool each_thread; /* threads beside the first of their process communicate: each is followed */
     bool threads;     /* waits of threads for others of their process are wanted, too: the pass then
-                         reads all threads, and its visits are those of lull_waits_visits */
+                         reads all threads */
 };
 
 struct lull_waits;
@@ -200,10 +200,6 @@ lull_status lull_waits_create(const struct lull_trace *trace,
                               const struct lull_wait_options *options,
                               struct lull_waits **ret_waits, struct lull_error *err);
 void lull_waits_destroy(struct lull_waits *waits); /* NULL is allowed */
-
-/* [n_regions]: the regions whose VISITs the analysis needs, and those that `others` (may be NULL)
- * asks for. Lives as long as `waits`. */
-const bool *lull_waits_visits(struct lull_waits *waits, const bool *others);
 
 /* The consumer to be given to a pass; lives as long as `waits`. Any worker may hand over any
  * location. */
