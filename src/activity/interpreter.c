@@ -1,6 +1,5 @@
 #include "activity/interpreter.h"
 
-#include "activity/pass.h"
 #include "base/array.h"
 #include "trace/scan.h"
 

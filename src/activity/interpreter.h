@@ -14,8 +14,7 @@
 #ifndef LULL_ACTIVITY_INTERPRETER_H
 #define LULL_ACTIVITY_INTERPRETER_H
 
-#include "activity/pass.h"
-#include "trace/scan.h"
+#include "activity/reading.h"
 
 enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
 #define ACTIVITY_OF(slot) ((slot) % LULL_SLOT_ACTIVITIES)

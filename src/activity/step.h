@@ -40,7 +40,8 @@
  * Crews. The threads of a process with several are a crew. CREWs say how they wait for each other:
  * at barriers, for locks, and for ends of threads, and what they did meanwhile. They come beside
  * the steps that they are made of (SPAN, FORK, JOIN, LOCK_ACQUIRE, LOCK_RELEASE and those of
- * threads), each when it is known: that a thread came to a barrier perhaps only when it left it.
+ * threads), each when it is known, and so not in the order of time: that a thread came to a barrier
+ * is perhaps told when it leaves it.
  * Example: a thread computes from 0 to 100, is in a barrier until 130, and computes until 150. That
  * is WORK until 100, ARRIVE at 100, SYNC until 130, LEAVE at 130, and WORK until 150.
  *
@@ -180,7 +181,7 @@ enum lull_stretch {
 /* What a CREW says. `time` is when it happened, or until when it lasted; the other members, beside
  * region and activity, are those of `crew`. */
 enum lull_crew_kind {
-    LULL_CREW_WORK,   /* since `began`; activity; region: of the user, or else the innermost */
+    LULL_CREW_WORK,   /* since when: began; activity; region: of the user, or else the innermost */
     LULL_CREW_REST,   /* the same, in a wait for what is not known */
     LULL_CREW_FORK,   /* it joins in a parallel region */
     LULL_CREW_ARRIVE, /* at a barrier: region */

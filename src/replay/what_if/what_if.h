@@ -128,7 +128,7 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
                                 struct lull_what_if **ret_what_if, struct lull_error *err);
 
 /* Whether there is something to learn; if so, a pass over the whole run may hold this consumer. It
- * needs these marks (activity/pass.h). */
+ * needs these marks (activity/reading.h). */
 bool lull_what_if_learns(const struct lull_what_if *what_if);
 bool lull_what_if_needs_all(const struct lull_what_if *what_if); /* threads, not masters alone */
 const uint8_t *lull_what_if_marks(const struct lull_what_if *what_if);

@@ -1,5 +1,6 @@
 /* Threads that wait for each other: by hand, and random phases between barriers against sums over
  * whole phases. Events are handed over in random blocks, in any order of the threads. */
+#include "activity/pass.h"
 #include "stats/random.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
