@@ -51,6 +51,8 @@ void lull_emit_span(struct lull_interpreter *it)
     step->span.end = it->ledger.now;
     step->span.user = it->span.user;
     step->span.mark = it->span.mark;
+    if (it->crew)
+        lull_crew_step(it, *step);
 }
 
 void lull_emit_stretch(struct lull_interpreter *it)
@@ -82,6 +84,8 @@ void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
         step->parallel_ns =
             memcpy(it->out->parallel_ns[step - it->out->steps],
                    &it->ledger.ns[LULL_SLOT_ACTIVITIES], sizeof *it->out->parallel_ns);
+    if (it->crew)
+        lull_crew_step(it, *step);
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */
@@ -233,4 +237,6 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         step->message.peer = event->message.peer;
         step->message.tag = event->message.tag;
     }
+    if (it->crew)
+        lull_crew_step(it, *step);
 }

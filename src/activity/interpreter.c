@@ -1,6 +1,5 @@
 #include "activity/interpreter.h"
 
-#include "activity/pass.h"
 #include "base/array.h"
 #include "trace/scan.h"
 
@@ -508,7 +507,7 @@ static const struct lull_event *interpreter_run(struct lull_interpreter *it,
     for (; event < last; event++) {
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
-            if (code.special == CALL_OF_MPI || (code.special & ~TOLD) == VISITED) {
+            if (code.special == CALL_OF_MPI || (code.special & ~(TOLD | OF_CREW)) == VISITED) {
                 const struct lull_event *taken = take_special(it, &run, event, last, code);
                 if (!taken)
                     break;
@@ -838,6 +837,8 @@ lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitte
     while (it->team_depth > 0)
         change_team(it, false);
     lull_emit_time(it);
+    if (it->crew)
+        lull_crew_step(it, (struct lull_step){.kind = LULL_STEP_END, .time = it->ledger.now});
     if (lull_wants(it, LULL_STEP_END)) {
         struct lull_step *step = lull_emit(it, LULL_STEP_END, it->ledger.now, lull_kept(it));
         step->last_time = it->last_time;
@@ -999,6 +1000,8 @@ static void end_visit(struct lull_interpreter *it, const struct frame *frame)
     int64_t inclusive = lull_analysed(it) - frame->entered;
     if (it->sums && frame->outermost)
         it->sums[frame->region].inclusive_ns += inclusive;
+    if (it->crew && frame->code.special & OF_CREW)
+        lull_crew_visit(it, frame);
     if (!(frame->code.special & TOLD))
         return;
     struct lull_step *step = lull_emit(it, LULL_STEP_VISIT, frame->time, lull_kept(it));
@@ -1031,12 +1034,21 @@ static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_
                                    LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
                                    LULL_STEP_MASK(LULL_STEP_IO);
 
+/* What CREWs are made of, beside what is told of regions that threads meet in. */
+static const uint32_t crew_kinds = LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_SPAN) |
+                                   LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |
+                                   LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) |
+                                   LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
+
 static unsigned visits_of(const struct lull_interpretation *shared, uint32_t region)
 {
     const bool *visits = shared->options->visits;
-    if (shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]))
-        return VISITED | TOLD;
-    return shared->options->regions ? VISITED : 0;
+    const bool told =
+        shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]);
+    const bool of_crew = shared->wants & LULL_STEP_MASK(LULL_STEP_CREW) &&
+                         lull_crew_meets_in(&shared->trace->regions[region]);
+    return (told ? VISITED | TOLD : 0) | (of_crew ? VISITED | OF_CREW : 0) |
+           (shared->options->regions ? VISITED : 0);
 }
 
 static struct region_code *make_codes(const struct lull_interpretation *shared,
@@ -1133,6 +1145,8 @@ lull_status lull_interpretation_create(const struct lull_trace *trace,
             shared->wants |= consumers[i].wants;
             shared->wants_ledger |= consumers[i].wants_ledger;
         }
+        if (shared->wants & LULL_STEP_MASK(LULL_STEP_CREW))
+            shared->wants |= crew_kinds;
         shared->whole = (struct lull_interval){0, trace->duration};
         shared->event_mask = find_mask(shared);
         shared->codes[LULL_LOCATION_THREAD] = make_codes(shared, LULL_LOCATION_THREAD);
@@ -1186,6 +1200,15 @@ static bool allocate_counters(struct lull_interpreter *it)
     return it->ledger.counters && it->read_at;
 }
 
+static bool allocate_crew(struct lull_interpreter *it)
+{
+    const struct lull_process *process = &it->shared->trace->processes[it->process];
+    if (!lull_wants(it, LULL_STEP_CREW) || !it->cpu || process->n_threads < 2)
+        return true;
+    it->crew = lull_crew_reading_create();
+    return it->crew;
+}
+
 static void set_deadlines(struct lull_interpreter *it)
 {
     const struct lull_pass_options *options = it->shared->options;
@@ -1219,7 +1242,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
                      (shared->wants_ledger && shared->trace->n_counters);
         it->channels = lull_channels_create();
     }
-    if (!it || !it->channels || !allocate_counters(it)) {
+    if (!it || !it->channels || !allocate_counters(it) || !allocate_crew(it)) {
         lull_interpreter_destroy(it);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u locations",
                          shared->trace->path, shared->trace->n_locations);
@@ -1237,6 +1260,7 @@ void lull_interpreter_destroy(struct lull_interpreter *it)
     free(it->stack);
     free(it->ledger.counters);
     free(it->read_at);
+    free(it->crew);
     lull_channels_destroy(it->channels);
     free(it);
 }

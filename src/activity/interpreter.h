@@ -8,14 +8,13 @@
  * without an event: states, calls, flushes and windows. Their ends are deadlines. The earliest
  * deadline is `limit`, and the clock stops there on its way.
  *
- * interpreter.c turns events into times and steps, emit.c hands the steps to the consumers. Memory
- * per location: a stack of its open regions, its channels, and, where a consumer wants the ledger,
- * LULL_ACTIVITIES + 1 words per counter. */
+ * interpreter.c turns events into times and steps, crew.c makes CREWs of some steps, emit.c hands
+ * the steps to the consumers. Memory per location: a stack of its open regions, its channels, and,
+ * where a consumer wants the ledger, LULL_ACTIVITIES + 1 words per counter. */
 #ifndef LULL_ACTIVITY_INTERPRETER_H
 #define LULL_ACTIVITY_INTERPRETER_H
 
-#include "activity/pass.h"
-#include "trace/scan.h"
+#include "activity/reading.h"
 
 enum { INHERIT = LULL_STEP_ACTIVITIES, NO_STATE = 0xff };
 #define ACTIVITY_OF(slot) ((slot) % LULL_SLOT_ACTIVITIES)
@@ -32,7 +31,8 @@ enum special {
     CALL_OF_MPI = 1, /* a call of MPI; set only where consumers want to know */
     VISITED = 2,     /* its visits are counted, for sums by region or for VISITs */
     PARALLEL = 4,    /* an OpenMP parallel region */
-    TOLD = 8         /* its VISITs are wanted */
+    TOLD = 8,        /* its VISITs are wanted */
+    OF_CREW = 16     /* threads wait for each other in it, or for it, and CREWs are wanted */
 };
 
 /* An open region. */
@@ -131,6 +131,7 @@ struct lull_interpreter {
         uint8_t kind, mark;
     } stretch; /* the STRETCH that goes on */
     struct lull_channels *channels;
+    struct crew_reading *crew; /* what is known of the thread for CREWs; NULL: none are wanted */
     struct lull_emitter *out;
 };
 
@@ -189,6 +190,15 @@ static inline void lull_emit_time(struct lull_interpreter *it)
     if (it->stretches)
         lull_emit_stretch(it);
 }
+
+/* ---- crews (crew.c) -------------------------------------------------------------------------- */
+
+struct crew_reading *lull_crew_reading_create(void); /* to be freed; NULL: no memory */
+/* Whether threads wait for each other in a region, or for one that is in it. */
+bool lull_crew_meets_in(const struct lull_region *region);
+/* Makes CREWs of a step; of a region that is OF_CREW and is left now. */
+void lull_crew_step(struct lull_interpreter *it, struct lull_step step);
+void lull_crew_visit(struct lull_interpreter *it, const struct frame *frame);
 
 static inline bool lull_wants(const struct lull_interpreter *it, unsigned kind)
 {

@@ -136,6 +136,7 @@ const char *lull_step_kind_name(unsigned kind)
         [LULL_STEP_THREAD_END] = "thread end",
         [LULL_STEP_THREAD_WAIT_BEGIN] = "thread wait begin",
         [LULL_STEP_THREAD_WAIT_END] = "thread wait end",
+        [LULL_STEP_CREW] = "crew",
         [LULL_STEP_READING] = "reading",
         [LULL_STEP_VISIT] = "visit",
         [LULL_STEP_TICK] = "tick",

@@ -37,6 +37,14 @@
  * tells it; SPANs and STRETCHes end at these steps. The creation of a thread comes before its
  * begin, and its end before the end of the wait for it. These steps come in pauses, too.
  *
+ * Crews. The threads of a process with several are a crew. CREWs say how they wait for each other:
+ * at barriers, for locks, and for ends of threads, and what they did meanwhile. They come beside
+ * the steps that they are made of (SPAN, FORK, JOIN, LOCK_ACQUIRE, LOCK_RELEASE and those of
+ * threads), each when it is known, and so not in the order of time: that a thread came to a barrier
+ * is perhaps told when it leaves it.
+ * Example: a thread computes from 0 to 100, is in a barrier until 130, and computes until 150. That
+ * is WORK until 100, ARRIVE at 100, SYNC until 130, LEAVE at 130, and WORK until 150.
+ *
  * The kept time. `kept_ns` is how long the location has, up to `time` and inside the windows, done
  * what no faster network shortens: everything outside MPI, one-sided and file operations of MPI,
  * and MPI inside an OpenMP parallel region, whose length the other threads decide as well. Of the
@@ -99,6 +107,9 @@ enum lull_step_kind {
                                     THREAD_WAIT_BEGINs of all others with that number */
     LULL_STEP_THREAD_WAIT_END,   /* the same: it goes on */
 
+    LULL_STEP_CREW, /* how a thread waits for others of its process, see above: op: enum
+                       lull_crew_kind */
+
     LULL_STEP_READING, /* counter; reading: what it counted, inside the windows, up to `time`;
                           activity: where the ledger adds it. Only in passes in which a consumer
                           wants the ledger */
@@ -123,8 +134,10 @@ enum lull_step_kind {
     (LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |   \
      LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
-/* All kinds but CALL, which says nothing that the others do not say. */
-#define LULL_STEPS_ALL ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL))
+/* All kinds but CALL and CREW, which say nothing that the others do not say. */
+#define LULL_STEPS_ALL                                                         \
+    ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
+     ~LULL_STEP_MASK(LULL_STEP_CREW))
 
 /* In a pass with CALLs: when so many posted receives are not told yet, a RECV_POST tells them. */
 enum { LULL_STEP_MOST_POSTS = 128 };
@@ -165,6 +178,29 @@ enum lull_stretch {
     LULL_STRETCH_WAIT   /* not kept */
 };
 
+/* What a CREW says. `time` is when it happened, or until when it lasted; the other members, beside
+ * region and activity, are those of `crew`. */
+enum lull_crew_kind {
+    LULL_CREW_WORK,   /* since when: began; activity; region: of the user, or else the innermost */
+    LULL_CREW_REST,   /* the same, in a wait for what is not known */
+    LULL_CREW_FORK,   /* it joins in a parallel region */
+    LULL_CREW_ARRIVE, /* at a barrier: region */
+    LULL_CREW_ARRIVE_AT_END, /* at the end of a parallel region whose barrier is not told: region */
+    LULL_CREW_SYNC,          /* in the barrier, or in a join: began */
+    LULL_CREW_AT_END,        /* at such an end of a parallel region: began */
+    LULL_CREW_HELD,          /* it had a lock: began; region as of WORK; number: the lock; call:
+                                region of the construct, or LULL_NONE */
+    LULL_CREW_LOCK_BEGIN,    /* it waits for a lock */
+    LULL_CREW_CREATE,        /* number: of a thread that it makes */
+    LULL_CREW_LIFE_BEGIN,    /* number: of the thread itself */
+    LULL_CREW_LIFE_END,      /* the same */
+    LULL_CREW_JOIN_BEGIN,    /* number: of the thread that it waits for */
+    /* What ends a wait comes after what others did at the same time. */
+    LULL_CREW_LEAVE,    /* the barrier, or the end of a parallel region */
+    LULL_CREW_LOCK_END, /* began; region as of WORK; number: the lock */
+    LULL_CREW_JOIN_END
+};
+
 /* OUTERMOST: the region was not open already. COUNTED: it was entered inside a window. */
 enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
 
@@ -181,7 +217,7 @@ struct lull_step {
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     union {
-        uint8_t activity; /* SPAN, READING */
+        uint8_t activity; /* SPAN, READING, CREW */
         uint8_t posts; /* in a pass with CALLs: receives posted since the last step with `posts` */
     };
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
@@ -241,6 +277,11 @@ struct lull_step {
             int64_t inclusive_ns; /* inside the windows, not paused */
             uint8_t flags;        /* enum lull_visit_flags */
         } visit;
+        struct {
+            int64_t began;
+            uint64_t number;
+            uint32_t call;
+        } crew;
         int64_t last_time; /* END: of the location's last region, state or message */
     };
 };

@@ -1,4 +1,4 @@
-/* Making the windows that a pass analyses (activity/pass.h): from an interval of time, or from a
+/* Making the windows that a pass analyses (activity/reading.h): from an interval of time, or from a
  * region. */
 #ifndef LULL_METRICS_WINDOWS_H
 #define LULL_METRICS_WINDOWS_H

@@ -485,7 +485,6 @@ static lull_status waits_create(void *state, const void *options, struct lull_jo
     lull_status status = lull_waits_create(joint->trace, &wanted, &waits->waits, err);
     if (status != LULL_OK)
         return status;
-    joint->pass.visits = lull_waits_visits(waits->waits, joint->pass.visits);
     lull_joint_pass_add(joint, lull_waits_consumer(waits->waits));
     return LULL_OK;
 }
@@ -494,14 +493,13 @@ static lull_status waits_create(void *state, const void *options, struct lull_jo
 static lull_status read_waits(const struct lull_joint_pass *joint,
                               struct lull_wait_result *ret_result, struct lull_error *err)
 {
-    struct lull_pass_options pass = {.reading = joint->reading};
+    const struct lull_pass_options pass = {.reading = joint->reading};
     const struct lull_wait_options options = {
         .reading = joint->reading, .workers = joint->workers, .each_thread = true, .threads = true};
     struct lull_waits *waits = NULL;
     lull_status status = lull_waits_create(joint->trace, &options, &waits, err);
     if (status == LULL_OK) {
         const struct lull_consumer consumer = lull_waits_consumer(waits);
-        pass.visits = lull_waits_visits(waits, NULL);
         status = lull_pass_run(joint->trace, &pass, &consumer, 1, err);
     }
     status = lull_team_agree(lull_division_team(joint->reading->division), status, err);

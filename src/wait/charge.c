@@ -5,6 +5,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *lull_wait_kind_name(unsigned kind)
+{
+    static const char *const names[LULL_WAIT_KINDS] = {
+        [LULL_WAIT_LATE_SENDER] = "late sender",
+        [LULL_WAIT_WRONG_ORDER] = "wrong order",
+        [LULL_WAIT_LATE_RECEIVER] = "late receiver",
+        [LULL_WAIT_BARRIER] = "barrier",
+        [LULL_WAIT_N_TO_N] = "n to n",
+        [LULL_WAIT_EARLY_REDUCE] = "early reduce",
+        [LULL_WAIT_LATE_BROADCAST] = "late broadcast",
+        [LULL_WAIT_EARLY_SCAN] = "early scan",
+        [LULL_WAIT_THREAD_BARRIER] = "thread barrier",
+        [LULL_WAIT_LOCK] = "lock",
+        [LULL_WAIT_THREAD_JOIN] = "thread join",
+    };
+    return kind < LULL_WAIT_KINDS ? names[kind] : "unknown";
+}
+
 /* ==== charges ================================================================================= */
 
 /* As keys without padding. */

@@ -1,48 +1,13 @@
 /* A crew: the threads of a process, which wait for each other. Internal to the room.
  *
- * The steps of each thread become notes. The notes of all threads are taken in the order of time,
- * once each thread has a note or has ended. So whatever a thread waits for has come before its wait
- * ends. Memory: the notes that are not in order yet, a ledger per thread, and what the threads are
- * in: barriers, locks and joins. */
+ * The CREWs (activity/step.h) of all threads are taken in the order of time, once each thread has
+ * one or has ended. So whatever a thread waits for has come before its wait ends. Memory: the steps
+ * that are not in order yet, a ledger per thread, and what the threads are in: barriers, locks and
+ * joins. */
 #ifndef LULL_WAIT_CREW_H
 #define LULL_WAIT_CREW_H
 
 #include "wait/stream.h"
-
-enum { CREW_LOCKS = 8 }; /* locks that a thread has at once and that are followed; more are not */
-
-/* What matters of a step; which members a kind has is said there (enum in crew.c). */
-struct crew_note {
-    int64_t time, began; /* measured */
-    uint64_t number, lock;
-    uint32_t region;
-    uint8_t kind;
-};
-
-/* What is known of a thread where its steps are read.
- *
- * All threads of an OpenMP team meet at the end of its parallel region. Some tracers (Extrae for
- * libgomp) do not tell that barrier. Then the last span of scheduling, fork and join is the
- * master's wait for the others, and nothing is told of the others between the end of their part and
- * the next region. */
-struct crew_reading {
-    bool in_barrier;
-    bool joins;
-    bool meets;   /* this region has an implicit barrier that is told */
-    bool at_end;  /* it has come to the end of a region, and the next one has not begun */
-    int64_t left; /* when it left the barrier whose spans have not been read to their end; 0: it has
-                      not left */
-    uint32_t user; /* region of the user */
-    struct {
-        uint64_t lock;
-        int64_t began;
-        uint32_t times; /* how often it was taken and not given back; 0: this item is free */
-    } held[CREW_LOCKS];
-    uint64_t acquired;           /* the lock that it took last ... */
-    int64_t acquired_at;         /* ... and when */
-    struct crew_note scheduling; /* a span of scheduling that lasted up to now, time 0: none. If the
-                                    region ends next, it was a wait */
-};
 
 /* A barrier that some threads have come to. It is open until the first thread leaves: then all have
  * come. */
@@ -70,8 +35,7 @@ struct crew_hold {
 };
 
 struct crew_thread {
-    struct crew_reading reading;
-    struct lull_ring notes;
+    struct lull_ring steps; /* of struct lull_step */
     bool ended, waits_for_lock, joins;
     bool at_end; /* the barrier that it is in is not told by the trace */
     struct wait_ledger ledger;
@@ -98,9 +62,6 @@ struct wait_crew {
     size_t n_holds, hold_capacity;
     uint32_t n_lock_waiters;
 };
-
-/* Whether VISITs of a region are needed. */
-bool lull_wait_crew_wants_visits(const struct lull_region *region);
 
 /* NULL: no memory. */
 struct wait_crew *lull_wait_crew_create(const struct lull_trace *trace, uint32_t process);

@@ -1,7 +1,6 @@
 #include "wait/ledger.h"
 
 #include "base/array.h"
-#include "wait/wait.h"
 
 #include <stdlib.h>
 #include <string.h>

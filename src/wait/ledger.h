@@ -4,7 +4,8 @@
 #ifndef LULL_WAIT_LEDGER_H
 #define LULL_WAIT_LEDGER_H
 
-#include "wait/wait.h"
+#include "trace/trace.h"
+#include "wait/wait_result.h"
 
 /* As a process: the one whose ledger it is, so that the same regions of two processes compare. */
 #define LULL_WAIT_OWN LULL_NONE

@@ -1,12 +1,9 @@
 /* One agent: notes move its ledger, and its calls wait for what they need. */
 #include "wait/stream.h"
 
-#include "activity/pass.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "wait/ledger.h"
-#include "wait/letters.h"
-#include "wait/wait.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -81,13 +78,8 @@ static void wait_notes_free(struct wait_note_queue *queue)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Some tracers know of time in MPI outside of any call. */
-static uint8_t work_in(uint8_t activity)
-{
-    return activity >= LULL_MPI_P2P && activity <= LULL_MPI_OTHER;
-}
-
-/* Time outside of calls; spans in one region of the user become one note. */
+/* Time outside of calls, also in MPI, as some tracers tell it; spans in one region of the user become
+ * one note. */
 static size_t note_work(const struct wait_reading *reading, const struct lull_step *step,
                         struct wait_note *notes, size_t count)
 {
@@ -95,7 +87,7 @@ static size_t note_work(const struct wait_reading *reading, const struct lull_st
     if (reading->in_call || ns <= 0)
         return count;
     struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
-    const uint8_t in_mpi = work_in(step->activity);
+    const uint8_t in_mpi = lull_wait_is_mpi(step->activity);
     if (last && last->kind == NOTE_WORK && last->region == step->span.user && last->op == in_mpi) {
         last->value += (uint64_t)ns;
         return count;
@@ -257,121 +249,17 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
 
 /* ==== what never comes ======================================================================== */
 
-/* Some messages and arrivals never come, because the records of the process that would send, or
- * take part, have ended: the program was killed, the recorder's budget was spent, or a file is
- * damaged.
- *
- * This is looked at when no stream can go on any more. Then all members of a team know which
- * processes have ended, and what these have sent and taken part in. A stream that waits for more
- * than that goes on without it, then and later. These facts are true whenever they are learned, so
- * the order in which processes end makes no difference. If even then no stream can go on, all go on
- * without what they wait for. */
-
-static bool has_ended(const struct lull_waits *waits, uint32_t process)
-{
-    const uint32_t n = waits->lanes ? waits->trace->processes[process].n_threads : 1;
-    return waits->ends[process] >= n;
-}
-
-static bool is_follower(const struct lull_waits *waits, uint32_t process)
-{
-    return waits->trace->processes[process].application == waits->reading->application &&
-           !lull_wait_is_far(waits, process);
-}
+/* See wait.c, which learns it behind the pass. */
 
 /* A stream has come to its end. */
 static void wait_end(struct lull_waits *waits, uint32_t process)
 {
     waits->ends[process]++;
-    if (!waits->knows_ends || !has_ended(waits, process))
+    if (!waits->knows_ends || !lull_wait_has_ended(waits, process))
         return;
     for (uint32_t q = waits->queues_of[process]; q != LULL_NONE;
          q = waits->channels[q].next_of_source)
         lull_wait_wake_queue(waits, q);
-}
-
-/* Learns from all members which processes have ended: each member sets the bits of its own. */
-static lull_status learn_processes(struct lull_waits *waits, struct lull_error *err)
-{
-    const uint32_t n = waits->trace->n_processes;
-    const size_t words = n / 63 + (size_t)1;
-    struct lull_team *team = lull_wait_team(waits);
-    int64_t *bits = calloc(words, sizeof *bits);
-    if (!bits) {
-        waits->no_memory = true;
-        return LULL_OK;
-    }
-    for (uint32_t p = 0; p < n; p++)
-        if (is_follower(waits, p) && has_ended(waits, p))
-            bits[p / 63] |= INT64_C(1) << p % 63;
-    lull_status status = lull_team_sum_to_all(team, bits, words, err);
-    for (uint32_t p = 0; p < n && status == LULL_OK; p++)
-        waits->ended[p] = waits->trace->processes[p].n_threads == 0 || bits[p / 63] >> p % 63 & 1;
-    waits->knows_ends = true;
-    free(bits);
-    return status;
-}
-
-/* ---- collective operations ------------------------------------------------------------------ */
-
-/* What the ranks that this member has, and that have ended, took part in. */
-static void look_at_series(struct lull_waits *waits, uint32_t index)
-{
-    struct wait_series *series = &waits->series[index];
-    for (uint32_t r = 0; r < series->size; r++) {
-        const uint32_t process = lull_circle_process(waits->trace, series->comm, r);
-        if (lull_wait_is_far(waits, process) || !waits->ended[process])
-            continue;
-        const uint32_t count = lull_wait_count_operations(waits, index, process);
-        uint32_t *fewest = &series->fewest[lull_circle_side(waits->trace, series->comm, r)];
-        *fewest = count < *fewest ? count : *fewest;
-    }
-}
-
-static void tell_fewest(struct lull_waits *waits, uint32_t series, unsigned group)
-{
-    waits->no_memory |= !lull_wait_tell_fewest(waits, &waits->series[series], group);
-}
-
-/* Who has none of the ranks that came to a series, may have some that have ended. */
-static void announce_series(struct lull_waits *waits)
-{
-    for (uint32_t s = 0; s < waits->series_by_comm.count; s++)
-        if (!waits->series[s].announced)
-            tell_fewest(waits, s, 0);
-}
-
-static void learn_series(struct lull_waits *waits)
-{
-    for (uint32_t s = 0; s < waits->series_by_comm.count; s++) {
-        const uint32_t before[] = {waits->series[s].fewest[0], waits->series[s].fewest[1]};
-        look_at_series(waits, s);
-        for (unsigned g = 0; g < 2; g++)
-            if (waits->series[s].fewest[g] < before[g])
-                tell_fewest(waits, s, g);
-    }
-}
-
-/* ---- both ---------------------------------------------------------------------------------- */
-
-/* All that members have told each other has come. */
-static lull_status settle_letters(struct lull_waits *waits, struct lull_error *err)
-{
-    return waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
-}
-
-/* By all members together. */
-static lull_status learn_ends(struct lull_waits *waits, struct lull_error *err)
-{
-    lull_status status = learn_processes(waits, err);
-    if (status != LULL_OK || waits->no_memory)
-        return status;
-    announce_series(waits);
-    status = settle_letters(waits, err);
-    if (status != LULL_OK || waits->no_memory)
-        return status;
-    learn_series(waits);
-    return settle_letters(waits, err);
 }
 
 /* Whether it is known that what a stream waits for never comes. */
@@ -381,8 +269,8 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
         return false; /* who has ended has come as far as need be */
     if (pending->is_message) {
         const uint32_t source = waits->channels[pending->what].source;
-        return waits->ended[source] ||
-               (waits->knows_ends && !lull_wait_is_far(waits, source) && has_ended(waits, source));
+        return waits->ended[source] || (waits->knows_ends && !lull_wait_is_far(waits, source) &&
+                                        lull_wait_has_ended(waits, source));
     }
     const struct wait_series *series = &waits->series[pending->what];
     const uint32_t rank = waits->members[pending->member].rank;
@@ -401,99 +289,6 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
         break;
     }
     return pending->number >= fewest[0] || pending->number >= fewest[1];
-}
-
-/* ---- what is left ---------------------------------------------------------------------------- */
-
-/* Those who wait for a message or an operation look once more whether it is there. */
-static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
-{
-    const struct wait_pending *pending = &stream->pending[stream->pending_at];
-    if (pending->is_post)
-        return;
-    if (pending->is_message)
-        waits->queues.all[pending->what].waiting = NULL;
-    else
-        lull_wait_leave_line(waits, pending);
-    lull_wait_ready(waits, stream);
-}
-
-static bool wait_go_without(struct lull_waits *waits, struct wait_stream *stream);
-
-/* Nobody comes any more whom the stream waits for. */
-static void release(struct lull_waits *waits, struct wait_stream *stream)
-{
-    const struct wait_pending *pending = &stream->pending[stream->pending_at];
-    if (pending->is_post) {
-        lull_wait_give_up(waits, stream);
-        return;
-    }
-    recheck_stream(waits, stream);
-    stream->pending_at++;
-    wait_go_without(waits, stream);
-}
-
-static void go_on_all(struct lull_waits *waits,
-                      void (*how)(struct lull_waits *waits, struct wait_stream *stream))
-{
-    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
-        if (waits->streams[l] && waits->streams[l]->blocked)
-            how(waits, waits->streams[l]);
-    if (how == release)
-        lull_wait_unwatch_all(waits);
-    lull_wait_run_ready(waits);
-}
-
-/* What members of a team know together when all that they have told each other has come. */
-struct standstill {
-    int64_t blocked;  /* streams */
-    int64_t released; /* since `before` */
-    uint64_t before;
-};
-
-static lull_status stand_still(struct lull_waits *waits, struct standstill *still,
-                               struct lull_error *err)
-{
-    struct lull_team *team = lull_wait_team(waits);
-    lull_status status = settle_letters(waits, err);
-    int64_t counts[] = {0, (int64_t)(waits->unmatched_operations - still->before)};
-    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
-        counts[0] += waits->streams[l] && waits->streams[l]->blocked;
-    if (status == LULL_OK && !waits->no_memory)
-        status = lull_team_sum(team, counts, 2, err);
-    if (status == LULL_OK && !waits->no_memory)
-        status = lull_team_broadcast(team, counts, sizeof counts, err);
-    still->blocked = counts[0];
-    still->released = counts[1];
-    still->before = waits->unmatched_operations;
-    return status;
-}
-
-/* Streams whose partners have ended go on first, because others may wait only for them. */
-static lull_status go_on_without(struct lull_waits *waits, struct lull_error *err)
-{
-    struct standstill still = {0};
-    bool learned = false;
-    lull_status status = stand_still(waits, &still, err);
-    while (status == LULL_OK && !waits->no_memory && still.blocked > 0) {
-        learned = !learned || still.released > 0;
-        if (learned)
-            status = learn_ends(waits, err);
-        if (status == LULL_OK && !waits->no_memory)
-            go_on_all(waits, learned ? recheck_stream : release);
-        if (status == LULL_OK)
-            status = stand_still(waits, &still, err);
-    }
-    return status;
-}
-
-lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err)
-{
-    lull_status status = go_on_without(waits, err);
-    for (uint32_t l = 0; l < waits->trace->n_locations && status == LULL_OK; l++)
-        if (waits->streams[l])
-            waits->no_memory |= !lull_wait_settle(waits, waits->streams[l]);
-    return status;
 }
 
 /* ==== stream ================================================================================== */
@@ -703,8 +498,7 @@ static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
     }
 }
 
-/* The call of the stream goes on without the next thing that it needs. Returns true. */
-static bool wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
 {
     stream->unmatched = true;
     waits->unmatched_operations++;
@@ -722,7 +516,7 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
             if (wait_never_comes(waits, pending))
-                return wait_go_without(waits, stream);
+                return lull_wait_go_without(waits, stream);
             stream->next_waiting = waits->queues.all[pending->what].waiting;
             waits->queues.all[pending->what].waiting = stream;
             lull_wait_blocked_by(waits, stream->process, waits->channels[pending->what].source);
@@ -733,7 +527,7 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     } else {
         if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
             if (wait_never_comes(waits, pending))
-                return wait_go_without(waits, stream);
+                return lull_wait_go_without(waits, stream);
             lull_wait_in_line(waits, stream, pending);
             return false;
         }

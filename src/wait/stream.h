@@ -5,9 +5,9 @@
  * has not been read yet; from then on its notes are kept. What a stream learns depends only on what
  * others did, never on when that was read, so any order gives the same result.
  *
- * wait.c        the consumer of the pass, and the result
+ * wait.c        the consumer of the pass; what never comes; the result
  * stream.c      steps become notes; notes move the ledger of an agent, and its calls wait for what
- *               they need; what never comes; the common order of threads that communicate
+ *               they need; the common order of threads that communicate
  * message.c     messages that are sent and not received, and when receives were posted
  * collective.c  collective operations: who has come, and for whom each member waits
  * charge.c      waits are divided and charged; waits for a message while another one was there
@@ -17,11 +17,12 @@
 #ifndef LULL_WAIT_STREAM_H
 #define LULL_WAIT_STREAM_H
 
-#include "activity/pass.h"
+#include "activity/reading.h"
 #include "base/array.h"
 #include "base/hash.h"
 #include "match/circle.h"
 #include "match/queue.h"
+#include "team/division.h"
 #include "wait/ledger.h"
 
 #include <pthread.h>
@@ -99,6 +100,11 @@ struct wait_note_queue {
 /* Whether the send of a note may wait for its receive. `call`: enum lull_call of the call that it
  * is in, or LULL_CALL_OTHER. */
 bool lull_wait_may_wait(const struct wait_note *send, uint8_t call);
+
+static inline bool lull_wait_is_mpi(uint8_t activity)
+{
+    return activity >= LULL_MPI_P2P && activity <= LULL_MPI_OTHER;
+}
 
 /* Makes notes of steps; `notes` has room for one per step. Returns how many there are. */
 size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_step *steps,
@@ -324,15 +330,13 @@ enum { WAIT_RECENT = 4096 };
 
 struct lull_waits {
     const struct lull_trace *trace;
-    struct lull_wait_options options;
-    const struct lull_reading *reading; /* that of the options */
+    const struct lull_reading *reading;
     uint32_t n_ranks;
     bool follows_posts;             /* the program has functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, or of all threads; made when their
                                      first steps are read */
     struct wait_lane **lanes;       /* [n_processes]; NULL: not each thread is followed */
     struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
-    bool *visits;                   /* [n_regions]: see lull_waits_visits */
     struct wait_office *office;     /* mail of the members of a team; NULL: lull is alone */
     atomic_bool others_communicate; /* threads communicate that are no masters */
 
@@ -358,7 +362,7 @@ struct lull_waits {
     uint64_t received, gathered, unmatched_operations;
     uint32_t *ends;      /* [n_processes]: how many of its streams have come to their end */
     bool *ended;         /* [n_processes]: of all members of a team, as was learned last (see what
-                            never comes, in stream.c) */
+                            never comes, in wait.c) */
     uint32_t *queues_of; /* [n_processes]: index of the first channel of a source, or LULL_NONE */
     bool knows_ends;     /* `ended` was learned: from then on, a process that ends is known at once
                             to send no more */
@@ -369,6 +373,8 @@ struct lull_waits {
 /* The next notes of a stream: takes them, or keeps them while it is blocked. */
 void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *notes, size_t count);
+/* Its call goes on without the next thing that it needs. Returns true. */
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream);
 /* What the stream waits for is perhaps there: it is to go on after the stream that goes on now. */
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
 /* Lets the streams go on that are ready. */
@@ -390,6 +396,12 @@ void lull_wait_need(struct lull_waits *waits, struct wait_stream *stream,
 static inline struct lull_team *lull_wait_team(const struct lull_waits *waits)
 {
     return lull_division_team(waits->reading->division);
+}
+
+/* Whether all streams of a process that this member reads have come to their ends. */
+static inline bool lull_wait_has_ended(const struct lull_waits *waits, uint32_t process)
+{
+    return waits->ends[process] >= (waits->lanes ? waits->trace->processes[process].n_threads : 1);
 }
 
 /* Whether a process is one that another member of the team reads. */
@@ -539,12 +551,6 @@ const struct wait_cause *lull_wait_of_lower(const struct lull_waits *waits,
 
 /* Tells other members of the team series->fewest[group]. False: no memory. */
 bool lull_wait_tell_fewest(struct lull_waits *waits, struct wait_series *series, unsigned group);
-
-/* ---- stream.c: the end --------------------------------------------------------------------- */
-
-/* By all members of a team together, after the pass: streams that are blocked go on without what
- * they wait for, until none is blocked; then all waits are charged. Missing memory is noted. */
-lull_status lull_wait_release(struct lull_waits *waits, struct lull_error *err);
 
 /* ---- charge.c: charges --------------------------------------------------------------------- */
 

@@ -106,27 +106,202 @@ static lull_status wait_gather_others(struct lull_waits *waits, bool *others,
     return status;
 }
 
-/* ==== wait ==================================================================================== */
+/* ==== what never comes ======================================================================== */
 
-enum { STEPS_AT_ONCE = 256 };
+/* Some messages and arrivals never come, because the records of the process that would send, or
+ * take part, have ended: the program was killed, the recorder's budget was spent, or a file is
+ * damaged.
+ *
+ * This is looked at when no stream can go on any more. Then all members of a team know which
+ * processes have ended, and what these have sent and taken part in. A stream that waits for more
+ * than that goes on without it, then and later. These facts are true whenever they are learned, so
+ * the order in which processes end makes no difference. If even then no stream can go on, all go on
+ * without what they wait for. */
 
-const char *lull_wait_kind_name(unsigned kind)
+static bool is_follower(const struct lull_waits *waits, uint32_t process)
 {
-    static const char *const names[LULL_WAIT_KINDS] = {
-        [LULL_WAIT_LATE_SENDER] = "late sender",
-        [LULL_WAIT_WRONG_ORDER] = "wrong order",
-        [LULL_WAIT_LATE_RECEIVER] = "late receiver",
-        [LULL_WAIT_BARRIER] = "barrier",
-        [LULL_WAIT_N_TO_N] = "n to n",
-        [LULL_WAIT_EARLY_REDUCE] = "early reduce",
-        [LULL_WAIT_LATE_BROADCAST] = "late broadcast",
-        [LULL_WAIT_EARLY_SCAN] = "early scan",
-        [LULL_WAIT_THREAD_BARRIER] = "thread barrier",
-        [LULL_WAIT_LOCK] = "lock",
-        [LULL_WAIT_THREAD_JOIN] = "thread join",
-    };
-    return kind < LULL_WAIT_KINDS ? names[kind] : "unknown";
+    return waits->trace->processes[process].application == waits->reading->application &&
+           !lull_wait_is_far(waits, process);
 }
+
+/* Learns from all members which processes have ended: each member sets the bits of its own. */
+static lull_status learn_processes(struct lull_waits *waits, struct lull_error *err)
+{
+    const uint32_t n = waits->trace->n_processes;
+    const size_t words = n / 63 + (size_t)1;
+    struct lull_team *team = lull_wait_team(waits);
+    int64_t *bits = calloc(words, sizeof *bits);
+    if (!bits) {
+        waits->no_memory = true;
+        return LULL_OK;
+    }
+    for (uint32_t p = 0; p < n; p++)
+        if (is_follower(waits, p) && lull_wait_has_ended(waits, p))
+            bits[p / 63] |= INT64_C(1) << p % 63;
+    lull_status status = lull_team_sum_to_all(team, bits, words, err);
+    for (uint32_t p = 0; p < n && status == LULL_OK; p++)
+        waits->ended[p] = waits->trace->processes[p].n_threads == 0 || bits[p / 63] >> p % 63 & 1;
+    waits->knows_ends = true;
+    free(bits);
+    return status;
+}
+
+/* ---- collective operations ------------------------------------------------------------------ */
+
+/* What the ranks that this member has, and that have ended, took part in. */
+static void look_at_series(struct lull_waits *waits, uint32_t index)
+{
+    struct wait_series *series = &waits->series[index];
+    for (uint32_t r = 0; r < series->size; r++) {
+        const uint32_t process = lull_circle_process(waits->trace, series->comm, r);
+        if (lull_wait_is_far(waits, process) || !waits->ended[process])
+            continue;
+        const uint32_t count = lull_wait_count_operations(waits, index, process);
+        uint32_t *fewest = &series->fewest[lull_circle_side(waits->trace, series->comm, r)];
+        *fewest = count < *fewest ? count : *fewest;
+    }
+}
+
+static void tell_fewest(struct lull_waits *waits, uint32_t series, unsigned group)
+{
+    waits->no_memory |= !lull_wait_tell_fewest(waits, &waits->series[series], group);
+}
+
+/* Who has none of the ranks that came to a series, may have some that have ended. */
+static void announce_series(struct lull_waits *waits)
+{
+    for (uint32_t s = 0; s < waits->series_by_comm.count; s++)
+        if (!waits->series[s].announced)
+            tell_fewest(waits, s, 0);
+}
+
+static void learn_series(struct lull_waits *waits)
+{
+    for (uint32_t s = 0; s < waits->series_by_comm.count; s++) {
+        const uint32_t before[] = {waits->series[s].fewest[0], waits->series[s].fewest[1]};
+        look_at_series(waits, s);
+        for (unsigned g = 0; g < 2; g++)
+            if (waits->series[s].fewest[g] < before[g])
+                tell_fewest(waits, s, g);
+    }
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+/* All that members have told each other has come. */
+static lull_status settle_letters(struct lull_waits *waits, struct lull_error *err)
+{
+    return waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
+}
+
+/* By all members together. */
+static lull_status learn_ends(struct lull_waits *waits, struct lull_error *err)
+{
+    lull_status status = learn_processes(waits, err);
+    if (status != LULL_OK || waits->no_memory)
+        return status;
+    announce_series(waits);
+    status = settle_letters(waits, err);
+    if (status != LULL_OK || waits->no_memory)
+        return status;
+    learn_series(waits);
+    return settle_letters(waits, err);
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+/* Those who wait for a message or an operation look once more whether it is there. */
+static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const struct wait_pending *pending = &stream->pending[stream->pending_at];
+    if (pending->is_post)
+        return;
+    if (pending->is_message)
+        waits->queues.all[pending->what].waiting = NULL;
+    else
+        lull_wait_leave_line(waits, pending);
+    lull_wait_ready(waits, stream);
+}
+
+/* Nobody comes any more whom the stream waits for. */
+static void release(struct lull_waits *waits, struct wait_stream *stream)
+{
+    const struct wait_pending *pending = &stream->pending[stream->pending_at];
+    if (pending->is_post) {
+        lull_wait_give_up(waits, stream);
+        return;
+    }
+    recheck_stream(waits, stream);
+    stream->pending_at++;
+    lull_wait_go_without(waits, stream);
+}
+
+static void go_on_all(struct lull_waits *waits,
+                      void (*how)(struct lull_waits *waits, struct wait_stream *stream))
+{
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        if (waits->streams[l] && waits->streams[l]->blocked)
+            how(waits, waits->streams[l]);
+    if (how == release)
+        lull_wait_unwatch_all(waits);
+    lull_wait_run_ready(waits);
+}
+
+/* What members of a team know together when all that they have told each other has come. */
+struct standstill {
+    int64_t blocked;  /* streams */
+    int64_t released; /* since `before` */
+    uint64_t before;
+};
+
+static lull_status stand_still(struct lull_waits *waits, struct standstill *still,
+                               struct lull_error *err)
+{
+    struct lull_team *team = lull_wait_team(waits);
+    lull_status status = settle_letters(waits, err);
+    int64_t counts[] = {0, (int64_t)(waits->unmatched_operations - still->before)};
+    for (uint32_t l = 0; l < waits->trace->n_locations; l++)
+        counts[0] += waits->streams[l] && waits->streams[l]->blocked;
+    if (status == LULL_OK && !waits->no_memory)
+        status = lull_team_sum(team, counts, 2, err);
+    if (status == LULL_OK && !waits->no_memory)
+        status = lull_team_broadcast(team, counts, sizeof counts, err);
+    still->blocked = counts[0];
+    still->released = counts[1];
+    still->before = waits->unmatched_operations;
+    return status;
+}
+
+/* Streams whose partners have ended go on first, because others may wait only for them. */
+static lull_status go_on_without(struct lull_waits *waits, struct lull_error *err)
+{
+    struct standstill still = {0};
+    bool learned = false;
+    lull_status status = stand_still(waits, &still, err);
+    while (status == LULL_OK && !waits->no_memory && still.blocked > 0) {
+        learned = !learned || still.released > 0;
+        if (learned)
+            status = learn_ends(waits, err);
+        if (status == LULL_OK && !waits->no_memory)
+            go_on_all(waits, learned ? recheck_stream : release);
+        if (status == LULL_OK)
+            status = stand_still(waits, &still, err);
+    }
+    return status;
+}
+
+/* By all members of a team together, after the pass: streams that are blocked go on without what
+ * they wait for, until none is blocked; then all waits are charged. Missing memory is noted. */
+static lull_status release_all(struct lull_waits *waits, struct lull_error *err)
+{
+    lull_status status = go_on_without(waits, err);
+    for (uint32_t l = 0; l < waits->trace->n_locations && status == LULL_OK; l++)
+        if (waits->streams[l])
+            waits->no_memory |= !lull_wait_settle(waits, waits->streams[l]);
+    return status;
+}
+
+/* ==== wait ==================================================================================== */
 
 /* Whether a run has sends that may wait for their receives. */
 static bool may_wait_for_receives(const struct lull_trace *trace)
@@ -157,14 +332,6 @@ static bool make_crews(struct lull_waits *waits)
     return waits->crews && good;
 }
 
-const bool *lull_waits_visits(struct lull_waits *waits, const bool *others)
-{
-    const struct lull_trace *trace = waits->trace;
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        waits->visits[r] = lull_wait_crew_wants_visits(&trace->regions[r]) || (others && others[r]);
-    return waits->visits;
-}
-
 static lull_status no_memory(const struct lull_waits *waits, struct lull_error *err)
 {
     return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits",
@@ -179,7 +346,6 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     if (!waits)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its waits", trace->path);
     waits->trace = trace;
-    waits->options = *options;
     waits->reading = lull_reading_of(options->reading);
     pthread_mutex_init(&waits->lock, NULL);
     for (uint32_t p = 0; p < trace->n_processes; p++)
@@ -189,14 +355,13 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_watcher *));
     waits->reached = calloc(trace->n_processes + (size_t)1, sizeof *waits->reached);
-    waits->visits = calloc(trace->n_regions + (size_t)1, sizeof *waits->visits);
     waits->ends = calloc(trace->n_processes + (size_t)1, sizeof *waits->ends);
     waits->queues_of = malloc((trace->n_processes + (size_t)1) * sizeof *waits->queues_of);
     waits->ended = calloc(trace->n_processes + (size_t)1, sizeof *waits->ended);
     const bool crews = !options->threads || make_crews(waits);
     const bool lanes = !options->each_thread || lull_wait_lanes_create(waits);
-    if (!waits->streams || !waits->watchers || !waits->reached || !waits->visits || !waits->ends ||
-        !waits->ended || !waits->queues_of || !crews || !lanes) {
+    if (!waits->streams || !waits->watchers || !waits->reached || !waits->ends || !waits->ended ||
+        !waits->queues_of || !crews || !lanes) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -234,7 +399,6 @@ void lull_waits_destroy(struct lull_waits *waits)
     free(waits->streams);
     free(waits->watchers);
     free(waits->crews);
-    free(waits->visits);
     free(waits->reached);
     free(waits->ends);
     free(waits->ended);
@@ -243,6 +407,8 @@ void lull_waits_destroy(struct lull_waits *waits)
 }
 
 /* ---- the consumer -------------------------------------------------------------------------- */
+
+enum { STEPS_AT_ONCE = 256 };
 
 static bool communicates(const struct lull_steps *steps)
 {
@@ -337,9 +503,7 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)
-        wants |= LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_FORK) |
-                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_VISIT) |
-                 LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) | LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
+        wants |= LULL_STEP_MASK(LULL_STEP_CREW);
     return (struct lull_consumer){
         .context = waits, .wants = wants, .abreast = true, .steps = take_steps, .finish = finish};
 }
@@ -427,7 +591,7 @@ lull_status lull_waits_conclude(struct lull_waits *waits, struct lull_arena *are
     struct lull_team *team = lull_wait_team(waits);
     struct lull_wait_result result = {0};
     bool others = atomic_load(&waits->others_communicate);
-    lull_status status = lull_wait_release(waits, err);
+    lull_status status = release_all(waits, err);
     if (waits->no_memory)
         status = no_memory(waits, err);
     status = lull_team_agree(team, status, err);

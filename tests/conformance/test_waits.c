@@ -22,13 +22,12 @@ static void find_waits_of(const struct lull_trace *trace, const struct lull_wind
                                                   &(const struct lull_reading){.windows = windows},
                                               .each_thread = each_thread,
                                               .threads = true};
-    struct lull_pass_options pass = {
+    const struct lull_pass_options pass = {
         .reading = &(const struct lull_reading){.windows = windows, .workers = workers}};
     struct lull_error err = {""};
     struct lull_waits *waits;
     assert_int_equal(lull_waits_create(trace, &options, &waits, &err), LULL_OK);
     const struct lull_consumer consumer = lull_waits_consumer(waits);
-    pass.visits = lull_waits_visits(waits, NULL);
     fail_if(lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK ||
                 lull_waits_conclude(waits, arena, ret_result, &err) != LULL_OK,
             "%s", err.text);

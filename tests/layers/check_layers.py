@@ -93,7 +93,6 @@ MAY_LEAVE = {
 }
 # Circles of files in a room that are still there, by the files without their suffixes.
 CIRCLES = {
-    "activity": ["interpreter pass"],
     "cli": ["command message output"],
     "record": ["core counters/counters file/file function inject libraries next node omp/team report site/site "
                "store/buffer store/container store/definitions store/file store/sums thread/cores thread/locks "
@@ -107,7 +106,6 @@ CIRCLES = {
               "format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
               "format/tape/tape format/tape/tape_share"],
     "view": ["report/report_document report/report_parts"],
-    "wait": ["crew ledger letters stream wait"],
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
 

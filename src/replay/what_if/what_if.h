@@ -135,7 +135,7 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
                                 struct lull_what_if **ret_what_if, struct lull_error *err);
 
 /* Whether there is something to learn. If so, lull_what_if_consumer may take part in a pass over
- * the whole run; the pass must have these marks (activity/pass.h), and must read all threads if
+ * the whole run; the pass must have these marks (activity/reading.h), and must read all threads if
  * lull_what_if_needs_all says so. */
 bool lull_what_if_learns(const struct lull_what_if *what_if);
 bool lull_what_if_needs_all(const struct lull_what_if *what_if);

@@ -266,6 +266,59 @@ static void test_ticks_in_a_call(void **state)
     lull_trace_close(trace);
 }
 
+/* The example in activity/step.h; then a critical section, from 150 to 160. */
+static void test_crews(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"main", "barrier", "critical", NULL};
+    static const struct lull_step expected[] = {
+        {.op = LULL_CREW_WORK, .time = 100, .region = 0},
+        {.op = LULL_CREW_ARRIVE, .time = 100, .region = 1},
+        {.op = LULL_CREW_SYNC, .time = 130, .region = 1, .crew.began = 100},
+        {.op = LULL_CREW_LEAVE, .time = 130, .region = LULL_NONE},
+        {.op = LULL_CREW_WORK, .time = 150, .region = 0, .crew.began = 130},
+        {.op = LULL_CREW_HELD, .time = 160, .region = 0, .crew.began = 150},
+        {.op = LULL_CREW_WORK, .time = 160, .region = 0, .crew.began = 150},
+        {.op = LULL_CREW_WORK, .time = 170, .region = 0, .crew.began = 160},
+        {.op = LULL_CREW_WORK, .time = 200, .region = LULL_NONE, .crew.began = 170}};
+    struct lull_trace *trace = memory_trace_simple(1, 2, 200, names);
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    uint32_t count = 0;
+    for (uint32_t r = 0; r < 3; r++) {
+        trace->regions[r].paradigm = r ? LULL_PARADIGM_OPENMP : LULL_PARADIGM_USER;
+        trace->regions[r].user = r == 0;
+    }
+    trace->regions[1].role = LULL_ROLE_BARRIER;
+    trace->regions[1].activity = LULL_OMP_SYNC;
+    trace->regions[2].role = LULL_ROLE_CRITICAL_BODY;
+    add(trace, 1, 0, LULL_EVENT_ENTER, 0);
+    add(trace, 1, 100, LULL_EVENT_ENTER, 1);
+    add(trace, 1, 130, LULL_EVENT_LEAVE, 1);
+    add(trace, 1, 150, LULL_EVENT_ENTER, 2);
+    add(trace, 1, 160, LULL_EVENT_LEAVE, 2);
+    add(trace, 1, 170, LULL_EVENT_LEAVE, 0);
+    assert_int_equal(
+        lull_step_cursor_open(trace, 1, LULL_STEP_MASK(LULL_STEP_CREW), NULL, &cursor, NULL),
+        LULL_OK);
+    do {
+        assert_int_equal(lull_step_cursor_next(cursor, &steps, NULL), LULL_OK);
+        for (uint32_t i = 0; i < steps.count; i++) {
+            const struct lull_step *step = &steps.steps[i];
+            if (step->kind != LULL_STEP_CREW)
+                continue;
+            assert_true(count < sizeof expected / sizeof *expected);
+            assert_int_equal(step->op, expected[count].op);
+            assert_int_equal(step->time, expected[count].time);
+            assert_int_equal(step->region, expected[count].region);
+            assert_int_equal(step->crew.began, expected[count++].crew.began);
+        }
+    } while (steps.count > 0);
+    assert_int_equal(count, sizeof expected / sizeof *expected);
+    lull_step_cursor_close(cursor);
+    lull_trace_close(trace);
+}
+
 struct readings {
     struct lull_step steps[4];
     uint32_t count;
@@ -334,6 +387,7 @@ TEST_GROUP(test_steps)
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_ticks_end_with_the_run),
         cmocka_unit_test(test_ticks_in_a_call),
+        cmocka_unit_test(test_crews),
         cmocka_unit_test(test_readings),
     };
     return run_cases(tests, NULL, NULL);

@@ -1,5 +1,6 @@
 /* Threads that wait for each other: by hand, and random phases between barriers against sums over
- * whole phases. Steps are handed over in random blocks, in any order of the threads. */
+ * whole phases. Events are handed over in random blocks, in any order of the threads. */
+#include "activity/pass.h"
 #include "stats/random.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
@@ -27,12 +28,10 @@ enum {
     LOCK,
     REGIONS
 };
-enum { THREADS = 3, MOST_STEPS = 4000, LENGTH = 1 << 30 };
+enum { THREADS = 3, LENGTH = 1 << 30 };
 
 struct feed {
     struct lull_trace *trace;
-    struct lull_step steps[THREADS][MOST_STEPS];
-    uint32_t counts[THREADS];
     int64_t clocks[THREADS];
 };
 
@@ -69,12 +68,19 @@ static struct feed *feed_create(void)
     return feed;
 }
 
-static struct lull_step *put(struct feed *feed, uint32_t thread, uint8_t kind, int64_t time)
+static void put(struct feed *feed, uint32_t thread, unsigned kind, int64_t time, uint64_t number)
 {
-    assert_true(feed->counts[thread] < MOST_STEPS);
-    struct lull_step *step = &feed->steps[thread][feed->counts[thread]++];
-    *step = (struct lull_step){.kind = kind, .time = time, .region = LULL_NONE};
-    return step;
+    struct lull_event event = memory_event(time, kind, (uint32_t)number);
+    if (kind == LULL_EVENT_LOCK_ACQUIRE || kind == LULL_EVENT_LOCK_RELEASE ||
+        kind == LULL_EVENT_THREAD_CREATE || kind == LULL_EVENT_THREAD_BEGIN ||
+        kind == LULL_EVENT_THREAD_END) {
+        event.id = LULL_NONE;
+        event.number = number;
+    } else if (kind == LULL_EVENT_THREAD_WAIT_BEGIN || kind == LULL_EVENT_THREAD_WAIT_END) {
+        event.op = LULL_THREAD_WAIT_JOIN;
+        event.meeting.number = number;
+    }
+    memory_trace_add(feed->trace, thread, &event);
 }
 
 /* Up to `end`, as the thread's time goes on. */
@@ -82,58 +88,50 @@ static void span(struct feed *feed, uint32_t thread, uint32_t region, int64_t en
 {
     if (end <= feed->clocks[thread])
         return;
-    struct lull_step *step = put(feed, thread, LULL_STEP_SPAN, feed->clocks[thread]);
-    step->region = region;
-    step->activity = feed->trace->regions[region].activity;
-    step->span.end = end;
-    step->span.user = region <= BETA ? region : LULL_NONE;
+    put(feed, thread, LULL_EVENT_ENTER, feed->clocks[thread], region);
+    put(feed, thread, LULL_EVENT_LEAVE, end, region);
     feed->clocks[thread] = end;
-}
-
-static void visit(struct feed *feed, uint32_t thread, uint32_t region, int64_t begin)
-{
-    struct lull_step *step = put(feed, thread, LULL_STEP_VISIT, begin);
-    step->region = region;
-    step->visit.end = feed->clocks[thread];
-}
-
-/* As the interpreter tells it: the visit before the last of its spans. */
-static void meet(struct feed *feed, uint32_t thread, uint32_t region, int64_t end)
-{
-    const int64_t begin = feed->clocks[thread];
-    feed->clocks[thread] = end;
-    visit(feed, thread, region, begin);
-    feed->clocks[thread] = begin;
-    span(feed, thread, region, end);
 }
 
 static void barrier(struct feed *feed, uint32_t thread, int64_t end)
 {
-    meet(feed, thread, BARRIER, end);
+    span(feed, thread, BARRIER, end);
 }
 
 static void hand_over(struct feed *feed, struct lull_random *random,
                       struct lull_wait_result *ret_result)
 {
     const struct lull_wait_options options = {.threads = true};
+    const struct lull_pass_options pass_options = {.reading = NULL};
     struct lull_waits *waits;
+    struct lull_pass *pass;
     uint32_t at[THREADS] = {0}, left = THREADS;
-    for (uint32_t t = 0; t < THREADS; t++)
-        put(feed, t, LULL_STEP_END, feed->clocks[t]);
+    bool ended[THREADS] = {false};
     assert_int_equal(lull_waits_create(feed->trace, &options, &waits, NULL), LULL_OK);
     const struct lull_consumer consumer = lull_waits_consumer(waits);
+    assert_int_equal(lull_pass_create(feed->trace, &pass_options, 1, &consumer, 1, &pass, NULL),
+                     LULL_OK);
+    for (uint32_t t = 0; t < THREADS; t++)
+        assert_int_equal(lull_pass_begin(pass, 0, t, NULL), LULL_OK);
     while (left > 0) {
         const uint32_t t = (uint32_t)lull_random_below(random, THREADS);
         const uint32_t most = 1 + (uint32_t)lull_random_below(random, 7);
-        const uint32_t rest = feed->counts[t] - at[t];
-        if (rest == 0)
+        uint32_t count;
+        const struct lull_event *events = memory_trace_events(feed->trace, t, &count);
+        const uint32_t rest = count - at[t];
+        const struct lull_block block = {
+            .location = t, .count = rest < most ? rest : most, .events = events + at[t]};
+        if (ended[t])
             continue;
-        const struct lull_steps steps = {
-            .location = t, .count = rest < most ? rest : most, .steps = feed->steps[t] + at[t]};
-        assert_int_equal(consumer.steps(consumer.context, 0, &steps, NULL), LULL_OK);
-        at[t] += steps.count;
-        left -= at[t] == feed->counts[t];
+        if (block.count > 0)
+            assert_int_equal(lull_pass_block(pass, 0, &block, NULL), LULL_OK);
+        at[t] += block.count;
+        ended[t] = at[t] == count;
+        if (ended[t])
+            assert_int_equal(lull_pass_end(pass, 0, t, NULL), LULL_OK);
+        left -= ended[t];
     }
+    lull_pass_destroy(pass);
     assert_int_equal(lull_waits_conclude(waits, feed->trace->arena, ret_result, NULL), LULL_OK);
     assert_null(ret_result->absent);
     lull_waits_destroy(waits);
@@ -171,7 +169,7 @@ static void barriers(void **state)
     (void)state;
     seed_by_hand(&random);
     for (uint32_t t = 0; t < THREADS; t++) {
-        put(feed, t, LULL_STEP_FORK, 0);
+        put(feed, t, LULL_EVENT_TEAM_BEGIN, 0, 0);
         for (int k = 0; k < 2; k++) {
             span(feed, t, k == 1 && t == 1 ? BETA : ALPHA, comes[k][t]);
             barrier(feed, t, leaves[k][t]);
@@ -199,14 +197,12 @@ static void a_task_in_a_barrier(void **state)
     (void)state;
     seed_by_hand(&random);
     for (uint32_t t = 0; t < THREADS; t++)
-        put(feed, t, LULL_STEP_FORK, 0);
+        put(feed, t, LULL_EVENT_TEAM_BEGIN, 0, 0);
     span(feed, 0, ALPHA, 100);
-    span(feed, 0, BARRIER, 200);
-    span(feed, 0, TASK, 240);
-    feed->clocks[0] = 310;
-    visit(feed, 0, BARRIER, 100);
-    feed->clocks[0] = 240;
-    span(feed, 0, BARRIER, 310);
+    put(feed, 0, LULL_EVENT_ENTER, 100, BARRIER);
+    put(feed, 0, LULL_EVENT_ENTER, 200, TASK);
+    put(feed, 0, LULL_EVENT_LEAVE, 240, TASK);
+    put(feed, 0, LULL_EVENT_LEAVE, 310, BARRIER);
     for (uint32_t t = 1; t < THREADS; t++) {
         span(feed, t, ALPHA, t == 1 ? 150 : 300);
         barrier(feed, t, 305);
@@ -226,18 +222,18 @@ static void begin_region_twice(struct feed *feed, bool told)
 {
     static const int64_t comes[THREADS] = {100, 180, 300};
     for (uint32_t t = 0; t < THREADS; t++) {
-        put(feed, t, LULL_STEP_FORK, 0);
+        put(feed, t, LULL_EVENT_TEAM_BEGIN, 0, 0);
         span(feed, t, ALPHA, comes[t]);
         if (told)
-            meet(feed, t, IMPLICIT, 302);
+            span(feed, t, IMPLICIT, 302);
         else if (t == 0)
             span(feed, t, FORK, 305);
         span(feed, t, told ? FORK : ALPHA, told ? 305 : 0);
-        put(feed, t, LULL_STEP_JOIN, feed->clocks[t]);
+        put(feed, t, LULL_EVENT_TEAM_END, feed->clocks[t], 0);
         span(feed, t, t ? IDLE : BETA, 330);
-        put(feed, t, LULL_STEP_FORK, 330);
+        put(feed, t, LULL_EVENT_TEAM_BEGIN, 330, 0);
         span(feed, t, ALPHA, 400);
-        put(feed, t, LULL_STEP_JOIN, 400);
+        put(feed, t, LULL_EVENT_TEAM_END, 400, 0);
         span(feed, t, t ? IDLE : BETA, 500);
     }
 }
@@ -271,10 +267,9 @@ static void critical(struct feed *feed, uint32_t thread, int64_t has, int64_t en
 {
     span(feed, thread, CRITICAL, has);
     span(feed, thread, BODY, ends);
-    visit(feed, thread, BODY, has);
 }
 
-/* All want it at 100: it is had from 100 to 150, from 152 to 200, from 200 to 240. */
+/* One wants it at 99, the others at 100: it is had from 100 to 150, from 152 to 200, from 200 to 240. */
 static void who_has_a_lock(void **state)
 {
     struct feed *feed = feed_create();
@@ -283,7 +278,7 @@ static void who_has_a_lock(void **state)
     (void)state;
     seed_by_hand(&random);
     for (uint32_t t = 0; t < THREADS; t++)
-        span(feed, t, ALPHA, 100);
+        span(feed, t, ALPHA, t == 2 ? 99 : 100);
     critical(feed, 2, 100, 150);
     critical(feed, 0, 152, 200);
     critical(feed, 1, 200, 240);
@@ -298,59 +293,43 @@ static void who_has_a_lock(void **state)
     free(feed);
 }
 
-static void add(struct lull_trace *trace, uint32_t thread, unsigned kind, int64_t time,
-                uint64_t number)
+static void set_lock(struct feed *feed, uint32_t thread, int64_t begin, int64_t has, int64_t end,
+                     uint64_t number)
 {
-    struct lull_event event = memory_event(time, kind, (uint32_t)number);
-    if (kind == LULL_EVENT_LOCK_ACQUIRE || kind == LULL_EVENT_LOCK_RELEASE) {
-        event.id = LULL_NONE;
-        event.number = number;
-    }
-    memory_trace_add(trace, thread, &event);
-}
-
-static void set_lock(struct lull_trace *trace, uint32_t thread, int64_t begin, int64_t has,
-                     int64_t end, uint64_t number)
-{
-    add(trace, thread, LULL_EVENT_ENTER, begin, LOCK);
-    add(trace, thread, LULL_EVENT_LOCK_ACQUIRE, has, number);
-    add(trace, thread, LULL_EVENT_LEAVE, end, LOCK);
+    put(feed, thread, LULL_EVENT_ENTER, begin, LOCK);
+    put(feed, thread, LULL_EVENT_LOCK_ACQUIRE, has, number);
+    put(feed, thread, LULL_EVENT_LEAVE, end, LOCK);
 }
 
 /* The first thread has lock 7 from 101 to 300, the second waits for it from 150 on, and has it at
- * 305. The last one has another lock meanwhile, twice. Events, as a tracer records them. */
+ * 305. The last one has another lock meanwhile, twice. */
 static void who_has_which_lock(void **state)
 {
-    const struct lull_wait_options options = {.threads = true};
-    struct lull_pass_options pass = {.reading = &(const struct lull_reading){.workers = 1}};
-    struct lull_trace *trace = make_trace();
-    struct lull_waits *waits;
+    struct feed *feed = feed_create();
+    struct lull_random random;
     struct lull_wait_result result;
     (void)state;
+    seed_by_hand(&random);
     for (uint32_t t = 0; t < THREADS; t++)
-        add(trace, t, LULL_EVENT_ENTER, 0, ALPHA);
-    set_lock(trace, 0, 100, 101, 102, 7);
-    add(trace, 0, LULL_EVENT_LOCK_RELEASE, 300, 7);
-    set_lock(trace, 1, 150, 305, 310, 7);
-    add(trace, 1, LULL_EVENT_LOCK_RELEASE, 320, 7);
-    set_lock(trace, 2, 160, 165, 170, 9);
-    set_lock(trace, 2, 170, 172, 174, 9);
-    add(trace, 2, LULL_EVENT_LOCK_RELEASE, 200, 9);
-    add(trace, 2, LULL_EVENT_LOCK_RELEASE, 290, 9);
+        put(feed, t, LULL_EVENT_ENTER, 0, ALPHA);
+    set_lock(feed, 0, 100, 101, 102, 7);
+    put(feed, 0, LULL_EVENT_LOCK_RELEASE, 300, 7);
+    set_lock(feed, 1, 150, 305, 310, 7);
+    put(feed, 1, LULL_EVENT_LOCK_RELEASE, 320, 7);
+    set_lock(feed, 2, 160, 165, 170, 9);
+    set_lock(feed, 2, 170, 172, 174, 9);
+    put(feed, 2, LULL_EVENT_LOCK_RELEASE, 200, 9);
+    put(feed, 2, LULL_EVENT_LOCK_RELEASE, 290, 9);
     for (uint32_t t = 0; t < THREADS; t++)
-        add(trace, t, LULL_EVENT_LEAVE, 400, ALPHA);
-    assert_int_equal(lull_waits_create(trace, &options, &waits, NULL), LULL_OK);
-    const struct lull_consumer consumer = lull_waits_consumer(waits);
-    pass.visits = lull_waits_visits(waits, NULL);
-    assert_int_equal(lull_pass_run(trace, &pass, &consumer, 1, NULL), LULL_OK);
-    assert_int_equal(lull_waits_conclude(waits, trace->arena, &result, NULL), LULL_OK);
+        put(feed, t, LULL_EVENT_LEAVE, 400, ALPHA);
+    hand_over(feed, &random, &result);
     assert_int_equal(charged(&result, 0, ALPHA, LULL_WAIT_LOCK), 150);
     assert_int_equal(result.waited_ns, 150);
     assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_LOCK], 150);
     assert_int_equal(result.locations[1].threads_rest_ns, 10);
     assert_int_equal(result.locations[2].threads_rest_ns, 14);
-    lull_waits_destroy(waits);
-    lull_trace_close(trace);
+    lull_trace_close(feed->trace);
+    free(feed);
 }
 
 /* The first thread makes the second at 50, and waits for it from 100 to 410; it ends at 400. */
@@ -362,15 +341,15 @@ static void the_end_of_a_thread(void **state)
     (void)state;
     seed_by_hand(&random);
     span(feed, 0, ALPHA, 50);
-    put(feed, 0, LULL_STEP_THREAD_CREATE, 50)->number = 9;
+    put(feed, 0, LULL_EVENT_THREAD_CREATE, 50, 9);
     span(feed, 0, ALPHA, 100);
-    put(feed, 0, LULL_STEP_THREAD_WAIT_BEGIN, 100)->meeting.number = 9;
+    put(feed, 0, LULL_EVENT_THREAD_WAIT_BEGIN, 100, 9);
     span(feed, 0, JOIN, 410);
-    put(feed, 0, LULL_STEP_THREAD_WAIT_END, 410)->meeting.number = 9;
+    put(feed, 0, LULL_EVENT_THREAD_WAIT_END, 410, 9);
     feed->clocks[1] = 60;
-    put(feed, 1, LULL_STEP_THREAD_BEGIN, 60)->number = 9;
+    put(feed, 1, LULL_EVENT_THREAD_BEGIN, 60, 9);
     span(feed, 1, BETA, 400);
-    put(feed, 1, LULL_STEP_THREAD_END, 400)->number = 9;
+    put(feed, 1, LULL_EVENT_THREAD_END, 400, 9);
     hand_over(feed, &random, &result);
     assert_int_equal(charged(&result, 1, BETA, LULL_WAIT_THREAD_JOIN), 300);
     assert_int_equal(result.locations[0].waited_ns[LULL_WAIT_THREAD_JOIN], 300);
@@ -445,7 +424,7 @@ static void random_phases(void **state)
         struct expected expected = {0};
         struct phase phase = {0};
         for (uint32_t t = 0; t < THREADS; t++)
-            put(feed, t, LULL_STEP_FORK, 0);
+            put(feed, t, LULL_EVENT_TEAM_BEGIN, 0, 0);
         for (int p = 0; p < PHASES; p++)
             draw_phase(feed, &random, &phase, &expected);
         hand_over(feed, &random, &result);
@@ -476,11 +455,11 @@ static void the_ends_of_two_regions(void **state)
     seed_by_hand(&random);
     for (uint32_t t = 0; t < THREADS; t++)
         for (int k = 0; k < 2; k++) {
-            put(feed, t, LULL_STEP_FORK, feed->clocks[t]);
+            put(feed, t, LULL_EVENT_TEAM_BEGIN, feed->clocks[t], 0);
             span(feed, t, ALPHA, comes[k][t]);
             if (t == 0)
                 span(feed, t, FORK, comes[k][THREADS - 1]);
-            put(feed, t, LULL_STEP_JOIN, feed->clocks[t]);
+            put(feed, t, LULL_EVENT_TEAM_END, feed->clocks[t], 0);
             span(feed, t, t ? IDLE : BETA, 330 + 170 * k);
         }
     hand_over(feed, &random, &result);

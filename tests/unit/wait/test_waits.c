@@ -1,4 +1,5 @@
 /* Waits of small traces, worked out by hand: what is missing, who else communicates, windows. */
+#include "activity/pass.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
 #include "wait/wait.h"
