@@ -90,9 +90,6 @@ MAY_LEAVE = {
 CIRCLES = {
     "activity": ["interpreter pass"],
     "cli": ["command message output"],
-    "record": ["core counters/counters file/file function inject libraries next node omp/team report site/site "
-               "store/buffer store/container store/definitions store/file store/sums thread/cores thread/locks "
-               "thread/pause thread/waits"],
     "replay": ["ideal/crew ideal/epochs ideal/gather ideal/ideal ideal/mail ideal/share ideal/stream"],
     "report": ["document model pictures"],
     "sim": ["engine/engine engine/graph engine/run"],

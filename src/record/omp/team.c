@@ -1,5 +1,7 @@
 #include "record/omp/team.h"
 
+#include "record/store/definitions.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
 #include "record/site/site.h"
 
 #include "base/fnv.h"
-#include "record/core.h"
 #include "record/libraries.h"
 #include "record/report.h"
+#include "record/store/definitions.h"
 
 #include <dlfcn.h>
 #include <limits.h>
