@@ -89,7 +89,6 @@ MAY_LEAVE = {
 # Circles of files in a room that are still there, by the files without their suffixes.
 CIRCLES = {
     "activity": ["interpreter pass"],
-    "cli": ["command message output"],
     "replay": ["ideal/crew ideal/epochs ideal/gather ideal/ideal ideal/mail ideal/share ideal/stream"],
     "report": ["document model pictures"],
     "sim": ["engine/engine engine/graph engine/run"],
