@@ -91,7 +91,6 @@ CIRCLES = {
     "activity": ["interpreter pass"],
     "replay": ["ideal/crew ideal/epochs ideal/gather ideal/ideal ideal/mail ideal/share ideal/stream"],
     "report": ["document model pictures"],
-    "sim": ["engine/engine engine/graph engine/run"],
     "study": ["replay/replayed_run runs"],
     "trace": ["format nesting open_trace scan trace",
               "format/otf2/otf2 format/otf2/otf2_definitions",

@@ -23,7 +23,7 @@
 #include <stddef.h>
 
 /* Reads a file, plain or compressed with gzip, as a stream: the text is never in memory as a whole.
- * The program is a graph (sim/engine/graph.h); its class's `place` says "line N: rank R, label L"
+ * The program is a graph (sim/program.h); its class's `place` says "line N: rank R, label L"
  * of an operation whose `measured` is the line of its text, and reads the label from the file
  * again. */
 lull_status lull_goal_open(const char *path, struct lull_program **ret_program,
