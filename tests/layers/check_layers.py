@@ -96,7 +96,6 @@ CIRCLES = {
               "format/otf2/otf2_events format/otf2/otf2_stream",
               "format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
               "format/tape/tape format/tape/tape_share"],
-    "view": ["report/report_document report/report_parts"],
     "wait": ["crew ledger letters stream wait"],
 }
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.MULTILINE)
