@@ -1,6 +1,7 @@
 /* fixes RUN [WORKERS]: reads a run and replays twelve fixes of it side by side, and all of them
  * that fit together as the last. Prints the seconds of each part. */
 #include "study/replay/fixes.h"
+#include "study/runs.h"
 #include "sim/spec.h"
 
 #include <stdio.h>

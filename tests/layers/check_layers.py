@@ -90,7 +90,6 @@ MAY_LEAVE = {
 CIRCLES = {
     "activity": ["interpreter pass"],
     "replay": ["ideal/crew ideal/epochs ideal/gather ideal/ideal ideal/mail ideal/share ideal/stream"],
-    "study": ["replay/replayed_run runs"],
     "trace": ["format nesting open_trace scan trace",
               "format/otf2/otf2 format/otf2/otf2_definitions",
               "format/otf2/otf2_events format/otf2/otf2_stream",
