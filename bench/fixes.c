@@ -2,6 +2,7 @@
  * that fit together as the last. Prints the seconds of each part. */
 #include "study/replay/fixes.h"
 #include "sim/spec.h"
+#include "study/runs.h"
 
 #include <stdio.h>
 #include <stdlib.h>

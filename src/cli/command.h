@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "cli/message.h"
 #include "cli/output.h"
 #include "study/notices.h"
 #include "study/runs.h"
@@ -68,8 +69,6 @@ void lull_cli_tell_division(const struct lull_cli_call *call, const struct lull_
 int lull_cli_operand(const struct lull_cli_call *call, const char *what, const char **ret_operand);
 
 /* ==== the struct of a command ================================================================= */
-
-enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
 /* Stands for a "--" between operands; nobody has a file of this name. */
 #define LULL_DIVIDER "\x1f--"

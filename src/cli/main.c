@@ -101,6 +101,18 @@ static int do_work(const struct lull_command *command, struct lull_cli_call *cal
     return command->run(call);
 }
 
+/* The operands that are left, NULL at the end, and their number. */
+static const char *const *take_operands(poptContext context, uint32_t *ret_count)
+{
+    static const char *const none[] = {NULL};
+    const char *const *operands = (const char *const *)poptGetArgs(context);
+    operands = operands ? operands : none;
+    *ret_count = 0;
+    while (operands[*ret_count])
+        ++*ret_count;
+    return operands;
+}
+
 static int run_command(const struct lull_command *command, int argc, const char **argv)
 {
     struct lull_arena *arena = lull_cli_arena();
@@ -120,7 +132,7 @@ static int run_command(const struct lull_command *command, int argc, const char 
         lull_help_command(command, stdout);
     else if (status == LULL_EXIT_OK && command->output)
         status = lull_output_check(command->output);
-    call.operands = lull_operands(context, &call.n_operands);
+    call.operands = take_operands(context, &call.n_operands);
     call.progress = lull_progress_of_study(&call.line);
     if (status == LULL_EXIT_OK && !help)
         status = do_work(command, &call);

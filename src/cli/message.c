@@ -1,7 +1,6 @@
 #include "cli/message.h"
 
 #include "base/text.h"
-#include "cli/command.h"
 
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,4 +1,5 @@
-/* What goes to stderr: always one line, that begins with the name of the command. */
+/* What goes to stderr: always one line, that begins with the name of the command; and the status
+ * that lull exits with. */
 #ifndef LULL_CLI_MESSAGE_H
 #define LULL_CLI_MESSAGE_H
 
@@ -7,6 +8,8 @@
 #include "study/notices.h"
 
 #include <stdbool.h>
+
+enum { LULL_EXIT_OK = 0, LULL_EXIT_FAILURE = 1, LULL_EXIT_USAGE = 2 };
 
 /* From now on lines begin with "lull NAME: "; NULL: "lull: ". */
 void lull_cli_set_command(const char *name);

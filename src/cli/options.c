@@ -208,14 +208,3 @@ const char *lull_option_said(const struct poptOption *options, const char *const
     }
     return NULL;
 }
-
-const char *const *lull_operands(poptContext context, uint32_t *ret_count)
-{
-    static const char *const none[] = {NULL};
-    const char *const *operands = (const char *const *)poptGetArgs(context);
-    operands = operands ? operands : none;
-    *ret_count = 0;
-    while (operands[*ret_count])
-        ++*ret_count;
-    return operands;
-}

@@ -49,9 +49,6 @@ int lull_read_options(poptContext context, const struct poptOption *options, boo
 const char *lull_option_said(const struct poptOption *options, const char *const *names);
 #define LULL_OPTION_NAMES(...) ((const char *const[]){__VA_ARGS__, NULL})
 
-/* The operands that are left, NULL at the end, and their number. */
-const char *const *lull_operands(poptContext context, uint32_t *ret_count);
-
 /* ==== options of commands that analyse runs =================================================== */
 
 /* As typed; NULL and 0 where nothing was said, but application, which begins as 1. */

@@ -3,7 +3,6 @@
 #include "base/file.h"
 #include "base/output_file.h"
 #include "base/text.h"
-#include "cli/command.h"
 #include "cli/message.h"
 #include "report/display.h"
 

@@ -1,6 +1,6 @@
-/* The recorder: what all its parts share. Threads and the process with their states, pauses,
- * appending records to a thread's tape, stepping aside, and reading the settings.
- * docs/record-reference.md describes the recorder as a whole.
+/* The recorder: what all its parts share. Threads and the process with their states, the settings,
+ * appending records to a thread's tape, and stepping aside. docs/record-reference.md describes the
+ * recorder as a whole.
  *
  * The recorder is loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as
  * a tool). Environment variables, which `lull record` sets, tell it what to do:
@@ -43,10 +43,6 @@
 #define LULL_RECORD_CORE_H
 
 #include "base/clock.h"
-#include "record/counters/counters.h"
-#include "record/store/container.h"
-#include "record/store/definitions.h"
-#include "record/store/sums.h"
 #include "tape/layout.h"
 #include "tape/records.h"
 
@@ -56,6 +52,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* ==== threads and the process ================================================================= */
 
@@ -72,11 +69,46 @@
 #define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA + 4 * REC_COUNTS_SLOTS)
 #define REC_MOST_FRAMES 64 /* nested regions whose own time is known apart */
 
+enum {
+    REC_MOST_CALLPATH = 32, /* callers of a call */
+    REC_MOST_COUNTERS = LULL_TAPE_MOST_COUNTERS,
+    REC_COUNTS_SLOTS = 1 + (REC_MOST_COUNTERS + 1) / 2 /* of a reading on the tape */
+};
+
 /* A region that a thread is in. `begin` is when it was entered; `inside` counts the ticks that the
  * thread had spent by then in other regions within the region around this one. */
 struct rec_frame {
     uint64_t begin, inside;
     uint32_t region, parallel;
+};
+
+/* A part of the file of the process (store/container.h). */
+struct rec_extent {
+    uint64_t offset;
+    size_t size;
+    uint32_t number;
+};
+
+/* Parts of the mapping of a thread's sums: the first is a page, and each further one is at least as
+ * large as all before, up to 4 MiB. */
+enum { REC_SUMS_PARTS = 12 };
+
+/* The sums of a thread by region (store/sums.h). */
+struct rec_sums {
+    struct lull_tape_sums_header *header;
+    size_t size, reserved;          /* bytes that are mapped, and bytes of address space that there
+                                       are */
+    bool full;                      /* there is no room for more, and none is asked for again */
+    uint32_t n_parts;               /* parts that are mapped, one behind the other */
+    uint32_t parts[REC_SUMS_PARTS]; /* bytes of each; written before it is counted */
+};
+
+/* The counters of one thread. A back-end (counters/counters.h) uses the handles and pages as it
+ * needs them. */
+struct rec_counting {
+    uint64_t last[REC_MOST_COUNTERS]; /* the previous reading */
+    int handles[REC_MOST_COUNTERS];
+    void *pages[REC_MOST_COUNTERS];
 };
 
 /* One thread of the program. Everything that the hot path touches is in the first cache lines. */
@@ -136,7 +168,7 @@ struct rec_thread {
     union lull_tape_slot *polls; /* for record/mpi/records.c: the last queries that found nothing */
     uint64_t poll_end;           /* when the last of them ended */
     uint32_t n_polls;            /* how many they are */
-    void *scratch;               /* see rec_thread_scratch */
+    void *scratch;               /* of a call that completes many requests (mpi/records.c) */
     size_t scratch_size;
     uint32_t thread_id;                  /* the system's number of the thread */
     struct lull_tape_cores cores_before; /* for record/thread/cores.c: those of the time before */
@@ -215,39 +247,64 @@ struct rec_process {
     uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
     uint64_t budget;      /* bytes of events */
     uint64_t used;        /* atomic; bytes of the budget that are taken */
+    pid_t owner;          /* the process that writes the files */
     char folder[3072];    /* RUN/<p / 1000> */
 };
 extern struct rec_process rec_process __attribute__((visibility("hidden")));
 
-/* ---- life cycle ------------------------------------------------------------------------------ */
-
-/* Starts the recorder unless it runs already; called by the constructor, and safe to call from
- * other constructors that may come first. */
-void rec_start(void);
-/* The process ends in an orderly way: closes all tapes. Later calls of the program pass through. */
-void rec_stop(void);
-/* Sees to what the program starts: forked children do not record, and programs that it executes
- * are recorded only with LULL_RECORD_FOLLOW=1. False: this is a shell that is only followed
- * (thread/fork.c). */
-bool rec_prepare_children(void);
-/* The environment that makes a program record into this run as this process was told to: strings
- * "NAME=VALUE", LD_PRELOAD first. Returns their number; 0: it is not known. */
-unsigned rec_settings(char *const **ret_settings);
-/* Nothing is recorded in a forked child: from here on, what its thread was about to write down goes
- * nowhere. Does nothing in the parent. */
-void rec_leave_to_parent(void);
-
 /* enum lull_thread_role of the reader */
 enum rec_role { REC_ROLE_UNKNOWN, REC_ROLE_MASTER, REC_ROLE_WORKER, REC_ROLE_FREE };
 
-/* Makes the calling thread a location; does nothing when it is one. Writes THREAD_BEGIN. */
+/* "rank 3"; in the first world that was spawned "spawn 1 rank 3". */
+void rec_process_name(char *name, size_t size);
+
+static inline uint64_t rec_now(void)
+{
+    return lull_clock_now(rec_process.tsc);
+}
+
+/* ---- settings -------------------------------------------------------------------------------- */
+
+/* What environment variables tell the recorder; the head of this file has their list. */
+
+/* False: it is not set, or no number. */
+bool rec_setting_number(const char *name, uint64_t *ret_value);
+/* Fills rec_process with what it has of the settings. False: this process was spawned, and those who
+ * did it expect it under a number that follows from a rank which nobody tells us. */
+bool rec_read_settings(void);
+
+/* ---- rare cases ------------------------------------------------------------------------------ */
+
+/* What the functions below call in rare cases only. These are the only calls from this file into
+ * files that see it. */
+
+/* life_cycle.c: makes the calling thread a location, and starts the recorder if need be; does
+ * nothing when the thread is a location. Writes THREAD_BEGIN. */
 struct rec_thread *rec_thread_begin(enum rec_role role);
 /* The same for a thread that the program makes itself, which it numbers (thread/waits.h). */
 struct rec_thread *rec_thread_begin_made(uint64_t number);
 
-/* Memory of at least `size` bytes that belongs to the thread; the next call may move it and does
- * not keep its content. NULL when there is none. */
-void *rec_thread_scratch(struct rec_thread *self, size_t size);
+/* thread/pause.c: whether something is recorded that begins now, on a thread whose gate is not that
+ * of the process. */
+REC_COLD bool rec_notice(struct rec_thread *self);
+
+/* store/buffer.c: go on to a fresh chunk. */
+REC_COLD void rec_flush(struct rec_thread *self);
+REC_COLD void rec_flush_behind(struct rec_thread *self, unsigned slots);
+
+/* store/sums.c: makes room for a region's sums; false when there is none to be had. */
+bool rec_sums_grow(struct rec_thread *self, uint32_t region);
+/* A thread that is paused has been so until `now`: the time so far goes to the pause. */
+void rec_sums_pause(struct rec_thread *self, uint64_t now);
+
+/* counters/counters.c: what was counted since the previous reading belongs to `region`, or for
+ * rec_counters_read_here to the region in which the thread was. Nothing happens in a pause. */
+void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now);
+void rec_counters_read_here(struct rec_thread *self, uint64_t now);
+/* As rec_open_call where counters are read: their record comes first. */
+uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region);
+
+/* ---- who is recorded ------------------------------------------------------------------------- */
 
 /* The calling thread; rec_nobody when nothing is recorded. Never NULL. */
 static inline struct rec_thread *rec_current(void)
@@ -255,31 +312,6 @@ static inline struct rec_thread *rec_current(void)
     struct rec_thread *self = rec_self_or_null;
     return REC_LIKELY(self != NULL) ? self : rec_thread_begin(REC_ROLE_UNKNOWN);
 }
-
-/* ---- pauses (thread/pause.c) ----------------------------------------------------------------- */
-
-void rec_pause_start(void);
-/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h).
- * That holds for all of its threads, also those that begin later. What begins in a pause is not
- * recorded; what began before it and ends in it has its end on the tape. */
-void rec_pause(void);
-void rec_resume(void);
-/* The same for any reason: the pause lasts as long as one of the reasons holds. */
-enum rec_pause_reason {
-    REC_PAUSE_PROGRAM = 1,
-    REC_PAUSE_TIME = 2, /* this and the following: record/thread/pause.h */
-    REC_PAUSE_SIGNAL = 4,
-    REC_PAUSE_ITERATION = 8
-};
-void rec_pause_for(enum rec_pause_reason reason, bool pause);
-/* The calling thread's location begins or ceases to be recorded, in a pause or not. */
-void rec_pause_enter(struct rec_thread *self, uint64_t now);
-void rec_pause_leave(struct rec_thread *self, uint64_t now);
-/* Puts the pauses onto the tape of which the thread does not know yet. */
-void rec_pause_note(struct rec_thread *self);
-/* Whether something is recorded that begins now, on a thread whose gate is not that of the process.
- */
-REC_COLD bool rec_notice(struct rec_thread *self);
 
 /* Whether something is recorded that begins now. */
 static inline bool rec_admits(struct rec_thread *self)
@@ -295,21 +327,7 @@ static inline bool rec_goes_on(struct rec_thread *self)
     return rec_admits(self) || REC_LIKELY(rec_process.on);
 }
 
-/* Sets the world rank, and names the locations after it, when MPI tells it. */
-void rec_set_rank(uint32_t rank);
-/* "rank 3"; in the first world that was spawned "spawn 1 rank 3". */
-void rec_process_name(char *name, size_t size);
-
-static inline uint64_t rec_now(void)
-{
-    return lull_clock_now(rec_process.tsc);
-}
-
-/* ---- appending ------------------------------------------------------------------------------- */
-
-/* Go on to a fresh chunk (buffer.c). */
-REC_COLD void rec_flush(struct rec_thread *self);
-REC_COLD void rec_flush_behind(struct rec_thread *self, unsigned slots);
+/* ==== appending =============================================================================== */
 
 /* Makes sure that `slots`, REC_MOST_SLOTS at most, fit at self->at. The time of what is written
  * there must be taken behind this: a full chunk leaves a record of how long it took to write. */
@@ -343,9 +361,6 @@ static inline void rec_commit(struct rec_thread *self, unsigned slots)
     self->at += slots;
     __atomic_store_n(self->committed, (uint64_t)(uintptr_t)self->at + self->bias, __ATOMIC_RELEASE);
 }
-
-/* As rec_open_call below where counters are read: their record comes first. */
-uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region);
 
 /* Shows the call that begins now, behind what is committed, to whoever reads the tape after the
  * program died or hung in it; returns the time. There is room for a record of any size behind. */
@@ -531,12 +546,5 @@ static inline void rec_step_back(const struct rec_aside *aside)
     rec_self_or_null = aside->self;
     errno = aside->reason;
 }
-
-/* ==== settings ================================================================================ */
-
-/* What environment variables tell the recorder; the head of this file has their list. */
-
-/* False: it is not set, or no number. */
-bool rec_setting_number(const char *name, uint64_t *ret_value);
 
 #endif

@@ -1,10 +1,10 @@
 #include "record/function.h"
 
-#include "record/core.h"
 #include "record/keep.h"
 #include "record/omp/team.h"
 #include "record/report.h"
 #include "record/site/site.h"
+#include "record/store/definitions.h"
 
 #include <dlfcn.h>
 #include <link.h>

@@ -6,6 +6,7 @@
 #include "record/omp/team.h"
 #include "record/report.h"
 #include "record/site/map.h"
+#include "record/store/definitions.h"
 #include "record/store/file.h"
 #include "tape/inject.h"
 

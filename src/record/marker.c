@@ -1,12 +1,12 @@
 #include "record/marker.h"
 
 #include "base/fnv.h"
-#include "record/core.h"
 #include "record/inject.h"
 #include "record/keep.h"
 #include "record/libraries.h"
 #include "record/omp/team.h"
 #include "record/site/map.h"
+#include "record/store/definitions.h"
 #include "record/thread/pause.h"
 
 #include <dlfcn.h>

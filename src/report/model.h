@@ -1,4 +1,5 @@
-/* The inside of a document, for the renderers of this room. */
+/* The inside of a document (report/document.h, report/pictures.h), for the renderers of this
+ * room. */
 #ifndef LULL_REPORT_MODEL_H
 #define LULL_REPORT_MODEL_H
 

@@ -1,6 +1,5 @@
 /* Arbitrary bytes as GOAL text, in memory; what begins as gzip does, as a file. A graph that is
  * made must hang together. */
-#include "sim/engine/graph.h"
 #include "sim/goal/goal.h"
 
 #include <stdint.h>

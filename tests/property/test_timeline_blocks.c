@@ -8,6 +8,7 @@
 #include "support/seed.h"
 #include "support/test.h"
 #include "support/timeline_case.h"
+#include "view/report/report_document.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>

@@ -4,6 +4,7 @@
 #define LULL_TESTS_SUPPORT_REPLAY_CASE_H
 
 #include "study/replay/fixes.h"
+#include "study/runs.h"
 
 /* Messages that hold nobody back: replays of simulated runs are exact to the ns. */
 #define REPLAY_CASE_NETWORK "hockney:latency=3us,bandwidth=1GB/s,eager=inf"

@@ -1,7 +1,7 @@
 #include "record/counters/counters.h"
 
-#include "record/core.h"
 #include "record/report.h"
+#include "record/store/definitions.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -234,6 +234,17 @@ void rec_counters_read_here(struct rec_thread *self, uint64_t now)
     const struct rec_frame *frame = &self->frames[n - 1];
     struct lull_tape_sum *sum = rec_sum_of(self, frame->region, frame->parallel);
     add_deltas(self, sum ? sum->counts : NULL, deltas);
+}
+
+uint64_t rec_open_counted_call(struct rec_thread *self, uint32_t region)
+{
+    uint64_t now = rec_now();
+    rec_counters_read_here(self, now);
+    union lull_tape_slot *slot = self->at;
+    slot->record.time = now;
+    slot->record.value = LULL_TAPE_OPEN;
+    slot->record.head = lull_tape_head(LULL_TAPE_CALL, 0, region);
+    return now;
 }
 
 void rec_counters_skip(struct rec_thread *self, uint64_t now)

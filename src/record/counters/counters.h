@@ -14,30 +14,13 @@
 #ifndef LULL_RECORD_COUNTERS_COUNTERS_H
 #define LULL_RECORD_COUNTERS_COUNTERS_H
 
-#include "tape/layout.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-struct rec_thread;
-
-enum { REC_MOST_COUNTERS = LULL_TAPE_MOST_COUNTERS };
-/* Slots of a reading on the tape. */
-#define REC_COUNTS_SLOTS (1 + (REC_MOST_COUNTERS + 1) / 2)
+#include "record/core.h"
 
 /* A counter that was found. `type`, `code` and `rate` are the back-end's own. */
 struct rec_counter {
     char name[64]; /* as it is called in the run */
     uint64_t type, code;
     double rate;
-};
-
-/* The counters of one thread. A back-end uses the handles and pages as it needs them. */
-struct rec_counting {
-    uint64_t last[REC_MOST_COUNTERS]; /* the previous reading */
-    int handles[REC_MOST_COUNTERS];
-    void *pages[REC_MOST_COUNTERS];
 };
 
 struct rec_counter_backend {
@@ -66,10 +49,6 @@ uint32_t rec_counters_id(unsigned counter); /* of its definition */
 void rec_counters_begin(struct rec_thread *self, uint64_t now);
 void rec_counters_end(struct rec_thread *self);
 
-/* What was counted since the previous reading belongs to `region`, or for rec_counters_read_here to
- * the region in which the thread was. Nothing happens in a pause. */
-void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now);
-void rec_counters_read_here(struct rec_thread *self, uint64_t now);
 /* What was counted since the previous reading belongs to no region. */
 void rec_counters_skip(struct rec_thread *self, uint64_t now);
 /* What is counted between these two calls belongs to no region: the recorder writes a chunk. */

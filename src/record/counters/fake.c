@@ -2,7 +2,7 @@
  * tests of the whole way from a reading to the metrics, and to see what counters look like where
  * there are none. The value depends on nothing but the time of the reading, so that what a state
  * is said to have counted must be its time times the rate. */
-#include "record/core.h"
+#include "record/counters/counters.h"
 
 #include <errno.h>
 #include <stdlib.h>

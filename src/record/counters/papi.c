@@ -1,7 +1,7 @@
 /* Counters of PAPI, whose library is loaded when it is asked for: presets (PAPI_TOT_INS) and what
  * it calls native events. The few functions that are needed are declared here, as its manual gives
  * them. */
-#include "record/core.h"
+#include "record/counters/counters.h"
 
 #include <dlfcn.h>
 #include <pthread.h>

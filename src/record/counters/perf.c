@@ -1,6 +1,6 @@
 /* Counters of the kernel's perf_event, of the program's own instructions (not the kernel's). Those
  * of a thread form a group, so that they count at the same time. */
-#include "record/core.h"
+#include "record/counters/counters.h"
 #include "record/counters/perf_page.h"
 
 #include <errno.h>

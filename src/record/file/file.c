@@ -1,8 +1,8 @@
 #include "record/file/file.h"
 
 #include "base/fnv.h"
-#include "record/core.h"
 #include "record/site/map.h"
+#include "record/store/definitions.h"
 
 #include <limits.h>
 #include <pthread.h>

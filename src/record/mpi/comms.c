@@ -4,9 +4,11 @@
 
 #include "record/core.h"
 #include "record/keep.h"
+#include "record/life_cycle.h"
 #include "record/mpi/nodes.h"
 #include "record/mpi/spawned.h"
 #include "record/mpi/wrap.h"
+#include "record/store/definitions.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -3,6 +3,8 @@
 #include "record/mpi/comms.h"
 #include "record/mpi/disturb.h"
 #include "record/mpi/wrap.h"
+#include "record/store/definitions.h"
+#include "record/thread/pause.h"
 
 #include <pthread.h>
 #include <stdarg.h>

@@ -8,6 +8,7 @@
 
 #include "record/core.h"
 #include "record/node.h"
+#include "record/store/definitions.h"
 
 #include <dirent.h>
 #include <errno.h>

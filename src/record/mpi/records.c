@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* ==== opening requests ======================================================================== */
 
@@ -573,6 +574,23 @@ void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,
     close_record(&done);
 }
 
+/* Memory of at least `size` bytes that belongs to the thread; the next call may move it and does
+ * not keep its content. NULL when there is none. */
+static void *take_scratch(struct rec_thread *self, size_t size)
+{
+    if (size <= self->scratch_size)
+        return self->scratch;
+    size_t larger = size * 2;
+    void *got = mmap(NULL, larger, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (got == MAP_FAILED)
+        return NULL;
+    if (self->scratch)
+        munmap(self->scratch, self->scratch_size);
+    self->scratch = got;
+    self->scratch_size = larger;
+    return got;
+}
+
 MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self, int n,
                           const MPI_Request *requests, MPI_Status *statuses)
 {
@@ -580,7 +598,7 @@ MPI_Status *rec_mpi_waits(struct rec_mpi_waited *waited, struct rec_thread *self
     MPI_Request *copy = waited->own_requests;
     MPI_Status *own = waited->own_statuses;
     if (n > REC_WAITED_HERE) {
-        copy = rec_thread_scratch(self, (size_t)n * (sizeof *copy + sizeof *own));
+        copy = take_scratch(self, (size_t)n * (sizeof *copy + sizeof *own));
         if (!copy) {
             waited->n = 0;
             return statuses;

@@ -13,6 +13,7 @@
 #include "record/mpi/comms.h"
 #include "record/mpi/spawned.h"
 #include "record/report.h"
+#include "record/thread/fork.h"
 
 #include <limits.h>
 #include <stdio.h>

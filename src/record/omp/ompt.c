@@ -7,6 +7,7 @@
 #include "record/omp/ompt.h"
 
 #include "record/core.h"
+#include "record/life_cycle.h"
 #include "record/omp/gomp.h"
 #include "record/omp/team.h"
 

@@ -1,6 +1,7 @@
 #include "record/omp/team.h"
 
 #include "base/mix.h"
+#include "record/store/definitions.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 
 #include "base/fnv.h"
 #include "base/mix.h"
-#include "record/core.h"
 #include "record/libraries.h"
 #include "record/report.h"
+#include "record/store/definitions.h"
 
 #include <dlfcn.h>
 #include <limits.h>

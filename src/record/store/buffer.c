@@ -1,9 +1,12 @@
 #include "record/store/buffer.h"
 
-#include "record/core.h"
+#include "record/counters/counters.h"
 #include "record/keep.h"
 #include "record/report.h"
+#include "record/store/container.h"
+#include "record/store/definitions.h"
 #include "record/store/file.h"
+#include "record/store/sums.h"
 #include "record/thread/cores.h"
 #include "tape/records.h"
 

@@ -6,19 +6,9 @@
 #ifndef LULL_RECORD_STORE_CONTAINER_H
 #define LULL_RECORD_STORE_CONTAINER_H
 
-#include "tape/layout.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "record/core.h"
 
 /* ==== extents ================================================================================= */
-
-struct rec_extent {
-    uint64_t offset;
-    size_t size;
-    uint32_t number;
-};
 
 enum rec_joined {
     REC_JOINED_NOT,   /* the file cannot be had; errno says why */

@@ -4,10 +4,7 @@
 #ifndef LULL_RECORD_STORE_DEFINITIONS_H
 #define LULL_RECORD_STORE_DEFINITIONS_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
-#define REC_MOST_CALLPATH 32 /* callers of a call */
+#include "record/core.h"
 
 struct rec_region {
     uint32_t paradigm, role; /* enum lull_tape_paradigm, enum lull_tape_role */

@@ -1,7 +1,7 @@
 #include "record/store/sums.h"
 
-#include "record/core.h"
-#include "record/store/file.h"
+#include "record/counters/counters.h"
+#include "record/store/container.h"
 
 #include <string.h>
 #include <sys/mman.h>

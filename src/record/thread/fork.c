@@ -1,9 +1,12 @@
 /* What the measured program starts. A forked child shares our mappings with its parent, so it must
  * not write; a program that is executed would find the recorder in its environment. */
+#include "record/thread/fork.h"
+
 #include "base/starters.h"
 #include "record/core.h"
 #include "record/keep.h"
 #include "record/marker.h"
+#include "record/thread/pause.h"
 
 #include <dlfcn.h>
 #include <limits.h>

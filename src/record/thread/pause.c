@@ -4,9 +4,10 @@
  * become one of the same length in all. */
 #include "record/thread/pause.h"
 
-#include "record/core.h"
+#include "record/counters/counters.h"
 #include "record/omp/team.h"
 #include "record/report.h"
+#include "record/store/buffer.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ==== pauses ================================================================================== */
 
@@ -48,7 +50,15 @@ void rec_pause_start(void)
     __atomic_store_n(&rec_process.gate, latest_epoch.gate, __ATOMIC_RELEASE);
 }
 
-static void change(enum rec_pause_reason reason, bool holds)
+/* The pause lasts as long as one of the reasons holds. */
+enum pause_reason {
+    PAUSE_PROGRAM = 1, /* the program asks for it */
+    PAUSE_TIME = 2,    /* this and the following: the part that the user wants */
+    PAUSE_SIGNAL = 4,
+    PAUSE_ITERATION = 8
+};
+
+static void change(enum pause_reason reason, bool holds)
 {
     static unsigned reasons; /* that hold */
     const struct rec_aside aside = rec_step_aside();
@@ -74,7 +84,7 @@ static void change(enum rec_pause_reason reason, bool holds)
     rec_step_back(&aside);
 }
 
-void rec_pause_for(enum rec_pause_reason reason, bool pause)
+static void pause_for(enum pause_reason reason, bool pause)
 {
     if (!rec_process.on)
         return;
@@ -86,13 +96,13 @@ void rec_pause_for(enum rec_pause_reason reason, bool pause)
 void rec_pause(void)
 {
     rec_current();
-    rec_pause_for(REC_PAUSE_PROGRAM, true);
+    pause_for(PAUSE_PROGRAM, true);
 }
 
 void rec_resume(void)
 {
     rec_current();
-    rec_pause_for(REC_PAUSE_PROGRAM, false);
+    pause_for(PAUSE_PROGRAM, false);
 }
 
 /* ---- threads --------------------------------------------------------------------------------- */
@@ -149,6 +159,17 @@ void rec_pause_note(struct rec_thread *self)
     if (self->paused && !goes_on)
         end_pause(self, epoch.on);
     set_gate(self, &epoch);
+}
+
+void rec_leave_to_parent(void)
+{
+    if (getpid() == rec_process.owner)
+        return;
+    rec_process.on = false;
+    __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
+    if (rec_self_or_null && rec_self_or_null != &rec_nobody)
+        rec_buffer_detach(rec_self_or_null);
+    rec_self_or_null = &rec_nobody;
 }
 
 bool rec_notice(struct rec_thread *self)
@@ -234,11 +255,11 @@ void rec_window_prepare(void)
 void rec_window_start(void)
 {
     if (wanted_part.start > 0)
-        rec_pause_for(REC_PAUSE_TIME, true);
+        pause_for(PAUSE_TIME, true);
     if (wanted_part.off)
-        rec_pause_for(REC_PAUSE_SIGNAL, true);
+        pause_for(PAUSE_SIGNAL, true);
     if (rec_window_has_iterations)
-        rec_pause_for(REC_PAUSE_ITERATION, true);
+        pause_for(PAUSE_ITERATION, true);
 }
 
 /* ---- time and signals ------------------------------------------------------------------------ */
@@ -273,7 +294,7 @@ static void wait_until(const struct timespec *until)
         if (failed != 0 && errno != EINTR)
             return;
         if (failed == 0)
-            rec_pause_for(REC_PAUSE_SIGNAL, __atomic_load_n(&is_off, __ATOMIC_ACQUIRE));
+            pause_for(PAUSE_SIGNAL, __atomic_load_n(&is_off, __ATOMIC_ACQUIRE));
     }
 }
 
@@ -284,12 +305,12 @@ static void *watch(void *argument)
     const struct timespec start = after(*begin, wanted_part.start);
     if (wanted_part.start > 0) {
         wait_until(&start);
-        rec_pause_for(REC_PAUSE_TIME, false);
+        pause_for(PAUSE_TIME, false);
     }
     if (wanted_part.length > 0) {
         const struct timespec end = after(start, wanted_part.length);
         wait_until(&end);
-        rec_pause_for(REC_PAUSE_TIME, true);
+        pause_for(PAUSE_TIME, true);
     }
     if (wanted_part.signals)
         wait_until(NULL);
@@ -324,8 +345,8 @@ void rec_window_watch(void)
     is_off = wanted_part.off;
     if (sem_init(&wake, 0, 0) != 0 || !start_watch(&begin)) {
         rec_report_say("cannot make a thread: all of the program is recorded");
-        rec_pause_for(REC_PAUSE_TIME, false);
-        rec_pause_for(REC_PAUSE_SIGNAL, false);
+        pause_for(PAUSE_TIME, false);
+        pause_for(PAUSE_SIGNAL, false);
         return;
     }
     const struct sigaction action = {.sa_handler = handle_signal, .sa_flags = SA_RESTART};
@@ -344,7 +365,7 @@ static unsigned nested;             /* regions open on it, from the counted visi
 void rec_window_iteration(long number)
 {
     if (!*wanted_part.name)
-        rec_pause_for(REC_PAUSE_ITERATION, number < wanted_part.first || number > wanted_part.last);
+        pause_for(PAUSE_ITERATION, number < wanted_part.first || number > wanted_part.last);
 }
 
 static bool is_named(const char *name)
@@ -363,7 +384,7 @@ void rec_window_begin(const char *name)
     if (known != self || (nested == 0 && !named))
         return;
     if (nested++ == 0 && ++iteration_visits == wanted_part.first)
-        rec_pause_for(REC_PAUSE_ITERATION, false);
+        pause_for(PAUSE_ITERATION, false);
 }
 
 void rec_window_end(void)
@@ -371,5 +392,5 @@ void rec_window_end(void)
     if (__atomic_load_n(&counting, __ATOMIC_ACQUIRE) != rec_current() || nested == 0)
         return;
     if (--nested == 0 && iteration_visits == wanted_part.last)
-        rec_pause_for(REC_PAUSE_ITERATION, true);
+        pause_for(PAUSE_ITERATION, true);
 }

@@ -1,13 +1,32 @@
-/* The part of the program that the user wants recorded, as `lull record` was told: by time, by
- * signals, by iterations. All else is a pause. Each of the three is a reason of its own to pause
- * (record/core.h, rec_pause_for), and recording goes on when none of them holds.
+/* Pauses: what the program wants to be left out, and all that is not the part that the user wants
+ * recorded, as `lull record` was told: by time, by signals, by iterations. Each of the four is a
+ * reason of its own to pause, and recording goes on when none of them holds.
  *
  * A thread of the recorder watches time and signals, because a pause takes a lock, which no signal
  * handler may. It sleeps nearly always, and is there only if one of the two was asked for. */
 #ifndef LULL_RECORD_THREAD_PAUSE_H
 #define LULL_RECORD_THREAD_PAUSE_H
 
-#include <stdbool.h>
+#include "record/core.h"
+
+/* ==== pauses ================================================================================== */
+
+void rec_pause_start(void);
+/* The program asks to be left out from here on, or to be measured again (MPI_Pcontrol, lull.h).
+ * That holds for all of its threads, also those that begin later. What begins in a pause is not
+ * recorded; what began before it and ends in it has its end on the tape. */
+void rec_pause(void);
+void rec_resume(void);
+/* The calling thread's location begins or ceases to be recorded, in a pause or not. */
+void rec_pause_enter(struct rec_thread *self, uint64_t now);
+void rec_pause_leave(struct rec_thread *self, uint64_t now);
+/* Puts the pauses onto the tape of which the thread does not know yet. */
+void rec_pause_note(struct rec_thread *self);
+/* Nothing is recorded in a forked child: from here on, what its thread was about to write down goes
+ * nowhere. Does nothing in the parent. */
+void rec_leave_to_parent(void);
+
+/* ==== the part that the user wants ============================================================ */
 
 /* Takes LULL_RECORD_START, _DURATION, _SIGNALS and _ITERATIONS from the environment. */
 void rec_window_prepare(void);

@@ -1,12 +1,13 @@
 #include "record/thread/waits.h"
 
-#include "record/core.h"
 #include "record/function.h"
 #include "record/keep.h"
 #include "record/libraries.h"
 #include "record/next.h"
 #include "record/omp/team.h"
 #include "record/site/site.h"
+#include "record/store/definitions.h"
+#include "record/thread/pause.h"
 
 #include <pthread.h>
 #include <stdlib.h>

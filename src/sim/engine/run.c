@@ -4,7 +4,6 @@
 #include "base/parallel.h"
 #include "sim/collective/collective.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/graph.h"
 #include "sim/engine/large.h"
 #include "sim/engine/match.h"
 #include "sim/engine/queue.h"

@@ -1,7 +1,7 @@
 /* The engine from inside: the state of one simulation. Internal to the room. The files of the
  * engine:
  *
- * engine.c       set-up and result; a simulation whose ranks several processes have
+ * simulate.c     set-up and result; a simulation whose ranks several processes have
  * run.c          events, one after the other; ranks on several threads
  * operation.c    transfers, and what back-ends call; operations that wait in line (compat);
  *                messages that keep the order of their channel
@@ -25,7 +25,6 @@
 
 #include "sim/collective/collective.h"
 #include "sim/engine/engine.h"
-#include "sim/engine/graph.h"
 #include "sim/engine/large.h"
 #include "sim/engine/match.h"
 #include "sim/engine/queue.h"
@@ -279,7 +278,7 @@ static inline lull_status lull_run_out_of_memory(struct lull_engine *engine)
                lull_fail(engine->err, LULL_ERR_MEMORY, "simulation: not enough memory");
 }
 
-/* ---- engine.c: one engine for each shard ----------------------------------------------------- */
+/* ---- simulate.c: one engine for each shard --------------------------------------------------- */
 
 /* An engine for other ranks of the same simulation, which has no ranks yet; NULL: no memory. */
 struct lull_engine *lull_run_follower(const struct lull_engine *leader);
@@ -298,7 +297,7 @@ typedef void (*lull_piece_body)(struct lull_engine *engine, void *context, uint3
                                 uint32_t first, uint32_t end);
 void lull_run_pieces(struct lull_engine *engine, lull_piece_body body, void *context);
 
-/* ---- engine.c: ranks of several processes ---------------------------------------------------- */
+/* ---- simulate.c: ranks of several processes -------------------------------------------------- */
 
 /* How much is done between two looks for letters: events, or operations and letters of streams that
  * run on. */

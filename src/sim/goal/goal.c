@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/fnv.h"
-#include "sim/engine/graph.h"
 
 #include <errno.h>
 #include <fcntl.h>

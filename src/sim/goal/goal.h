@@ -24,7 +24,7 @@
 #include <stddef.h>
 
 /* Reads a file, plain or compressed with gzip, as a stream: the text is never in memory as a whole.
- * The program is a graph (sim/engine/graph.h). The `measured` of an operation is the line of its
+ * The program is a graph (sim/program.h). The `measured` of an operation is the line of its
  * text; `place` of the program's class says "line N: rank R, label L" of it, for which it reads the
  * label from the file again. */
 lull_status lull_goal_open(const char *path, struct lull_program **ret_program,

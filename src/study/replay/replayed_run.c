@@ -8,7 +8,6 @@
 #include "sim/engine/engine.h"
 #include "sim/setup.h"
 #include "study/interference.h"
-#include "study/runs.h"
 #include "team/team.h"
 
 #include <math.h>
@@ -486,15 +485,14 @@ static void tell_difference(const struct lull_run *run, struct lull_notices *not
 
 /* Whether a replay is wanted: the ideal network would save more than LULL_REPLAY_MISSES_MOST, and
  * the run does not have too many steps. */
-static bool is_wanted(const struct lull_run *run, const struct lull_runs_options *options,
-                      struct lull_notices *notices)
+static bool is_wanted(const struct lull_run *run, uint64_t most_steps, struct lull_notices *notices)
 {
     const struct lull_breakdown *breakdown = run->breakdown;
     const double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
     if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
         saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
         return false;
-    if (run->ideal->steps <= options->check)
+    if (run->ideal->steps <= most_steps)
         return true;
     lull_notices_add(notices, LULL_NOTICE_INFO,
                      "How far the transfer and serialisation of %s can be believed is told by "
@@ -503,14 +501,13 @@ static bool is_wanted(const struct lull_run *run, const struct lull_runs_options
     return false;
 }
 
-lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
+lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t most_steps,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err)
 {
-    const bool is_first = lull_team_is_first(options->team);
     const struct lull_division *division = lull_run_division(run);
     struct lull_team *team = lull_division_team(division);
-    int64_t wanted = is_first && is_wanted(run, options, notices), runtime;
+    int64_t wanted = is_first && is_wanted(run, most_steps, notices), runtime;
     lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
     if (status != LULL_OK || !wanted)
         return status;

@@ -8,7 +8,7 @@
 #include "replay/what_if/what_if.h"
 #include "sim/network/network.h"
 #include "study/notices.h"
-#include "study/runs.h"
+#include "study/run.h"
 #include "team/division.h"
 
 /* ==== the replay ============================================================================== */
@@ -125,8 +125,9 @@ double lull_replay_difference(const struct lull_breakdown *breakdown);
  * more; but does nothing where the run has no ideal runtime or the ideal network would save less
  * than that share, since a replay on a real network lies between the two. All members of a team
  * call it together, of which the first has the breakdown. Fails only where the run cannot be read,
- * or a member has gone. */
-lull_status lull_measured_check(struct lull_run *run, const struct lull_runs_options *options,
+ * or a member has gone. With more than `most_steps` steps the run is not replayed, and a notice
+ * says so. */
+lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t most_steps,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err);
 

@@ -157,8 +157,8 @@ static const struct item {
     {"disturbed", "Disturbed on purpose", "lull record --inject", disturbed_cell},
 };
 
-void lull_report_add_trust(struct lull_document *document, const struct lull_runs *runs,
-                           struct lull_arena *arena)
+static void add_trust(struct lull_document *document, const struct lull_runs *runs,
+                      struct lull_arena *arena)
 {
     struct lull_table *table = lull_table_of_runs(document, "trust", "How far to trust this",
                                                   "Quality of the data", runs, arena);
@@ -307,8 +307,10 @@ static void add_losses(struct lull_document *document, const struct lull_runs *r
     lull_document_chart(document, "losses", chart);
 }
 
-void lull_report_add_charts(struct lull_document *document, const struct lull_runs *runs,
-                            struct lull_arena *arena)
+/* How several runs scale that have different numbers of threads: speedup, efficiencies, and the
+ * core time that is lost. */
+static void add_charts(struct lull_document *document, const struct lull_runs *runs,
+                       struct lull_arena *arena)
 {
     bool differ = false;
     for (uint32_t i = 1; i < runs->count; i++)
@@ -507,8 +509,10 @@ static const char *about(const struct lull_report *report, struct lull_arena *ar
     return text;
 }
 
-void lull_report_add_findings(struct lull_document *document, const struct lull_report *report,
-                              struct lull_arena *arena)
+/* What the runs lose their time by. The timelines are in the document already, in the order of the
+ * runs. */
+static void add_findings(struct lull_document *document, const struct lull_report *report,
+                         struct lull_arena *arena)
 {
     uint32_t count;
     bool any = false, complete = true;
@@ -629,8 +633,9 @@ static void tell_kept(struct lull_document *document, const struct lull_report *
                            prefix_of(report, run, arena), (unsigned long long)timeline->n_messages);
 }
 
-void lull_report_add_remarks(struct lull_document *document, const struct lull_report *report,
-                             const struct lull_report_wish *wish, struct lull_arena *arena)
+/* Who differs, who waited longest, and what to do next. */
+static void add_remarks(struct lull_document *document, const struct lull_report *report,
+                        const struct lull_report_wish *wish, struct lull_arena *arena)
 {
     for (uint32_t run = 0; run < report->runs.count; run++) {
         const struct lull_timeline *timeline = report->of[run].timeline;
@@ -807,7 +812,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     struct lull_document *document = lull_document_create(arena, "lull-report/1", "");
     const bool additive = shows_additive(report, wish);
     add_report_facts(document, wish);
-    lull_report_add_trust(document, runs, arena);
+    add_trust(document, runs, arena);
     add_tree(document, report, additive, arena);
     if (lull_runs_have_devices(runs))
         lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
@@ -825,9 +830,9 @@ struct lull_document *lull_report_document(const struct lull_report *report,
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);
     }
-    lull_report_add_findings(document, report, arena);
-    lull_report_add_charts(document, runs, arena);
-    lull_report_add_remarks(document, report, wish, arena);
+    add_findings(document, report, arena);
+    add_charts(document, runs, arena);
+    add_remarks(document, report, wish, arena);
     lull_document_add_notices(document, notices);
     return document;
 }

@@ -4,11 +4,9 @@
 
 #include "report/document.h"
 #include "report/pictures.h"
-#include "view/report/report_document.h"
+#include "study/report_study.h"
 
-/* How far the numbers of each run may be believed. */
-void lull_report_add_trust(struct lull_document *document, const struct lull_runs *runs,
-                           struct lull_arena *arena);
+struct lull_report_wish; /* view/report/report_document.h */
 
 /* "rank 3", "rank 3 thread 1", the name of a node, "node01 and 3 more". In `arena`. */
 const char *lull_report_row_name(const struct lull_timeline *timeline, uint32_t row,
@@ -30,19 +28,5 @@ void lull_report_add_traffic(struct lull_document *document, const struct lull_r
                              const struct lull_report_run *of, struct lull_arena *arena);
 void lull_report_add_iterations(struct lull_document *document, const struct lull_run *run,
                                 const struct lull_report_run *of, struct lull_arena *arena);
-
-/* How several runs scale that have different numbers of threads: speedup, efficiencies, and the
- * core time that is lost. */
-void lull_report_add_charts(struct lull_document *document, const struct lull_runs *runs,
-                            struct lull_arena *arena);
-
-/* What the runs lose their time by. The timelines are in the document already, in the order of the
- * runs. */
-void lull_report_add_findings(struct lull_document *document, const struct lull_report *report,
-                              struct lull_arena *arena);
-
-/* Who differs, who waited longest, and what to do next. */
-void lull_report_add_remarks(struct lull_document *document, const struct lull_report *report,
-                             const struct lull_report_wish *wish, struct lull_arena *arena);
 
 #endif

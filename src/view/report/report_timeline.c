@@ -1,4 +1,5 @@
 /* The timeline of a run as a picture: activities that have time, regions that are named. */
+#include "view/report/report_document.h"
 #include "view/report/report_parts.h"
 
 #include <string.h>

@@ -1,6 +1,7 @@
 /* The tape of a thread across many chunks, on a full disk, on one that takes seconds to write, and
  * at the budget; the files are read here record by record. */
 #include "record/core.h"
+#include "record/life_cycle.h"
 
 #include "support/folder.h"
 #include "support/record/recorded.h"

@@ -2,6 +2,7 @@
  * more than fit into the first two tables; a disk that is full; a descriptor that the program
  * closes. */
 #include "record/core.h"
+#include "record/store/container.h"
 
 #include "support/record/recorded.h"
 #include "support/test.h"

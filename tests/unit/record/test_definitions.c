@@ -1,6 +1,8 @@
 /* Definitions that many threads write at the same time, and a disk that is full; the file is read
  * here byte by byte. */
 #include "record/core.h"
+#include "record/life_cycle.h"
+#include "record/store/definitions.h"
 
 #include "support/folder.h"
 #include "support/record/recorded.h"

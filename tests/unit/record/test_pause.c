@@ -1,6 +1,7 @@
 /* Random schedules of pauses, of which threads take note late or never: what they do outside of
  * pauses is counted, and the pauses are as long for each of them as they were. */
 #include "record/core.h"
+#include "record/thread/pause.h"
 
 #include "support/record/recorded.h"
 #include "support/seed.h"

@@ -1,6 +1,8 @@
 /* The program ends on one thread while another one is in the midst of asking for a pause: nothing
  * may be recorded from then on, because the tapes are closed. */
 #include "record/core.h"
+#include "record/life_cycle.h"
+#include "record/thread/pause.h"
 
 #include "support/record/recorded.h"
 #include "support/test.h"

@@ -1,5 +1,6 @@
 /* Call sites: places of the program's code become regions, once, whoever asks and however often. */
 #include "record/site/site.h"
+#include "record/store/definitions.h"
 
 #include "support/record/recorded.h"
 #include "support/test.h"

@@ -1,5 +1,6 @@
 /* Running sums against a model that gives each span of time to the region on top. */
 #include "record/core.h"
+#include "record/store/sums.h"
 
 #include "support/record/recorded.h"
 #include "support/seed.h"

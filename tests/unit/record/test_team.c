@@ -1,6 +1,7 @@
 /* Parallel regions as an OpenMP runtime of this test's own runs them: a team that waits between
  * regions, whose threads do not learn when one ends. */
 #include "record/omp/team.h"
+#include "record/thread/pause.h"
 
 #include "support/record/recorded.h"
 #include "support/seed.h"

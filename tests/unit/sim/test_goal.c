@@ -1,5 +1,4 @@
 /* GOAL text to a graph. */
-#include "sim/engine/graph.h"
 #include "sim/goal/goal.h"
 #include "support/test.h"
 

@@ -1,7 +1,6 @@
-#include "report/document.h"
+#include "report/model.h"
 
 #include "base/text.h"
-#include "report/model.h"
 
 #include <assert.h>
 #include <stdarg.h>
