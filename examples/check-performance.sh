@@ -19,6 +19,8 @@ shift 2
 lull=${LULL:-lull}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
 
 i=0
 while [ $i -lt "$count" ]; do
@@ -28,7 +30,8 @@ done
 key="--program ${PROGRAM:-program} --machine ${MACHINE:-ci}"
 if [ ! -e "$history" ]; then
     echo "check-performance.sh: $history is not there yet and begins with these runs" >&2
-    exec "$lull" history add "$history" $key "$folder"/run-*
+    "$lull" history add "$history" $key "$folder"/run-*
+    exit
 fi
 
 set -- --against "$history" --fail-if 'runtime > 1.05 * baseline'

@@ -57,7 +57,8 @@ static void put_option(FILE *out, const struct poptOption *option)
                      ? fprintf(out, "  -%c, --%s", option->shortName, option->longName)
                      : fprintf(out, "      --%s", option->longName);
     if (option->argDescrip)
-        column += fprintf(out, " %s", option->argDescrip);
+        column += fprintf(out, (option->argInfo & POPT_ARGFLAG_OPTIONAL) ? "[=%s]" : " %s",
+                          option->argDescrip);
     put_description(out, option->descrip, (size_t)column);
 }
 

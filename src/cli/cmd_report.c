@@ -44,11 +44,7 @@ static const struct poptOption report_options[] = {
      "FILE"},
     LULL_THREADS_OPTION(report_runs_settings.threads, "threads to read with"),
     LULL_FORCE_OPTION(report_runs_settings),
-    {"format", 'f', POPT_ARG_STRING, &report_output.format, 0,
-     "how to print the result; html, a page, where the output ends in .html", "text|json|csv|html"},
-    {"output", 'o', POPT_ARG_STRING, &report_output.path, 0,
-     "write the result to FILE instead of standard output", "FILE"},
-    LULL_COLOUR_OPTION(report_output),
+    LULL_OUTPUT_OPTIONS(report_output),
     POPT_TABLEEND,
 };
 
@@ -145,19 +141,6 @@ static lull_status read_report_settings(struct report_wishes *wishes, struct lul
     return lull_team_is_first(call->team) ? read_report_machine(&wishes->report, call) : LULL_OK;
 }
 
-/* Chooses a page where the name of the output says so, and tells before the work what cannot be
- * written. */
-static int choose_output(void)
-{
-    static char html[] = "html";
-    const char *dot = report_output.path ? strrchr(report_output.path, '.') : NULL;
-    if (!report_output.format && dot && (strcmp(dot, ".html") == 0 || strcmp(dot, ".htm") == 0))
-        report_output.format = html;
-    return report_output.path && strcmp(report_output.path, "-") != 0
-               ? lull_output_probe(report_output.path)
-               : LULL_EXIT_OK;
-}
-
 /* ---- the command ----------------------------------------------------------------------------- */
 
 /* Tells which members of a team had nothing to do, and with which run. */
@@ -191,8 +174,9 @@ static int run_report(struct lull_cli_call *call)
     if (!call->n_operands)
         return lull_cli_usage("expected at least one RUN");
     int status = lull_cli_read(call, read_report_settings(&wishes, call));
-    if (status == LULL_EXIT_OK && is_first)
-        status = choose_output();
+    if (status == LULL_EXIT_OK && is_first && report_output.path &&
+        strcmp(report_output.path, "-") != 0)
+        status = lull_output_probe(report_output.path); /* before the work */
     if (status != LULL_EXIT_OK)
         return status;
     lull_status done = lull_report_load(call->operands, call->n_operands, &wishes.report,

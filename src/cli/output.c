@@ -21,6 +21,29 @@ static lull_status read_colour(const struct lull_output_settings *settings,
     return status;
 }
 
+/* The format that is asked for, by its name or by the ending of the output. */
+static const char *format_of(const struct lull_output_settings *settings)
+{
+    static const char *const endings[][2] = {
+        {".html", "html"}, {".htm", "html"}, {".json", "json"}, {".csv", "csv"}};
+    const char *ending = settings->path ? strrchr(settings->path, '.') : NULL;
+    for (size_t i = 0; !settings->format && ending && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(ending, endings[i][0]) == 0)
+            return endings[i][1];
+    return settings->format ? settings->format : "text";
+}
+
+/* Whether a file is named like one of a format that is none of ours. */
+static bool is_foreign(const char *path)
+{
+    static const char *const endings[] = {".pdf", ".png", ".svg", ".jpg", ".xml", ".docx", ".xlsx"};
+    const char *ending = strrchr(path, '.');
+    for (size_t i = 0; ending && i < sizeof endings / sizeof *endings; i++)
+        if (strcmp(ending, endings[i]) == 0)
+            return true;
+    return false;
+}
+
 int lull_output_check(const struct lull_output_settings *settings)
 {
     enum lull_colour colour;
@@ -32,6 +55,11 @@ int lull_output_check(const struct lull_output_settings *settings)
         return lull_cli_usage("%s", err.text);
     if (settings->path && lull_is_directory(settings->path))
         return lull_cli_usage("--output '%s' is a directory, expected a file", settings->path);
+    if (settings->path && !settings->format && is_foreign(settings->path))
+        return lull_cli_usage(
+            "--output '%s' has the ending of a format that is not written, expected "
+            ".html, .json, .csv or .txt, or --format",
+            settings->path);
     return LULL_EXIT_OK;
 }
 
@@ -52,7 +80,7 @@ struct rendering {
 
 static const struct lull_renderer *renderer_of(const struct lull_output_settings *settings)
 {
-    return lull_renderer_find(settings->format ? settings->format : "text");
+    return lull_renderer_find(format_of(settings));
 }
 
 static void render(const void *content, FILE *out)

@@ -15,7 +15,7 @@ struct lull_output_settings {
     uint64_t most_bytes; /* of a page; 0: no limit */
 };
 
-/* Lines for a table of options; `settings` is an object of static storage. */
+/* Lines for a table of options. `settings` is an object of static storage. */
 /* clang-format off */
 #define LULL_FORMAT_OPTION(settings) \
     {"format", 'f', POPT_ARG_STRING, &(settings).format, 0, "how to print the result", \
@@ -29,7 +29,7 @@ struct lull_output_settings {
 #define LULL_OUTPUT_OPTIONS(settings) \
     LULL_FORMAT_OPTION(settings), \
     {"output", 'o', POPT_ARG_STRING, &(settings).path, 0, \
-     "write the result to FILE instead of standard output", "FILE"}, \
+     "write the result to FILE; endings .html, .json and .csv tell the format", "FILE"}, \
     LULL_COLOUR_OPTION(settings)
 /* clang-format on */
 

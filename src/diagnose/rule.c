@@ -280,6 +280,10 @@ uint32_t lull_diagnose(const struct lull_evidence *evidence, struct lull_arena *
                           .processes = evidence->breakdown->n_processes};
     c.least_ns = (int64_t)ceil(LULL_FINDING_LEAST * (double)c.core_ns);
     c.least_ns = c.least_ns > 1 ? c.least_ns : 1;
+    if (evidence->trace)
+        c.shortage = lull_core_shortage_of(evidence->trace, evidence->application, arena);
+    c.without_core_ns =
+        (int64_t)(c.shortage.share * c.shortage.known * (double)evidence->breakdown->runtime_ns);
     case_find_suspects(&c);
     for (uint32_t i = 0; lull_rules[i]; i++) {
         c.rule = lull_rules[i];

@@ -5,6 +5,7 @@
 #define LULL_DIAGNOSE_RULE_H
 
 #include "diagnose/diagnose.h"
+#include "trace/cores.h"
 
 #include <math.h>
 
@@ -47,8 +48,13 @@ struct lull_case {
     struct lull_finding *findings;
     uint32_t n_findings;
     size_t capacity;
-    const struct lull_rule *rule; /* the rule that is asked now */
-    bool noisy;                   /* a finding of noise was told: single delays are part of that */
+    const struct lull_rule *rule;       /* the rule that is asked now */
+    struct lull_core_shortage shortage; /* of the application's threads */
+    int64_t without_core_ns; /* core time that they had no core; 0 where it is not known */
+    int64_t
+        hidden_network_ns; /* of the runtime: a loss that may be the network's or that of threads
+                                  without a core; 0: there is none */
+    bool noisy;            /* a finding of noise was told: single delays are part of that */
 };
 
 struct lull_rule {

@@ -451,8 +451,7 @@ static double sum_counter(const struct lull_breakdown *breakdown, uint8_t role)
     return sum > 0.0 ? sum : NAN;
 }
 
-/* Without any MPI an ideal network changes nothing. */
-static bool has_mpi(const struct lull_breakdown *breakdown)
+bool lull_pop_has_mpi(const struct lull_breakdown *breakdown)
 {
     for (uint32_t t = 0; t < breakdown->n_threads; t++) {
         const struct lull_times *times = &breakdown->threads[t].times;
@@ -523,7 +522,8 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     struct lull_pop_process *processes =
         lull_arena_zero(arena, breakdown->n_processes, sizeof *processes);
     input->runtime = seconds(breakdown->runtime_ns);
-    input->ideal_runtime = !has_mpi(breakdown)               ? input->runtime
+    /* Without any MPI an ideal network changes nothing. */
+    input->ideal_runtime = !lull_pop_has_mpi(breakdown)      ? input->runtime
                            : breakdown->ideal_runtime_ns > 0 ? seconds(breakdown->ideal_runtime_ns)
                                                              : NAN;
     input->ideal_absent = breakdown->ideal_absent;

@@ -123,6 +123,9 @@ lull_status lull_pop_compute(const struct lull_pop_input *input,
                              const struct lull_pop_input *reference, enum lull_scaling scaling,
                              struct lull_metric_value *values, struct lull_error *err);
 
+/* Whether any thread has time in MPI. */
+bool lull_pop_has_mpi(const struct lull_breakdown *breakdown);
+
 /* Makes the input from a breakdown; the arrays live in `arena`. T_id is T for a run without any
  * MPI. For others it is what the breakdown has. LULL_ERR_RANGE when nothing was recorded (runtime
  * 0), and, unless `force`, when flushing took more than FLUSH_REFUSED (pop.c) of the time of a

@@ -415,8 +415,8 @@ static void text_findings(FILE *out, const struct lull_document *document, size_
     if (document->findings_about)
         put_indented_line(out, document, 0, "", document->findings_about, width);
     if (shown < document->n_findings)
-        fprintf(out, "%u more are in the page (-o report.html) and in JSON.\n",
-                document->n_findings - shown);
+        fprintf(out, "%u more %s in the page (-o report.html) and in JSON.\n",
+                document->n_findings - shown, document->n_findings - shown == 1 ? "is" : "are");
 }
 
 /* ==== timelines =============================================================================== */

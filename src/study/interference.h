@@ -7,10 +7,6 @@
 
 /* ==== cores =================================================================================== */
 
-/* The number of cores that the threads of a run might use, of all nodes together; 0: the trace does
- * not tell. */
-uint32_t lull_cores_of(const struct lull_trace *trace, struct lull_arena *arena);
-
 /* A sentence, in `arena`, where threads could have run but had no core for more than 5 % of the
  * time: how many threads that were, which of them was without a core longest, and whether the run's
  * own threads or other programs had the cores. NULL: there was no such thread, or the trace does

@@ -823,6 +823,23 @@ static void tell_of_sums(const struct lull_run *run, const struct lull_runs_opti
                          trace->events == LULL_EVENTS_FIRST ? "comes after" : "was before");
 }
 
+/* Processes that share a launcher and nothing else, or of whose MPI nothing was recorded. */
+static void tell_of_no_mpi(const struct lull_run *run, const struct lull_runs_options *options,
+                           struct lull_notices *notices)
+{
+    int64_t begin, end;
+    if (run->breakdown->n_processes < 2 || options->region || options->has_window ||
+        lull_pop_has_mpi(run->breakdown) ||
+        lull_trace_main_part(run->trace, options->application, &begin, &end))
+        return;
+    lull_notices_add(
+        notices, LULL_NOTICE_WARNING,
+        "%s: none of its %u processes called MPI: their efficiencies tell only how long "
+        "each ran beside the others. If they use MPI, it was not seen: see --mpi of "
+        "lull record",
+        run->path, run->breakdown->n_processes);
+}
+
 /* What part of a run was analysed. */
 enum part { MAIN_PART, MAIN_PART_CUT, LIFE, PARTS };
 
@@ -906,6 +923,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
     if (status != LULL_OK || !lull_team_is_first(options->team))
         return status;
     tell_of_sums(run, options, notices);
+    tell_of_no_mpi(run, options, notices);
     lull_notices_add_quirks(notices, run->trace, path);
     const char *disturbed = lull_disturbed_describe(run->trace, notices->arena);
     if (disturbed)

@@ -345,6 +345,25 @@ static void add_fitted_parts(const struct fit_drawing *drawing)
         tell_first_stop(drawing);
 }
 
+/* A law that predicts points left out better is not chosen where that may be chance (lull_fit_series_fit). */
+static void tell_smaller_error(const struct fit_drawing *drawing)
+{
+    const struct lull_fit_model *best = drawing->best, *least = best;
+    for (size_t m = 0; m < drawing->fit->n_models; m++) {
+        const struct lull_fit_model *model = &drawing->fit->models[m];
+        if (!model->absent && model->cv_error < least->cv_error)
+            least = model;
+    }
+    if (least->cv_error < 0.99 * best->cv_error)
+        lull_document_note(
+            drawing->document, LULL_NOTE_INFO,
+            "%s has the smaller left-out error, %.1f %% beside %.1f %% of %s, but what "
+            "it gains over a simpler law may be chance (F test at 5 %%): more points than "
+            "%zu decide, or --law.",
+            least->law->name, 100 * least->cv_error, 100 * best->cv_error, best->law->name,
+            drawing->fit->series->count);
+}
+
 struct lull_document *lull_fit_document(const struct lull_fit_study *study,
                                         const struct lull_fit_show *show,
                                         struct lull_notices *notices, struct lull_arena *arena)
@@ -358,6 +377,7 @@ struct lull_document *lull_fit_document(const struct lull_fit_study *study,
                                         .arena = arena};
     add_fit_facts(&drawing);
     add_laws(&drawing);
+    tell_smaller_error(&drawing);
     add_points(&drawing);
     tell_exact(&drawing);
     add_predictions(&drawing);

@@ -34,7 +34,9 @@ def main():
         folder = pathlib.Path(name)
         history, counter = folder / "performance.jsonl", folder / "counter"
         counter.write_text("0\n")
-        environment = dict(os.environ, LULL=lull, BASE=run, COUNTER=str(counter), KEEP="yes",
+        scratch = folder / "scratch"
+        scratch.mkdir()
+        environment = dict(os.environ, LULL=lull, BASE=run, TMPDIR=str(scratch), COUNTER=str(counter), KEEP="yes",
                            REPORTS=name, LC_ALL="C", GITHUB_SHA="", CI_COMMIT_SHA="")
         check(script, environment, history, 12, wanted=0)
         assert history.read_text().count("\n") == 12
@@ -58,6 +60,7 @@ def main():
         check(script, environment, young, 3, wanted=0)
         check(script, environment, young, 1, wanted=4)
         assert young.read_text().count("\n") == 4
+        assert not list(scratch.iterdir()), "something is left behind"
     print("passed")
 
 

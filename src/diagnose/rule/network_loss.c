@@ -10,8 +10,11 @@
 enum network_cause { NETWORK_TRANSFER, NETWORK_SMALL_MESSAGES, NETWORK_CONTENTION };
 
 struct network_loss {
-    int64_t runtime_ns; /* that an ideal network saves: T - T_ideal */
-    int64_t core_ns;    /* that as core time */
+    /* That an ideal network saves of the runtime: T - T_ideal, and what is left of it without the core
+     * time that threads had no core, of which a rule of its own tells. */
+    int64_t most_ns, runtime_ns;
+    int64_t error_ns; /* by how much the replay on the measured network misses T; 0: not known */
+    int64_t core_ns;  /* `runtime_ns` as core time */
     /* Mean transit of the smallest messages, ns; the share of all transit that belongs to messages
      * whose size hardly matters; the share of flights that comes with traffic. */
     double latency, share_of_latency, share_of_traffic;
@@ -165,22 +168,46 @@ static int64_t eager_ns(const struct lull_case *c)
     return ns;
 }
 
+/* Core time in ns, of the runtime's. */
+static int64_t core_time(const struct lull_case *c, int64_t ns)
+{
+    const int64_t runtime = c->evidence->breakdown->runtime_ns;
+    return runtime > 0 ? (int64_t)((double)ns * (double)c->core_ns / (double)runtime) : 0;
+}
+
+/* A thread that waits for a message of one without a core waits in a call, where the replay takes it
+ * for the network's: what threads had no core may be all of the loss. */
+static void take_cores_out(struct lull_case *c, struct network_loss *loss)
+{
+    if (c->without_core_ns < c->least_ns)
+        return;
+    const int64_t left = loss->core_ns - c->without_core_ns;
+    loss->runtime_ns =
+        left > 0 ? (int64_t)((double)loss->runtime_ns * (double)left / (double)loss->core_ns) : 0;
+    loss->core_ns = left > 0 ? left : 0;
+}
+
 /* False: the loss is not known, or too small to be told, or half of it are sends that wait for
  * receives, which other rules have told. */
-static bool network_loss_of(const struct lull_case *c, struct network_loss *ret_loss)
+static bool network_loss_of(struct lull_case *c, struct network_loss *ret_loss)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
     const struct lull_messages *messages = c->evidence->messages;
     struct network_loss loss = {0};
     if (breakdown->ideal_runtime_ns <= 0)
         return false;
-    loss.runtime_ns = breakdown->runtime_ns - breakdown->ideal_runtime_ns;
-    loss.core_ns = breakdown->runtime_ns > 0
-                       ? (int64_t)((double)loss.runtime_ns * (double)c->core_ns /
-                                   (double)breakdown->runtime_ns)
-                       : 0;
-    if (loss.core_ns < c->least_ns || 2 * eager_ns(c) >= loss.core_ns)
+    loss.most_ns = loss.runtime_ns = breakdown->runtime_ns - breakdown->ideal_runtime_ns;
+    loss.core_ns = core_time(c, loss.runtime_ns);
+    if (breakdown->replayed_runtime_ns > 0)
+        loss.error_ns = llabs((long long)(breakdown->replayed_runtime_ns - breakdown->runtime_ns));
+    if (loss.core_ns < c->least_ns || 2 * eager_ns(c) >= loss.core_ns ||
+        loss.most_ns <= loss.error_ns)
         return false;
+    take_cores_out(c, &loss);
+    if (loss.core_ns < c->least_ns || loss.runtime_ns <= loss.error_ns) {
+        c->hidden_network_ns = loss.most_ns;
+        return false;
+    }
     if (messages) {
         loss.all = lull_messages_of_all(messages);
         loss.latency = latency_of(messages);
@@ -217,16 +244,22 @@ static void network_tell(struct lull_case *c, const struct network_loss *loss, c
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
     struct lull_finding *finding = lull_case_add(c, loss->core_ns);
     add_message_facts(finding, loss);
-    finding->bound_ns = loss->runtime_ns;
+    finding->bound_ns = loss->most_ns;
+    const char *amount = lull_case_time(c, loss->runtime_ns);
+    if (loss->runtime_ns < loss->most_ns) /* a part may be that of threads without a core */
+        amount = lull_arena_printf(c->arena, "at least %s and at most %s", amount,
+                                   lull_case_time(c, loss->most_ns));
     finding->sentence = lull_arena_printf(
-        c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.",
-        lull_case_time(c, loss->runtime_ns), lull_case_time(c, breakdown->runtime_ns), detail);
+        c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.", amount,
+        lull_case_time(c, breakdown->runtime_ns), detail);
     finding->cause = cause;
-    finding->gain = (struct lull_finding_gain){.ns = loss->runtime_ns,
-                                               .low_ns = loss->runtime_ns,
-                                               .high_ns = loss->runtime_ns,
-                                               .factor = (double)breakdown->runtime_ns /
-                                                         (double)breakdown->ideal_runtime_ns};
+    const int64_t most = loss->most_ns + loss->error_ns;
+    finding->gain = (struct lull_finding_gain){
+        .ns = loss->runtime_ns,
+        .low_ns = loss->runtime_ns - loss->error_ns,
+        .high_ns = most < breakdown->runtime_ns ? most : breakdown->runtime_ns,
+        .factor =
+            (double)breakdown->runtime_ns / (double)(breakdown->runtime_ns - loss->runtime_ns)};
     finding->next = lull_arena_printf(c->arena, "lull replay %s --network ideal",
                                       lull_case_word(c, c->evidence->path));
 }
@@ -277,8 +310,10 @@ const struct lull_rule lull_rule_small_messages = {"small_messages", "small mess
 /* ==== transfer ================================================================================ */
 
 /* An ideal network would save time, and neither latency nor traffic explains it.
- * Evidence: the runtime on an ideal network, which has the same waits (POP's transfer efficiency).
- * Formula: T - T_ideal of the runtime. Silent: below 1 %, and where waits explain all of it. */
+ * Evidence: the runtime on an ideal network, which has the same waits (POP's transfer efficiency), and
+ * how long threads had no core. Formula: T - T_ideal of the runtime, less the core time without a core.
+ * Silent: below 1 %, where waits explain all of it, and below the error of the replay on the network
+ * that the messages show. */
 
 static void find_transfer(struct lull_case *c)
 {

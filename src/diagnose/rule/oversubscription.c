@@ -1,44 +1,51 @@
 /* Threads could have run and had no core.
  * Evidence: what the system tells of each thread: ns on a core, ns ready and without one, and how
- * often the core was taken away. Formula: the share of the time without a core in both, of the
- * core time, and no more than what was measured. Silent: below 1 %, and without the recorder's
- * numbers of the system. */
+ * often the core was taken away. Formula: the mean share of the run in which they were without one
+ * (trace/cores.h), of the core time. Silent: below 1 %, and without the recorder's numbers of the
+ * system. */
 #include "diagnose/rules.h"
+
+/* Below that share of the time without a core it is one side's doing alone. */
+#define SIDE_LEAST 0.1
+
+/* Whose threads had the cores. */
+static const char *who_had_them(const struct lull_case *c)
+{
+    const double own = c->shortage.own;
+    if (own >= 1 - SIDE_LEAST)
+        return "The run has more threads than cores.";
+    if (own <= SIDE_LEAST)
+        return "Other programs had the cores.";
+    return lull_arena_printf(
+        c->arena,
+        "%.0f %% of it is because the run has more threads than cores, the rest "
+        "because other programs had the cores.",
+        100 * own);
+}
 
 static void find_oversubscription(struct lull_case *c)
 {
-    const struct lull_trace *trace = c->evidence->trace;
-    uint64_t on = 0, off = 0, preempted = 0;
-    uint32_t without = 0, known = 0;
-    for (uint32_t l = 0; trace && l < trace->n_locations; l++) {
-        const struct lull_location *location = &trace->locations[l];
-        if (trace->processes[location->process].application != c->evidence->application ||
-            location->kind != LULL_LOCATION_THREAD || location->cores.on == 0)
-            continue;
-        known++;
-        on += location->cores.on;
-        off += location->cores.off;
-        preempted += location->cores.preempted;
-        without += location->cores.off > location->cores.on / 100;
-    }
-    if (known == 0)
+    if (c->without_core_ns < c->least_ns)
         return;
-    const double share = (double)off / (double)(on + off); /* of the threads' lives, also outside of
-                                                              windows */
-    const int64_t lost = (int64_t)fmin(share * (double)c->core_ns, (double)off);
-    if (lost < c->least_ns)
-        return;
-    struct lull_finding *finding = lull_case_add(c, lost);
-    lull_finding_add_fact(finding, "share", "of the time in which they could run", LULL_FACT_SHARE,
-                          share);
+    struct lull_finding *finding = lull_case_add(c, c->without_core_ns);
+    lull_finding_add_fact(finding, "share", "of the core time", LULL_FACT_SHARE, c->shortage.share);
+    lull_finding_add_fact(finding, "own", "of it because of the run's own threads", LULL_FACT_SHARE,
+                          c->shortage.own);
     lull_finding_add_fact(finding, "preempted", "times that a core was taken away", LULL_FACT_COUNT,
-                          (double)preempted);
+                          (double)c->shortage.preempted);
     lull_finding_add_fact(finding, "threads", "threads of which that is known", LULL_FACT_COUNT,
-                          known);
+                          c->shortage.known);
     finding->sentence = lull_arena_printf(
-        c->arena, "%u of %u threads had no core for %.0f %% of the time in which they could run.",
-        without, known, 100 * share);
-    finding->cause = "There were more threads than cores, or other programs ran there.";
+        c->arena, "Threads could have run and had no core for %s of %s of core time (%.0f %%).",
+        lull_case_time(c, c->without_core_ns), lull_case_time(c, c->core_ns),
+        100 * (double)c->without_core_ns / (double)c->core_ns);
+    finding->cause = who_had_them(c);
+    if (c->hidden_network_ns > 0)
+        finding->cause = lull_arena_printf(
+            c->arena,
+            "%s An ideal network would save %s of the runtime, and threads without a core explain "
+            "as much: what the network costs is not known.",
+            finding->cause, lull_case_time(c, c->hidden_network_ns));
     finding->next =
         lull_arena_printf(c->arena, "lull info %s", lull_case_word(c, c->evidence->path));
 }

@@ -445,7 +445,7 @@ static bool conclude_curve(struct problem *problem, const bool *held)
     lull_fit_conclude(problem->data, &linear, model);
     for (size_t j = 0; j < model->n_coefficients; j++) {
         struct lull_fit_coefficient *coefficient = &model->coefficients[j];
-        coefficient->low = fmax(coefficient->low, low_of(j));
+        coefficient->low = fmax(coefficient->low, 0); /* also a time is no less */
         coefficient->high = fmin(coefficient->high, high_of(problem, j));
     }
     return true;
@@ -771,8 +771,10 @@ struct lull_fit_prediction lull_fit_predict(const struct lull_fit_model *model, 
     for (size_t i = 0; i < model->n_coefficients; i++)
         for (size_t j = 0; j < model->n_coefficients; j++)
             variance += gradient[i] * model->covariance[i][j] * gradient[j];
-    double half = model->t * sqrt(variance);
-    return (struct lull_fit_prediction){value, value - half, value + half};
+    double half = model->t * sqrt(variance), low = value - half;
+    if (model->kind != LULL_FIT_QUANTITY && value >= 0 && low < 0)
+        low = 0; /* no time, rate or efficiency is below */
+    return (struct lull_fit_prediction){value, low, value + half};
 }
 
 /* Whether a law fits the points as well as the best one: its deviation is no larger, or by no more

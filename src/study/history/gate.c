@@ -55,9 +55,25 @@ static lull_status condition_metric(const char *metric, struct lull_arena *arena
                      metric);
 }
 
-static bool read_number(const char *text, double *ret_value)
+static bool is_time(const char *metric)
 {
-    return lull_parse_real(text, ret_value) == LULL_OK;
+    static const char *const times[] = {"runtime", "core_time", "useful_time"};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+        if (strcmp(metric, times[i]) == 0)
+            return true;
+    return strncmp(metric, "region:", 7) == 0;
+}
+
+/* "1.05"; with `time` also "2s" and "250ms", in seconds. */
+static bool read_number(const char *text, bool time, double *ret_value)
+{
+    double ns;
+    if (lull_parse_real(text, ret_value) == LULL_OK)
+        return true;
+    if (!time || lull_parse_time_real(text, 1e9, &ns, NULL) != LULL_OK)
+        return false;
+    *ret_value = ns / 1e9;
+    return true;
 }
 
 /* Reads "baseline", "1.05 * baseline" or "baseline * 1.05". */
@@ -71,7 +87,7 @@ static bool read_product(const char *text, struct lull_arena *arena, double *ret
     const char *left = trim(text, star, arena);
     const char *right = trim(star + 1, text + strlen(text), arena);
     const char *number = strcmp(left, word) == 0 ? right : strcmp(right, word) == 0 ? left : NULL;
-    return number && read_number(number, ret_factor) && *ret_factor > 0;
+    return number && read_number(number, false, ret_factor) && *ret_factor > 0;
 }
 
 /* The sign between a product ("1.05 * baseline") and what is added to it; NULL: nothing is. The
@@ -91,13 +107,14 @@ static const char *find_sign(const char *text)
 
 static bool read_limit(const char *text, struct lull_arena *arena, struct lull_condition *condition)
 {
+    const bool time = is_time(condition->metric);
     condition->factor = condition->offset = 0;
     condition->relative = strstr(text, "baseline") != NULL;
     if (!condition->relative)
-        return read_number(text, &condition->offset);
+        return read_number(text, time, &condition->offset);
     const char *sign = find_sign(text), *end = text + strlen(text);
     if (sign) {
-        if (!read_number(trim(sign + 1, end, arena), &condition->offset))
+        if (!read_number(trim(sign + 1, end, arena), time, &condition->offset))
             return false;
         condition->offset *= *sign == '-' ? -1 : 1;
         end = sign;
@@ -130,8 +147,8 @@ lull_status lull_condition_read(const char *text, struct lull_arena *arena,
     const char *limit = trim(rest, rest + strlen(rest), arena);
     if (!read_limit(limit, arena, &condition))
         return lull_fail(err, LULL_ERR_RANGE,
-                         "'%s' is no limit, expected a number, 'baseline' or '1.05 * baseline'",
-                         limit);
+                         "'%s' is no limit, expected a number%s, 'baseline' or '1.05 * baseline'",
+                         limit, is_time(condition.metric) ? " of seconds or a time as '2s'" : "");
     lull_status status = condition_metric(condition.metric, arena, err);
     if (status == LULL_OK)
         *ret_condition = condition;

@@ -7,9 +7,9 @@
 #include "model/derive/disturbance.h"
 #include "study/census.h"
 #include "study/compare.h"
-#include "study/interference.h"
 #include "study/model/program_study.h"
 #include "study/runs.h"
+#include "trace/cores.h"
 #include "trace/scan.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
 #include "model/program/program_model.h"
 #include "study/census.h"
 #include "study/compare.h"
-#include "study/interference.h"
 #include "study/runs.h"
+#include "trace/cores.h"
 #include "trace/trace.h"
 
 #include <ctype.h>

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "metrics/pop.h"
 #include "study/replay/replayed_run.h"
+#include "trace/cores.h"
 #include "view/document_parts.h"
 #include "view/report/report_parts.h"
 
@@ -95,20 +96,16 @@ static struct lull_cell oddities_cell(const struct lull_run *run, struct lull_ar
                       : lull_cell_absent(no_trace);
 }
 
-/* The share of the time in which threads could run, but had no core. */
 static struct lull_cell cores_cell(const struct lull_run *run, struct lull_arena *arena)
 {
-    (void)arena;
-    double on = 0, off = 0;
-    for (uint32_t l = 0; run->trace && l < run->trace->n_locations; l++) {
-        on += (double)run->trace->locations[l].cores.on;
-        off += (double)run->trace->locations[l].cores.off;
-    }
+    struct lull_core_shortage shortage = {0};
     if (is_simulated(run))
         return lull_cell_absent("a simulated rank has a core of its own");
-    if (on <= 0)
-        return lull_cell_absent("the tracer does not tell whether threads had cores");
-    return lull_cell_share(off / (on + off));
+    if (run->trace)
+        shortage = lull_core_shortage_of(run->trace, run->reading->application, arena);
+    return shortage.known > 0
+               ? lull_cell_share(shortage.share)
+               : lull_cell_absent("the tracer does not tell whether threads had cores");
 }
 
 static struct lull_cell counters_cell(const struct lull_run *run, struct lull_arena *arena)
@@ -150,7 +147,7 @@ static const struct item {
     {"oddities", "Oddities of the trace", "kinds of what was put right, see lull info",
      oddities_cell},
     {"without_core", "Time without a core",
-     "of the time in which threads could have run; more than a few percent: oversubscribed",
+     "of the threads' time: they could have run; more than a few percent: too few cores",
      cores_cell},
     {"counters", "Hardware counters", "without them work and speed cannot be told apart",
      counters_cell},

@@ -1,6 +1,7 @@
 /* Rules on sums: breakdowns and messages made by hand, and published numbers of two programs. */
 #include "diagnose/diagnose.h"
 #include "support/arena_case.h"
+#include "support/memory_trace.h"
 #include "support/test.h"
 
 #include <math.h>
@@ -203,6 +204,67 @@ static void of_network(const struct lull_messages *messages, const char *rule)
     assert_true(fabs(finding->gain.factor - 1 / 0.9) < 1e-9);
 }
 
+/* One thread on one core, with so much time without it, in a run of a second. */
+static struct lull_trace *make_trace(uint64_t without_ns)
+{
+    static const char *const regions[] = {"main", NULL};
+    struct lull_trace *trace = memory_trace_simple(1, 1, SECOND, regions);
+    trace->locations[0].cores = (struct lull_cores){
+        .on = SECOND - without_ns, .off = without_ns, .allowed = 1, .preempted = 7};
+    return trace;
+}
+
+/* The ideal network would save 100 ms. Threads without a core are told by themselves, and the network has
+ * the rest, if that is more than the error of the replay; else what it costs is not known, which that
+ * finding says. */
+static void network_beside_threads_without_a_core(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t without_ns;
+        int64_t replayed_ns; /* 0: no replay */
+        int64_t network_ns;  /* 0: no finding */
+        int64_t low_ns, high_ns;
+        bool hidden;
+    } runs[] = {
+        {0, 0, 100000000, 100000000, 100000000, false},
+        {5000000, 0, 100000000, 100000000, 100000000, false}, /* below 1 % */
+        {60000000, 0, 40000000, 40000000, 100000000, false},
+        {60000000, 970000000, 40000000, 10000000, 130000000, false},
+        {60000000, 1050000000, 0, 0, 0, true},
+        {95000000, 0, 0, 0, 0, true},
+        {400000000, 0, 0, 0, 0, true},
+        {0, 890000000, 0, 0, 0, false}, /* less than the replay's error */
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct run *run = make_run(1);
+        struct lull_trace *trace = make_trace(runs[i].without_ns);
+        struct lull_finding *findings, *network = NULL, *cores = NULL;
+        run->breakdown.ideal_runtime_ns = 900000000;
+        run->breakdown.replayed_runtime_ns = runs[i].replayed_ns;
+        const struct lull_evidence evidence = {
+            .path = "run", .breakdown = &run->breakdown, .trace = trace};
+        const uint32_t n = lull_diagnose(&evidence, arena, &findings);
+        for (uint32_t f = 0; f < n; f++)
+            *(strcmp(lull_finding_rule_id(&findings[f]), "transfer") == 0 ? &network : &cores) =
+                &findings[f];
+        assert_int_equal(network ? network->lost_ns : 0, runs[i].network_ns);
+        if (network) {
+            assert_int_equal(network->gain.ns, runs[i].network_ns);
+            assert_int_equal(network->gain.low_ns, runs[i].low_ns);
+            assert_int_equal(network->gain.high_ns, runs[i].high_ns);
+        }
+        assert_int_equal(cores != NULL, runs[i].without_ns >= SECOND / 100);
+        if (cores) {
+            is(cores, "oversubscription", (int64_t)runs[i].without_ns);
+            assert_int_equal(strstr(cores->cause, "what the network costs is not known") != NULL,
+                             runs[i].hidden);
+            assert_non_null(strstr(cores->cause, "Other programs had the cores."));
+        }
+        lull_trace_close(trace);
+    }
+}
+
 /* In every second window large messages have so many bytes together, and the flights of ten of
  * them, which are 100 us in the others, take so long together. */
 static void crowd(struct lull_messages *messages, uint64_t bytes, int64_t flight_ns)
@@ -397,6 +459,7 @@ TEST_GROUP(test_sum_rules)
         ARENA_TEST(locks),
         ARENA_TEST(scheduling),
         ARENA_TEST(network_costs),
+        ARENA_TEST(network_beside_threads_without_a_core),
         ARENA_TEST(network_costs_too_little),
         ARENA_TEST(files_and_tracer),
         ARENA_TEST(computation_scaling),

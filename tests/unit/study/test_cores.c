@@ -2,6 +2,7 @@
 #include "study/interference.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
+#include "trace/cores.h"
 
 #include <stddef.h>
 #include <string.h>

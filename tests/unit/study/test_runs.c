@@ -88,6 +88,25 @@ static void test_numbers(void **state)
     assert_true(told(LULL_NOTICE_INFO, "has no runtime on an ideal network"));
 }
 
+/* Two processes that only compute. */
+static void test_processes_without_mpi(void **state)
+{
+    (void)state;
+    static const char text[] = "#Paraver (01/01/2024 at 12:00):1000_ns:1(2):1:2(1:1,1:1),0\n"
+                               "1:1:1:1:1:0:500:1\n"
+                               "1:2:1:2:1:0:1000:1\n";
+    const char *path = folder_path("apart.prv");
+    folder_write(path, text, sizeof text - 1);
+    const struct lull_runs_options options = {0};
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_true(told(LULL_NOTICE_WARNING, "none of its 2 processes called MPI"));
+    notices.count = 0;
+    lull_runs_close(&runs);
+    path = golden_data("mpi2.prv", arena);
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_false(told(LULL_NOTICE_WARNING, "called MPI"));
+}
+
 /* Every piece of work that begins ends, also where it fails; shares stay between 0 and 1. */
 struct watch {
     const char *what;
@@ -245,6 +264,7 @@ TEST_GROUP(test_runs)
         TEST(test_order),
         TEST(test_shape_of_uneven_run),
         TEST(test_numbers),
+        TEST(test_processes_without_mpi),
         TEST(test_progress),
         TEST(test_many_threads),
         TEST(test_progress_of_failure),
