@@ -17,23 +17,15 @@ static int compare_numbers(const void *a, const void *b)
            (*(const uint32_t *)a < *(const uint32_t *)b);
 }
 
-/* Of all processes that have files. */
+/* Of all processes. */
 static bool list_numbers(const struct lull_tape_data *data, struct lull_tape_share *share)
 {
-    const size_t most = data->n_packed + data->n_files;
-    share->numbers = malloc((most + 1) * sizeof *share->numbers);
-    share->owners = malloc((most + 1) * sizeof *share->owners);
+    share->numbers = malloc((data->n_listed + 1) * sizeof *share->numbers);
+    share->owners = malloc((data->n_listed + 1) * sizeof *share->owners);
     if (!share->numbers || !share->owners)
         return false;
-    size_t n = 0;
-    for (size_t p = 0; p < data->n_packed; p++)
-        share->numbers[n++] = data->packed[p];
-    for (size_t f = 0; f < data->n_files; f++)
-        share->numbers[n++] = data->files[f].process;
-    qsort(share->numbers, n, sizeof *share->numbers, compare_numbers);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || share->numbers[i] != share->numbers[i - 1])
-            share->numbers[share->n++] = share->numbers[i];
+    for (size_t p = 0; p < data->n_listed; p++)
+        share->numbers[share->n++] = data->listed[p].number;
     share->sight = share->n;
     for (size_t i = 0; i < share->n; i++)
         share->sight = (share->sight ^ share->numbers[i]) * UINT64_C(0x100000001b3);
@@ -210,8 +202,8 @@ struct told {
     uint64_t head, lost, source_id;
     uint32_t process, number, header_number;
     uint32_t core_set; /* 0: not known */
-    uint8_t kind, role, packed, has_sums, has_own_file, is_damaged;
-    uint8_t reserved[2];
+    uint8_t kind, role, has_sums, has_own_file, is_damaged;
+    uint8_t reserved[3];
 };
 
 /* What is needed to make the location, and not later. */
@@ -249,7 +241,6 @@ static void tell_header(const struct lull_tape_file *file, const struct lull_tap
     told.process = file->process;
     told.number = file->number;
     told.head = file->head;
-    told.packed = file->packed;
     told.has_sums = file->has_sums;
     told.is_damaged = damage != NULL;
     if (!damage) {
@@ -333,7 +324,6 @@ static void add_file(struct lull_trace *trace, const struct told *told)
     data->files[data->n_files++] = (struct lull_tape_file){.process = told->process,
                                                            .number = told->number,
                                                            .header = told->header,
-                                                           .packed = told->packed,
                                                            .head = told->head,
                                                            .lost = told->lost,
                                                            .open_region = LULL_NONE,
@@ -497,10 +487,9 @@ static lull_status find_place(const struct lull_trace *view, struct lull_tape_fi
     struct lull_tape_header header;
     struct lull_tape_file now = {.process = file->process,
                                  .number = file->number,
-                                 .packed = file->packed,
                                  .known = file->known,
                                  .open_region = LULL_NONE};
-    lull_status status = file->packed ? lull_tape_refresh(view, &now, err) : LULL_OK;
+    lull_status status = lull_tape_refresh(view, &now, err);
     if (status == LULL_OK)
         status = lull_tape_read_header(view, &now, &header, err);
     return status == LULL_OK ? take_records_place(view, file, &now, err) : status;

@@ -180,8 +180,8 @@ static struct lull_trace *make_scratch(const struct lull_trace *trace)
     struct lull_tape_data *own = lull_arena_zero(scratch->arena, 1, sizeof *own);
     own->packed_run = data->packed_run;
     own->containers = data->containers;
-    own->packed = data->packed;
-    own->n_packed = data->n_packed;
+    own->listed = data->listed;
+    own->n_listed = data->n_listed;
     scratch->path = trace->path;
     scratch->format_data = own;
     scratch->shared->opening = true;
@@ -334,8 +334,9 @@ static lull_status hear_entries(const struct listener *listener, struct lull_tap
             return lull_fail(err, LULL_ERR_FORMAT, "%s", lull_tape_hear_text(ear));
     }
     if (status != LULL_OK)
-        status = lull_tape_bad_definition(lull_tape_definitions_path(listener->trace, number, path),
-                                          entry.offset, definition, entry.id, status, err);
+        status = lull_tape_bad_definition(
+            lull_tape_process_path(listener->trace, number, path, sizeof path), entry.offset,
+            definition, entry.id, status, err);
     if (status == LULL_ERR_FORMAT)
         hear_rest(merge, ear, scope);
     return ear->bad ? lull_tape_other_run(listener->trace, err) : status;

@@ -1,5 +1,5 @@
-/* The files of records: their headers, and the newest records of one that is being written, or was
- * when its program died. See struct lull_tape_header. */
+/* The header of a location, and its newest records if it is being recorded, or was when its program
+ * died. See struct lull_tape_header. */
 #include "base/file.h"
 #include "tape/layout.h"
 #include "trace/format/tape/read/tape_source.h"
@@ -24,7 +24,7 @@ static struct lull_tape_told told_by(const struct lull_tape_header *header)
 }
 
 static lull_status check_records_header(const char *path, const struct lull_tape_file *file,
-                                        const struct lull_tape_header *header, uint64_t file_size,
+                                        const struct lull_tape_header *header,
                                         struct lull_error *err)
 {
     const struct lull_tape_told *told = &file->header;
@@ -44,8 +44,7 @@ static lull_status check_records_header(const char *path, const struct lull_tape
     if (header->process != file->process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
     bool tailed = told->flags & LULL_TAPE_TAILED;
-    uint64_t in_file = tailed ? told->flushed : told->committed,
-             there = file->packed ? file->chunks.size : file_size - LULL_TAPE_HEADER_SIZE;
+    uint64_t in_file = tailed ? told->flushed : told->committed, there = file->chunks.size;
     if (told->committed % 16 != 0 || in_file > there)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of records, the file holds %llu", path,
@@ -57,10 +56,6 @@ static lull_status check_records_header(const char *path, const struct lull_tape
                          "than one chunk",
                          path, (unsigned long long)told->committed,
                          (unsigned long long)told->flushed);
-    if (tailed && !file->packed)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: offset %zu: has a tail, which only a file of a process can hold",
-                         path, offsetof(struct lull_tape_header, flags));
     if (memchr(header->name, '\0', sizeof header->name) == NULL)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
                          offsetof(struct lull_tape_header, name));
@@ -71,7 +66,7 @@ static lull_status check_records_header(const char *path, const struct lull_tape
 static bool lacks_parts(const struct lull_tape_file *file)
 {
     const struct lull_tape_told *header = &file->header;
-    return file->packed && header->flags & LULL_TAPE_TAILED &&
+    return header->flags & LULL_TAPE_TAILED &&
            (header->flushed > file->chunks.size ||
             header->committed - header->flushed > file->rest.size);
 }
@@ -92,13 +87,13 @@ static lull_status read_records_header(const struct lull_trace *trace,
                          path, (unsigned long long)source->size, LULL_TAPE_HEADER_SIZE);
     lull_status status = LULL_OK;
     file->header = told_by(header);
-    const bool ring = file->packed && file->header.flags & LULL_TAPE_RING;
+    const bool ring = file->header.flags & LULL_TAPE_RING;
     file->lost = 0;
     if (ring || lacks_parts(file)) /* they have come meanwhile */
         status = lull_tape_refresh(trace, file, err);
     if (status == LULL_OK && ring)
         lull_tape_keep_ring(trace, file);
-    return status == LULL_OK ? check_records_header(path, file, header, source->size, err) : status;
+    return status == LULL_OK ? check_records_header(path, file, header, err) : status;
 }
 
 /* Reads the tail that belongs to file->header, and one slot more. */
@@ -169,10 +164,7 @@ lull_status lull_tape_open_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file,
                                    struct lull_tape_source *ret_source, struct lull_error *err)
 {
-    return file->packed ? lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, file->process, 0,
-                                                ret_source, err)
-                        : lull_tape_source_open(trace, LULL_TAPE_NODE_TAPE, file->process,
-                                                file->number, ret_source, err);
+    return lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, file->process, 0, ret_source, err);
 }
 
 /* What the file of a node tells of the location must be of these records. */
@@ -216,9 +208,7 @@ lull_status lull_tape_read_records_from(struct lull_tape_source *source,
         memcpy(bytes, file->tail + file->tail_size - left, *ret_got);
         return LULL_OK;
     }
-    const ssize_t got =
-        file->packed ? lull_tape_read_pieces(source, &file->chunks, bytes, size, begin)
-                     : lull_tape_source_read(source, bytes, size, LULL_TAPE_HEADER_SIZE + begin);
+    const ssize_t got = lull_tape_read_pieces(source, &file->chunks, bytes, size, begin);
     if (got < 0) {
         char path[LULL_TAPE_PATH];
         return lull_tape_source_fail(

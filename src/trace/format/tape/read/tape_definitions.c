@@ -654,8 +654,8 @@ lull_status lull_tape_walk_definitions(struct lull_tape_merge *merge, const char
 }
 
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
-                                       uint32_t process, struct lull_tape_scope *scope,
-                                       bool *ret_found, struct lull_error *err)
+                                       struct lull_tape_scope *scope, bool *ret_found,
+                                       struct lull_error *err)
 {
     *ret_found = false;
     if (access(path, F_OK) != 0 && errno == ENOENT)
@@ -665,7 +665,8 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     if (status != LULL_OK)
         return status;
     merge->most_ids = 0;
-    status = lull_tape_walk_definitions(merge, path, process, file.data, 0, file.size, scope, err);
+    status = lull_tape_walk_definitions(merge, path, LULL_TAPE_WHOLE_RUN, file.data, 0, file.size,
+                                        scope, err);
     lull_unmap(&file);
     if (status == LULL_OK)
         *ret_found = true;
@@ -712,35 +713,43 @@ static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_s
     return status;
 }
 
-lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, const char *path,
-                                              uint32_t process, struct lull_tape_scope *scope,
-                                              struct lull_error *err)
+static bool defines_nothing(const struct lull_trace *trace, uint32_t number)
 {
-    struct lull_tape_source source;
-    lull_status status =
-        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_DEFINITIONS, process, 0, &source, err);
-    merge->most_ids = 0;
-    if (status == LULL_OK)
-        status = walk_stored(merge, &source, path, process,
-                             (struct lull_tape_piece){0, source.size}, scope, err);
-    lull_tape_source_close(&source);
-    return status;
+    const struct lull_tape_data *data = trace->format_data;
+    size_t low = 0, high = data->n_listed;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (data->listed[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < data->n_listed && data->listed[low].number == number &&
+           data->listed[low].defines_nothing;
 }
 
 /* Not mapped: of the page that is looked at, the system would read many around. */
-lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
-                                              uint32_t process,
-                                              const struct lull_tape_pieces *pieces,
-                                              struct lull_tape_scope *scope, struct lull_error *err)
+lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
+                                          struct lull_tape_merge *merge, uint32_t number,
+                                          struct lull_tape_scope *scope, char *path,
+                                          bool *ret_found, struct lull_error *err)
 {
     struct lull_tape_source source;
+    struct lull_tape_pieces pieces = {0};
+    lull_tape_process_path(trace, number, path, LULL_TAPE_PATH);
+    *ret_found = false;
+    if (defines_nothing(trace, number))
+        return LULL_OK;
     lull_status status =
-        lull_tape_source_open(merge->trace, LULL_TAPE_NODE_PROCESS, process, 0, &source, err);
+        lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, number, 0, &source, err);
+    if (status != LULL_OK)
+        return status;
+    lull_tape_source_sparse(&source);
     merge->most_ids = 0;
-    if (status == LULL_OK)
-        lull_tape_source_sparse(&source);
-    for (size_t i = 0; status == LULL_OK && i < pieces->n; i++)
-        status = walk_stored(merge, &source, path, process, pieces->list[i], scope, err);
+    status = lull_tape_find_definitions(&source, path, number, &pieces, err);
+    for (size_t i = 0; status == LULL_OK && i < pieces.n; i++)
+        status = walk_stored(merge, &source, path, number, pieces.list[i], scope, err);
+    *ret_found = pieces.n > 0;
     lull_tape_source_close(&source);
     return status;
 }

@@ -47,8 +47,8 @@ static lull_status check_node_header(const char *path, const struct lull_tape_no
 
 static bool is_file(const struct lull_tape_node_file *file, const struct lull_tape_node *node)
 {
-    return file->kind < LULL_TAPE_NODE_KINDS && file->first <= node->n_blocks &&
-           file->n_plain <= node->n_blocks - file->first &&
+    return (file->kind == LULL_TAPE_NODE_PROCESS || file->kind == LULL_TAPE_NODE_CONTAINER) &&
+           file->first <= node->n_blocks && file->n_plain <= node->n_blocks - file->first &&
            file->n_chunks <= node->n_blocks - file->first - file->n_plain &&
            file->size <= INT64_MAX && file->process != UINT32_MAX && file->number != UINT32_MAX;
 }
@@ -60,6 +60,8 @@ static lull_status take_files(struct lull_trace *trace, const struct lull_tape_n
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_packed *packed = data->packed_run;
     for (uint32_t f = 0; f < n; f++) {
+        if (files[f].kind > LULL_TAPE_NODE_PROCESS && files[f].kind < LULL_TAPE_NODE_CONTAINER)
+            return lull_tape_old_form(node->path, err);
         if (!is_file(&files[f], node))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: bad entry of a file",
                              node->path, sizeof(struct lull_tape_node_header) + f * sizeof *files);
@@ -257,12 +259,6 @@ const struct lull_tape_node_location *lull_tape_packed_location(const struct lul
 
 /* ==== source ================================================================================== */
 
-static const char *const kind_endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_PROCESS] = "tape",
-                                                               [LULL_TAPE_NODE_DEFINITIONS] =
-                                                                   "definitions",
-                                                               [LULL_TAPE_NODE_TAPE] = "tape",
-                                                               [LULL_TAPE_NODE_SUMS] = "sums"};
-
 static const struct lull_tape_container *find_container(const struct lull_trace *trace,
                                                         enum lull_tape_node_kind kind,
                                                         uint32_t process, uint32_t number,
@@ -293,12 +289,7 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
         lull_tape_packed_find(trace, kind, process, number);
     const char *where = packed ? packed->node->path : trace->path;
     const char *between = packed ? ": " : "/";
-    if (kind == LULL_TAPE_NODE_PROCESS || kind == LULL_TAPE_NODE_DEFINITIONS)
-        snprintf(buffer, size, "%s%s%u/%u.%s", where, between, process / LULL_TAPE_GROUP, process,
-                 kind_endings[kind]);
-    else
-        snprintf(buffer, size, "%s%s%u/%u.%u.%s", where, between, process / LULL_TAPE_GROUP,
-                 process, number, kind_endings[kind]);
+    snprintf(buffer, size, "%s%s%u/%u.tape", where, between, process / LULL_TAPE_GROUP, process);
     return buffer;
 }
 
@@ -390,8 +381,8 @@ static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char
     }
     lull_tape_source_path(source->trace, file->kind, file->process, file->number, path,
                           sizeof path);
-    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s, process %u, location %u", path,
-              (unsigned long long)offset, what, file->process, file->number);
+    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s", path,
+              (unsigned long long)offset, what);
     return false;
 }
 

@@ -115,10 +115,8 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
 
 /* ---- names of files (tape.c) ----------------------------------------------------------------- */
 
-/* Takes the name of a file apart: "12.3.tape" is 12, 3 and LULL_TAPE_NODE_TAPE. False: no file of a
- * tape has such a name. */
-bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
-                          enum lull_tape_node_kind *ret_kind);
+/* The process whose file has that name: 12 of "12.tape". False: no process's. */
+bool lull_tape_parse_name(const char *name, uint32_t *ret_process);
 
 /* Compares structs that begin with a struct lull_tape_name, by process and number. */
 int lull_tape_compare_names(const void *a, const void *b);

@@ -1,4 +1,4 @@
-/* Reading the files of sums of a tape. */
+/* Reading the sums of a tape. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_SUMS_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_SUMS_H
 

@@ -195,9 +195,7 @@ lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *e
     if (status == LULL_OK)
         status = make_clock(trace, path, &data->run, err);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
-        uint32_t number = data->process_numbers[p];
-        snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
-                 number);
+        lull_tape_process_path(trace, data->process_numbers[p], path, sizeof path);
         status = make_clock(trace, path, &data->scopes[p], err);
     }
     if (status == LULL_OK)
