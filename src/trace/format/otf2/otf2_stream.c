@@ -7,10 +7,9 @@
  * A trace is mostly enters and leaves, each with its time stamp: they are decoded in one loop,
  * which also skips what nobody asked for. Anything else in it goes the slower way: record by
  * record, with every byte checked, to the callbacks that libotf2 would call. */
-#include "trace/format/otf2/otf2_stream.h"
 
 #include "base/file.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 #include "trace/format/otf2/otf2_events.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/output_file.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 
 #include <stdlib.h>
 #include <string.h>
