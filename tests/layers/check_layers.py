@@ -97,10 +97,7 @@ CIRCLES = {
     "report": ["document model pictures"],
     "sim": ["engine/engine engine/graph engine/run"],
     "study": ["replay/replayed_run runs"],
-    "trace": ["format nesting open_trace scan trace",
-              "format/otf2/otf2 format/otf2/otf2_definitions",
-              "format/otf2/otf2_events format/otf2/otf2_stream",
-              "format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
+    "trace": ["format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
               "format/tape/tape format/tape/tape_share"],
     "view": ["report/report_document report/report_parts"],
     "wait": ["crew ledger letters stream wait"],
