@@ -1,4 +1,4 @@
-/* What the definitions of a trace are called, and what follows from them alone. */
+/* The names of what a trace defines, and what follows from its definitions alone. */
 #include "trace/trace.h"
 
 #include "binary/demangle.h"

@@ -97,8 +97,6 @@ CIRCLES = {
     "report": ["document model pictures"],
     "sim": ["engine/engine engine/graph engine/run"],
     "study": ["replay/replayed_run runs"],
-    "trace": ["format/tape/read/tape_definitions format/tape/read/tape_source format/tape/read/tape_sums "
-              "format/tape/tape format/tape/tape_share"],
     "view": ["report/report_document report/report_parts"],
     "wait": ["crew ledger letters stream wait"],
 }

@@ -1,5 +1,5 @@
 /* Opening a tape: its files become locations, what they define becomes one trace. */
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 
 #include "base/array.h"
 #include "base/file.h"
@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "tape/layout.h"
 #include "trace/format.h"
+#include "trace/format/tape/read/tape_definitions.h"
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
 #include "trace/format/tape/tape_share.h"
@@ -31,38 +32,6 @@ static bool recognise_tape(const struct lull_candidate *candidate)
     char path[LULL_TAPE_PATH];
     snprintf(path, sizeof path, "%s/" LULL_TAPE_ANCHOR_NAME, candidate->path);
     return access(path, F_OK) == 0;
-}
-
-const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
-                                char *buffer, size_t size)
-{
-    lull_tape_process_path(trace, file->process, buffer, size);
-    const size_t length = strlen(buffer);
-    if (lull_tape_contained_find(trace, file->process))
-        snprintf(buffer + length, size - length, ", location %u", file->number);
-    return buffer;
-}
-
-const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
-                                   size_t size)
-{
-    return lull_tape_source_path(trace, LULL_TAPE_NODE_PROCESS, process, 0, buffer, size);
-}
-
-uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    if (number < trace->n_processes && data->process_numbers[number] == number)
-        return number; /* as nearly always */
-    uint32_t low = 0, high = trace->n_processes;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (data->process_numbers[middle] < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < trace->n_processes && data->process_numbers[low] == number ? low : LULL_NONE;
 }
 
 /* ---- headers --------------------------------------------------------------------------------- */
@@ -109,15 +78,6 @@ static struct lull_cores cores_of(const struct lull_tape_header *header, const u
                                .which = cores->which};
 }
 
-static lull_status leave_out_location(const struct lull_trace *trace, uint32_t location,
-                                      lull_status status, const struct lull_error *err)
-{
-    struct lull_tape_data *data = trace->format_data;
-    status = lull_trace_leave_out(trace, location, status, err);
-    data->files[location].left_out |= status == LULL_OK;
-    return status;
-}
-
 static lull_status read_location_header(const struct lull_trace *trace, uint32_t location,
                                         struct lull_tape_header *header, struct lull_error *err)
 {
@@ -132,7 +92,7 @@ static lull_status read_location_header(const struct lull_trace *trace, uint32_t
     snprintf(header->name, sizeof header->name, "%u.%u", file->process, file->number);
     file->header = (struct lull_tape_told){0};
     file->tail = NULL;
-    return leave_out_location(trace, location, status, err);
+    return lull_tape_leave_out_location(trace, location, status, err);
 }
 
 static lull_status make_location(struct lull_trace *trace, uint32_t location,
@@ -188,30 +148,10 @@ static lull_status make_tape_locations(struct lull_trace *trace, struct lull_err
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
-                                        const struct lull_error *err)
-{
-    struct lull_tape_data *data = trace->format_data;
-    lull_status status = LULL_OK;
-    data->scopes[process] = (struct lull_tape_scope){0};
-    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
-        if (trace->locations[l].process == process)
-            status = leave_out_location(trace, l, LULL_ERR_FORMAT, err);
-    return status;
-}
-
 static int compare_process_numbers(const void *a, const void *b)
 {
     return (*(const uint32_t *)a > *(const uint32_t *)b) -
            (*(const uint32_t *)a < *(const uint32_t *)b);
-}
-
-lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t number,
-                                     struct lull_error *err)
-{
-    char path[LULL_TAPE_PATH];
-    return lull_fail(err, LULL_ERR_FORMAT, "%s: has no definitions, and there is no %s/definitions",
-                     lull_tape_process_path(trace, number, path, sizeof path), trace->path);
 }
 
 static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
@@ -285,28 +225,6 @@ static void choose_scopes(struct lull_trace *trace)
                                  "recording reached its size budget; later events are missing",
                                  "%s", trace->locations[l].name);
     }
-}
-
-lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err)
-{
-    if (version > LULL_TAPE_VERSION)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         version, LULL_TAPE_VERSION);
-    if (version < LULL_TAPE_VERSION)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by an older lull: version %u, this one reads %d; record it "
-                         "again, or have that lull convert it to otf2 or paraver",
-                         path, version, LULL_TAPE_VERSION);
-    return LULL_OK;
-}
-
-lull_status lull_tape_old_form(const char *path, struct lull_error *err)
-{
-    return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                     "%s: written by an older lull, with files of single locations; record it "
-                     "again, or have that lull convert it to otf2 or paraver",
-                     path);
 }
 
 /* The version that an anchor tells; 0: it is none, or has more than one digit. */
@@ -397,6 +315,8 @@ static void close_tape(struct lull_trace *trace)
     lull_tape_nodes_close(trace);
     if (!data)
         return;
+    if (data->share && data->share->merge)
+        lull_tape_merge_free(data->share->merge);
     lull_tape_share_end(data->share);
     free(data->files);
     free(data->listed);
@@ -425,31 +345,13 @@ const struct lull_format lull_format_tape = {
 
 /* Which files a tape has, by their names. */
 
-/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
-static bool parse_number(const char *text, size_t length, uint64_t *ret_number)
-{
-    return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
-}
-
-/* "12.tape" -> 12 */
-bool lull_tape_parse_name(const char *name, uint32_t *ret_process)
-{
-    const char *dot = strchr(name, '.');
-    uint64_t process;
-    if (!dot || strcmp(dot, ".tape") != 0 || !parse_number(name, (size_t)(dot - name), &process) ||
-        process >= UINT32_MAX)
-        return false;
-    *ret_process = (uint32_t)process;
-    return true;
-}
-
 /* "12.3.tape", which older versions wrote. */
 static bool is_old_name(const char *name)
 {
     const char *dot = strchr(name, '.');
     uint64_t number;
     uint32_t location;
-    return dot && parse_number(name, (size_t)(dot - name), &number) &&
+    return dot && lull_tape_parse_number(name, (size_t)(dot - name), &number) &&
            lull_tape_parse_name(dot + 1, &location);
 }
 
@@ -479,27 +381,6 @@ static lull_status list_group(struct lull_trace *trace, uint32_t group, struct l
     }
     closedir(folder);
     return status;
-}
-
-int lull_tape_compare_names(const void *a, const void *b)
-{
-    const struct lull_tape_name *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
-    return (x->number > y->number) - (x->number < y->number);
-}
-
-static int compare_file_names(const void *a, const void *b)
-{
-    const struct lull_tape_file *x = a, *y = b;
-    const struct lull_tape_name left = {x->process, x->number}, right = {y->process, y->number};
-    return lull_tape_compare_names(&left, &right);
-}
-
-void lull_tape_sort_files(struct lull_tape_data *data)
-{
-    if (data->n_files > 0)
-        qsort(data->files, data->n_files, sizeof *data->files, compare_file_names);
 }
 
 static int compare_listed(const void *a, const void *b)
@@ -557,15 +438,6 @@ static lull_status read_listed_processes(struct lull_trace *trace, struct lull_e
     return status;
 }
 
-void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err)
-{
-    struct lull_tape_data *data = trace->format_data;
-    lull_trace_add_quirk(trace, "a file of a node is damaged; what it holds is left out", "%s",
-                         err->text);
-    if (data->damage[0] == '\0')
-        snprintf(data->damage, sizeof data->damage, "%s", err->text);
-}
-
 static lull_status open_node(struct lull_trace *trace, const char *name, struct lull_error *err)
 {
     lull_status status = lull_tape_node_open(trace, name, err);
@@ -620,7 +492,7 @@ static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *
     lull_status status = LULL_OK;
     for (struct dirent *entry; status == LULL_OK && (entry = readdir(folder));) {
         uint64_t group;
-        if (parse_number(entry->d_name, strlen(entry->d_name), &group) &&
+        if (lull_tape_parse_number(entry->d_name, strlen(entry->d_name), &group) &&
             group <= UINT32_MAX / LULL_TAPE_GROUP)
             status = list_group(trace, (uint32_t)group, err);
         else if (is_node_name(entry->d_name))

@@ -4,7 +4,7 @@
 #include "base/output_file.h"
 #include "tape/records.h"
 #include "trace/format.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/format/tape/pack/node_writer.h"
 #include "trace/format/tape/pack/record_columns.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
 #include <dirent.h>

@@ -90,6 +90,22 @@ void lull_tape_divide_programs(struct lull_trace *trace)
     }
 }
 
+uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    if (number < trace->n_processes && data->process_numbers[number] == number)
+        return number; /* as nearly always */
+    uint32_t low = 0, high = trace->n_processes;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (data->process_numbers[middle] < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < trace->n_processes && data->process_numbers[low] == number ? low : LULL_NONE;
+}
+
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number)
 {
     const struct lull_tape_data *data = trace->format_data;

@@ -3,6 +3,7 @@
 #include "trace/format/tape/read/tape_source.h"
 
 #include "base/file.h"
+#include "base/text.h"
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/open_trace.h"
 
@@ -584,4 +585,101 @@ ssize_t lull_tape_source_read_block(struct lull_tape_source *source, void *bytes
         return -1;
     }
     return (ssize_t)length;
+}
+
+/* ==== names and damage ======================================================================== */
+
+/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
+bool lull_tape_parse_number(const char *text, size_t length, uint64_t *ret_number)
+{
+    return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
+}
+
+/* "12.tape" -> 12 */
+bool lull_tape_parse_name(const char *name, uint32_t *ret_process)
+{
+    const char *dot = strchr(name, '.');
+    uint64_t process;
+    if (!dot || strcmp(dot, ".tape") != 0 ||
+        !lull_tape_parse_number(name, (size_t)(dot - name), &process) || process >= UINT32_MAX)
+        return false;
+    *ret_process = (uint32_t)process;
+    return true;
+}
+
+int lull_tape_compare_names(const void *a, const void *b)
+{
+    const struct lull_tape_name *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_file_names(const void *a, const void *b)
+{
+    const struct lull_tape_file *x = a, *y = b;
+    const struct lull_tape_name left = {x->process, x->number}, right = {y->process, y->number};
+    return lull_tape_compare_names(&left, &right);
+}
+
+void lull_tape_sort_files(struct lull_tape_data *data)
+{
+    if (data->n_files > 0)
+        qsort(data->files, data->n_files, sizeof *data->files, compare_file_names);
+}
+
+const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
+                                   size_t size)
+{
+    return lull_tape_source_path(trace, LULL_TAPE_NODE_PROCESS, process, 0, buffer, size);
+}
+
+const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *buffer, size_t size)
+{
+    lull_tape_process_path(trace, file->process, buffer, size);
+    const size_t length = strlen(buffer);
+    if (lull_tape_contained_find(trace, file->process))
+        snprintf(buffer + length, size - length, ", location %u", file->number);
+    return buffer;
+}
+
+lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err)
+{
+    if (version > LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         version, LULL_TAPE_VERSION);
+    if (version < LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by an older lull: version %u, this one reads %d; record it "
+                         "again, or have that lull convert it to otf2 or paraver",
+                         path, version, LULL_TAPE_VERSION);
+    return LULL_OK;
+}
+
+lull_status lull_tape_old_form(const char *path, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                     "%s: written by an older lull, with files of single locations; record it "
+                     "again, or have that lull convert it to otf2 or paraver",
+                     path);
+}
+
+lull_status lull_tape_leave_out_location(const struct lull_trace *trace, uint32_t location,
+                                         lull_status status, const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    status = lull_trace_leave_out(trace, location, status, err);
+    data->files[location].left_out |= status == LULL_OK;
+    return status;
+}
+
+void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    lull_trace_add_quirk(trace, "a file of a node is damaged; what it holds is left out", "%s",
+                         err->text);
+    if (data->damage[0] == '\0')
+        snprintf(data->damage, sizeof data->damage, "%s", err->text);
 }

@@ -1,16 +1,17 @@
 /* Tapes, lull's own traces (tape/layout.h); internal to the format: what its files share.
  *
  * tape.c              recognises and opens a run, finds its files
- * read/               tape_source.c: files on disk or packed; process_files.c, record_files.c: the
- *                     parts of a location; tape_definitions.c, tape_comms.c, call_sites.c:
- *                     definitions; tape_times.c: clocks and when a run begins and ends;
- *                     tape_stream.c, tape_records.c: records to events; tape_sums.c: sums
- * tape_share.c, told_definitions.c    a run that several processes open together
+ * read/               tape_source.c: files on disk or packed, their names, and what of them is
+ *                     damaged; process_files.c, record_files.c: the parts of a location;
+ *                     tape_definitions.c, tape_comms.c, call_sites.c: definitions; tape_times.c:
+ *                     clocks and when a run begins and ends; tape_stream.c, tape_records.c: records
+ *                     to events; tape_sums.c: sums
+ * tape_share.c        a run that several processes open together
  * tape_writer.c, definitions_writer.c writing tapes
  * tape_values.c       values of fields <-> the enums of trace/trace.h and trace/event.h
  * pack/               `lull pack`: the packed file of a node */
-#ifndef LULL_TRACE_FORMAT_TAPE_TAPE_H
-#define LULL_TRACE_FORMAT_TAPE_TAPE_H
+#ifndef LULL_TRACE_FORMAT_TAPE_TAPE_DATA_H
+#define LULL_TRACE_FORMAT_TAPE_TAPE_DATA_H
 
 #include "base/array.h"
 #include "tape/layout.h"
@@ -310,7 +311,7 @@ lull_status lull_tape_copy_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, void *bytes,
                                    struct lull_error *err);
 
-/* ---- processes and communicators (tape.c, tape_comms.c) -------------------------------------- */
+/* ---- processes and communicators (tape_comms.c) ---------------------------------------------- */
 
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
