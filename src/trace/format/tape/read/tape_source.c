@@ -231,9 +231,9 @@ lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *er
     return LULL_OK;
 }
 
-const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trace *trace,
-                                                          enum lull_tape_node_kind kind,
-                                                          uint32_t process, uint32_t number)
+static const struct lull_tape_packed_file *find_packed_file(const struct lull_trace *trace,
+                                                            enum lull_tape_node_kind kind,
+                                                            uint32_t process, uint32_t number)
 {
     const struct lull_tape_data *data = trace->format_data;
     const struct lull_tape_packed *packed = data->packed_run;
@@ -286,8 +286,7 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
             snprintf(buffer + length, size - length, ": process %u", process);
         return buffer;
     }
-    const struct lull_tape_packed_file *packed =
-        lull_tape_packed_find(trace, kind, process, number);
+    const struct lull_tape_packed_file *packed = find_packed_file(trace, kind, process, number);
     const char *where = packed ? packed->node->path : trace->path;
     const char *between = packed ? ": " : "/";
     snprintf(buffer, size, "%s%s%u/%u.tape", where, between, process / LULL_TAPE_GROUP, process);
@@ -326,7 +325,7 @@ lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape
         return open_container(ret_source, err);
     }
     *ret_source = (struct lull_tape_source){
-        .trace = trace, .packed = lull_tape_packed_find(trace, kind, process, number), .fd = -1};
+        .trace = trace, .packed = find_packed_file(trace, kind, process, number), .fd = -1};
     if (ret_source->packed) {
         ret_source->size = ret_source->packed->file.size;
         return LULL_OK;

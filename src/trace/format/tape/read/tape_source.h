@@ -165,10 +165,7 @@ void lull_tape_nodes_close(struct lull_trace *trace);
 /* Call it when the run is open. Opening reads small parts here and there, without reading ahead;
  * from now on the system may read ahead. */
 void lull_tape_nodes_opened(const struct lull_trace *trace);
-/* A packed file, or what is told of a packed location; NULL: it is not packed. */
-const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trace *trace,
-                                                          enum lull_tape_node_kind kind,
-                                                          uint32_t process, uint32_t number);
+/* What is told of a packed location; NULL: it is not packed. */
 const struct lull_tape_node_location *lull_tape_packed_location(const struct lull_trace *trace,
                                                                 uint32_t process, uint32_t number);
 
