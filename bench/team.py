@@ -14,7 +14,7 @@ from record_mpi import ENVIRONMENT
 EVENTS = 100000000
 STEPS = 30000000 # of a run whose members have to wait for each other at each step of the program; large enough
                  # that "lull metrics" does not replay it once more
-LOCATIONS, ITERATIONS = 400, 2000
+LOCATIONS = 400
 REPLAYED = 2000 # ranks
 PROCESSES = 1000000
 
@@ -65,12 +65,8 @@ def opening(bench, what, run, locations):
 
 
 def openings(bench):
-    """In files of locations, of a process, of a node, and packed."""
+    """In the file of a process, of a node, and packed."""
     run, program, packed = (bench.path("team-" + name) for name in ("locations", "opening", "packed"))
-    subprocess.run(bench.lull("simulate", "-p", "chain:ranks=%d,iterations=%d" % (LOCATIONS, ITERATIONS), "-o", run),
-                   check=True, capture_output=True)
-    opening(bench, "files of locations", run, LOCATIONS)
-    shutil.rmtree(run)
     here = os.path.dirname(os.path.abspath(__file__))
     subprocess.run(["cc", "-O2", "-pthread", "-I", os.path.join(here, "..", "include"), "-o", program,
                     os.path.join(here, "opening.c")], check=True)

@@ -5,16 +5,10 @@
  *
  *     RUN/lull-tape                       anchor: the text LULL_TAPE_ANCHOR, nothing else
  *     RUN/definitions                     definitions with ids valid in the whole run (optional)
- *     RUN/<p / 1000>/<p>.tape             all of process p, in extents, as a recorder writes it
+ *     RUN/<p / 1000>/<p>.tape             all of process p, in extents
  *     RUN/<node>.tapes                    the same of all processes of a node: as their recorders
  *                                         write it (tape/container.h), or as `lull pack` does (the
  *                                         last section of this file)
- *
- * or, as lull itself writes it,
- *
- *     RUN/<p / 1000>/<p>.definitions      definitions with ids of process p (optional)
- *     RUN/<p / 1000>/<p>.<n>.tape         records of the n-th location of process p
- *     RUN/<p / 1000>/<p>.<n>.sums         its visits and times per region (optional)
  *
  * See docs/formats/tape.md for the same in prose. */
 #ifndef LULL_TAPE_LAYOUT_H
@@ -29,11 +23,11 @@
 #define LULL_TAPE_BYTE_ORDER  UINT32_C(0x01020304)
 #define LULL_TAPE_GROUP       1000 /* processes per sub-folder */
 
-/* ---- files of records ------------------------------------------------------------------------ */
+/* ---- headers of locations -------------------------------------------------------------------- */
 
 #define LULL_TAPE_MAGIC       "LULLTAPE"
-#define LULL_TAPE_HEADER_SIZE 4096 /* the first record starts here */
-#define LULL_TAPE_CORE_WORDS  16   /* of a set of cores */
+#define LULL_TAPE_HEADER_SIZE 4096
+#define LULL_TAPE_CORE_WORDS  16 /* of a set of cores */
 #define LULL_TAPE_CHUNK \
     65536 /* no record crosses a multiple of this, counted from the first \
              record: a reader can start at any chunk */
@@ -297,8 +291,8 @@ enum lull_tape_number {
     /* The number of the thread that is made: in its process, from 1 on. THREAD_BEGIN and THREAD_END
      * of that thread have the same number, or 0 where it is not known. */
     LULL_TAPE_NUMBER_THREAD_CREATE,
-    /* A wait for the end of another thread has the number of that thread, its location (the number
-     * in the name of its file; LULL_TAPE_NO_LOCATION: not known) and 0 threads. A wait at a barrier
+    /* A wait for the end of another thread has the number of that thread, its location (its number
+     * in its process; LULL_TAPE_NO_LOCATION: not known) and 0 threads. A wait at a barrier
      * has a number that is the same for all who meet there, how many threads these are, and no
      * location. */
     LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN,
@@ -308,7 +302,7 @@ enum lull_tape_number {
 #define LULL_TAPE_NO_LOCATION UINT32_MAX
 #define LULL_TAPE_NO_RANK     UINT64_MAX
 
-/* ---- files of sums --------------------------------------------------------------------------- */
+/* ---- sums ------------------------------------------------------------------------------------ */
 
 #define LULL_TAPE_SUMS_MAGIC    "LULLSUMS"
 #define LULL_TAPE_MOST_COUNTERS 6 /* of one location */
@@ -378,7 +372,7 @@ static inline uint32_t lull_tape_id_of(uint32_t head)
     return head >> 10;
 }
 
-/* ---- files of definitions -------------------------------------------------------------------- */
+/* ---- definitions ----------------------------------------------------------------------------- */
 
 #define LULL_TAPE_DEFINITIONS_MAGIC "LULLDEFS"
 
@@ -571,7 +565,7 @@ enum lull_tape_code {
 
 /* ==== the file of a process =================================================================== */
 
-/* RUN/<p / 1000>/<p>.tape, in which a recorder writes all that it records of process p: extents,
+/* RUN/<p / 1000>/<p>.tape, with all that is recorded of process p: extents,
  * and tables that say what each extent is part of. The file of a node that recorders write
  * (tape/container.h) holds the same for each of its processes. */
 
@@ -675,20 +669,16 @@ struct lull_tape_node_header {
     uint64_t checksum; /* lull_tape_checksum of the tables of files and of locations */
 };
 
-/* The kinds of packed files, by the names that they had. */
+/* The kinds of packed files, by the names that they had. Others, up to 4, are of older versions. */
 enum lull_tape_node_kind {
-    LULL_TAPE_NODE_PROCESS,     /* <p>.tape: all of a process */
-    LULL_TAPE_NODE_DEFINITIONS, /* <p>.definitions */
-    LULL_TAPE_NODE_TAPE,        /* <p>.<n>.tape */
-    LULL_TAPE_NODE_SUMS,        /* <p>.<n>.sums */
-    LULL_TAPE_NODE_CONTAINER,   /* <node>.tapes, what all processes of the node have recorded; the
-                                   packed file has the same name. Its `process` is 0, and `number`
-                                   counts such files in the run */
-    LULL_TAPE_NODE_KINDS
+    LULL_TAPE_NODE_PROCESS = 0,  /* <p>.tape: all of a process */
+    LULL_TAPE_NODE_CONTAINER = 4 /* <node>.tapes, what all processes of the node have recorded; the
+                                    packed file has the same name. Its `process` is 0, and `number`
+                                    counts such files in the run */
 };
 
 struct lull_tape_node_file {
-    uint32_t process, number; /* p and n of the name; n is 0 where the name has none */
+    uint32_t process, number; /* number: 0, but of a container */
     uint32_t kind;            /* enum lull_tape_node_kind */
     uint32_t n_plain;         /* blocks that are not chunks of records; they stand first */
     uint64_t size;            /* bytes of the unpacked file */

@@ -1,6 +1,8 @@
 /* Conversion: location after location, or merged in time order over all locations. */
 #include "trace/convert.h"
 
+#include "trace/scan.h"
+
 #include <stdlib.h>
 
 static lull_status pass_block_on(void *context, unsigned worker, const struct lull_block *block,

@@ -172,4 +172,11 @@ static inline uint64_t lull_calls_of(const struct lull_event *call)
 /* Names as users read them: "enter", "send", "collective end". */
 const char *lull_event_kind_name(unsigned kind);
 
+/* Events of one location, in their order. */
+struct lull_block {
+    uint32_t location;
+    uint32_t count;
+    const struct lull_event *events;
+};
+
 #endif

@@ -5,7 +5,7 @@
 #ifndef LULL_TRACE_FORMAT_H
 #define LULL_TRACE_FORMAT_H
 
-#include "trace/scan.h"
+#include "trace/event.h"
 #include "trace/trace.h"
 
 /* ==== reader ================================================================================== */

@@ -3,7 +3,6 @@
 #define LULL_TRACE_OPEN_TRACE_H
 
 #include "base/file.h"
-#include "trace/scan.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
@@ -16,6 +15,8 @@ struct lull_quirk_counts {
     uint64_t told_by_tally, told_elsewhere; /* what lull_trace_quirks_pack has packed of by_tally
                                                and of elsewhere */
 };
+
+struct lull_relay;
 
 /* A temporary tape with the same locations, for cursors on formats that cannot be read by location.
  */
@@ -42,9 +43,5 @@ struct lull_trace_shared {
 };
 
 void lull_copy_discard(struct lull_copy *copy); /* also where there is none */
-
-/* The locations of a range of processes: [*ret_first, *ret_end). */
-void lull_locations_of(const struct lull_trace *trace, struct lull_process_range range,
-                       uint32_t *ret_first, uint32_t *ret_end);
 
 #endif

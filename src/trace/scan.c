@@ -725,8 +725,8 @@ bool lull_in_range(struct lull_process_range range, uint32_t process)
     return range.end == 0 || (process >= range.first && process < range.end);
 }
 
-void lull_locations_of(const struct lull_trace *trace, struct lull_process_range range,
-                       uint32_t *ret_first, uint32_t *ret_end)
+static void locations_of_range(const struct lull_trace *trace, struct lull_process_range range,
+                               uint32_t *ret_first, uint32_t *ret_end)
 {
     uint32_t first = range.first, end = range.end;
     *ret_first = 0;
@@ -749,7 +749,7 @@ unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_sca
     uint32_t first, end;
     if (!reader || !reader->stream_open)
         return 1;
-    lull_locations_of(trace, options->range, &first, &end);
+    locations_of_range(trace, options->range, &first, &end);
     unsigned workers = options->workers ? options->workers : lull_worker_count();
     if (workers < end - first)
         return workers;
@@ -773,7 +773,7 @@ static bool has_locations(const struct lull_trace *trace, const struct lull_scan
     if (lull_trace_is_sequence(trace) && trace->shared->relay)
         return true;
     uint32_t first, end;
-    lull_locations_of(trace, options->range, &first, &end);
+    locations_of_range(trace, options->range, &first, &end);
     return end > first || options->range.end == 0;
 }
 
@@ -827,7 +827,7 @@ unsigned lull_scan_worker_of(const struct lull_trace *trace, struct lull_process
                              unsigned workers, uint32_t process)
 {
     uint32_t begin, end;
-    lull_locations_of(trace, range, &begin, &end);
+    locations_of_range(trace, range, &begin, &end);
     const uint64_t first = trace->processes[process].first_location;
     if (first < begin || first >= end) /* a process may have no locations */
         return 0;
@@ -1079,13 +1079,6 @@ static lull_status make_copy(const struct lull_trace *trace, struct lull_process
     else
         lull_copy_discard(copy);
     return status;
-}
-
-void lull_copy_discard(struct lull_copy *copy)
-{
-    lull_trace_close(copy->trace);
-    lull_output_discard(copy->output);
-    *copy = (struct lull_copy){0};
 }
 
 /* The trace to read a location from: `trace` itself or a temporary copy. */

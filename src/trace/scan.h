@@ -29,12 +29,6 @@
 
 /* ==== scan ==================================================================================== */
 
-struct lull_block {
-    uint32_t location;
-    uint32_t count;
-    const struct lull_event *events;
-};
-
 /* A visitor keeps its state per location (an array of trace->n_locations) or per worker.
  *  - The calls for one location never overlap and come in order: begin, block ..., end.
  *  - Calls for different locations may overlap, on `workers` threads; `worker` < workers.
@@ -51,11 +45,7 @@ struct lull_visitor {
     lull_status (*end)(void *context, unsigned worker, uint32_t location, struct lull_error *err);
 };
 
-/* Neighbouring processes, [first, end) by index. `end` 0 means all processes; else the range is
- * empty where `first` equals `end`. */
-struct lull_process_range {
-    uint32_t first, end;
-};
+/* Whether a process is one of the range. */
 bool lull_in_range(struct lull_process_range range, uint32_t process);
 
 struct lull_scan_options {

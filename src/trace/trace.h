@@ -265,6 +265,12 @@ struct lull_format;
 
 #define LULL_SIMULATOR "lull simulate" /* the producer of runs that lull simulated */
 
+/* Neighbouring processes, [first, end) by index. `end` 0 means all processes; else the range is
+ * empty where `first` equals `end`. */
+struct lull_process_range {
+    uint32_t first, end;
+};
+
 struct lull_trace {
     const char *path;
     const char *producer; /* "Extrae", "Score-P 2.0.2", LULL_SIMULATOR, ...; "" if unknown */

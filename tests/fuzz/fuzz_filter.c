@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 4096) /* larger ones are no different, only slower */
         return 0;
     char path[4400];
-    fuzz_write("filter", data, size, size, 0);
+    fuzz_write("filter", data, size);
     snprintf(path, sizeof path, "%s/filter", fuzz_folder());
     struct lull_arena *arena = lull_arena_create(NULL);
     const struct lull_filter *filter;

@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct lull_program_model model;
     struct lull_error err = {""};
     const char *path = lull_arena_printf(arena, "%s/model.lua", fuzz_folder());
-    fuzz_write("model.lua", data, size, size, 0);
+    fuzz_write("model.lua", data, size);
     if (lull_program_model_open(path, arena, &model, &err) == LULL_OK)
         evaluate(&model, arena);
     else

@@ -41,7 +41,7 @@ static void write_archive(const uint8_t *data, size_t size)
     mkdir(path, 0700);
     fuzz_split(data, size, parts, FILES);
     for (size_t i = 0; i < FILES; i++)
-        fuzz_write(files[i], parts[i].bytes, parts[i].size, 0, 0);
+        fuzz_write(files[i], parts[i].bytes, parts[i].size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -45,9 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > 0)
         memcpy(bytes, data, size);
     right_checksums(bytes, size);
-    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR),
-               0, 0);
-    fuzz_write("n" LULL_TAPE_NODE_ENDING, bytes, size, 0, 0);
+    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR));
+    fuzz_write("n" LULL_TAPE_NODE_ENDING, bytes, size);
     free(bytes);
     fuzz_read_trace(fuzz_folder(), fuzz_read_sums);
     return 0;

@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool gzip = size > 2 && data[0] == 0x1f; /* holds NUL bytes of its own */
     const uint8_t *nul = gzip || size == 0 ? NULL : memchr(data, 0, size);
     size_t length = nul ? (size_t)(nul - data) : size;
-    fuzz_write("run.prv", data, length, 0, 0);
-    fuzz_write("run.pcf", nul ? nul + 1 : NULL, nul ? size - length - 1 : 0, 0, 0);
+    fuzz_write("run.prv", data, length);
+    fuzz_write("run.pcf", nul ? nul + 1 : NULL, nul ? size - length - 1 : 0);
     snprintf(path, sizeof path, "%s/run.prv", fuzz_folder());
     fuzz_read_trace(path, read_some);
     return 0;

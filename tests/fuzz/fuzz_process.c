@@ -16,11 +16,10 @@ static void write_files(const uint8_t *data, size_t size)
     char path[4400];
     snprintf(path, sizeof path, "%s/0", fuzz_folder());
     mkdir(path, 0700);
-    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR),
-               0, 0);
+    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR));
     fuzz_split(data, size, parts, 2);
     for (int f = 0; f < 2; f++)
-        fuzz_write(names[f], parts[f].bytes, parts[f].size, 0, 0);
+        fuzz_write(names[f], parts[f].bytes, parts[f].size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,32 +1,13 @@
-/* Files of sums: the input is that of the master of a profile with four regions and two counters.
- */
-#include "base/file.h"
+/* Sums: the input is that of the master of a profile with four regions and two counters. */
 #include "metrics/breakdown.h"
-#include "tape/definition.h"
+#include "support/fuzz_folder.h"
+#include "support/process_maker.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static char folder[4096];
-
-static void remove_folder(void)
-{
-    lull_remove_tree(folder, NULL);
-}
-
-static void write_file(const char *name, const void *bytes, size_t size)
-{
-    char path[4400];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    FILE *out = fopen(path, "wb");
-    if (!out || fwrite(bytes, 1, size, out) != size || fclose(out) != 0)
-        abort();
-}
 
 static size_t define(unsigned char *space, size_t capacity, unsigned kind, uint32_t id)
 {
@@ -45,7 +26,7 @@ static size_t define(unsigned char *space, size_t capacity, unsigned kind, uint3
     return lull_tape_build_end(&builder);
 }
 
-static void write_definitions(void)
+static void add_definitions(struct process_maker *maker)
 {
     static unsigned char bytes[4096];
     struct lull_tape_definitions_header header = {.version = LULL_TAPE_VERSION,
@@ -59,33 +40,22 @@ static void write_definitions(void)
         used += define(bytes + used, sizeof bytes - used, LULL_TAPE_DEFINE_COUNTER, id);
     header.committed = used - sizeof header;
     memcpy(bytes, &header, sizeof header);
-    write_file("0/0.definitions", bytes, used);
+    process_add(maker, LULL_TAPE_PART_DEFINITIONS, 0, bytes, used);
 }
 
-static void make_run(void)
+static void write_run(const uint8_t *sums, size_t size)
 {
-    static char page[LULL_TAPE_HEADER_SIZE];
-    const char *parent = getenv("TMPDIR");
-    char path[4400];
-    snprintf(folder, sizeof folder, "%s/lull-fuzz-XXXXXX",
-             parent && *parent               ? parent
-             : access("/dev/shm", W_OK) == 0 ? "/dev/shm"
-                                             : "/tmp");
-    if (!mkdtemp(folder))
-        abort();
-    atexit(remove_folder);
-    snprintf(path, sizeof path, "%s/0", folder);
-    mkdir(path, 0700);
-    struct lull_tape_header header = {.version = LULL_TAPE_VERSION,
-                                      .byte_order = LULL_TAPE_BYTE_ORDER,
-                                      .header_size = LULL_TAPE_HEADER_SIZE,
-                                      .record_size = 16,
-                                      .flags = LULL_TAPE_PROFILE | LULL_TAPE_CLOSED};
-    memcpy(header.magic, LULL_TAPE_MAGIC, sizeof header.magic);
-    memcpy(page, &header, sizeof header);
-    write_file(LULL_TAPE_ANCHOR_NAME, LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR));
-    write_file("0/0.0.tape", page, sizeof page);
-    write_definitions();
+    struct process_maker maker = {0};
+    struct tape_maker tape;
+    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR));
+    add_definitions(&maker);
+    tape_begin(&tape, 0, 0);
+    tape.header.flags = LULL_TAPE_PROFILE | LULL_TAPE_CLOSED;
+    process_add(&maker, LULL_TAPE_PART_HEAD, 0, &tape.header, sizeof tape.header);
+    if (size > 0)
+        process_add(&maker, LULL_TAPE_PART_SUMS, 0, sums, size);
+    process_write(&maker, fuzz_folder());
+    process_free(&maker);
 }
 
 /* What is read adds up to the run. */
@@ -108,10 +78,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct lull_error err;
     struct lull_trace *trace;
     struct lull_breakdown *breakdown;
-    if (!*folder)
-        make_run();
-    write_file("0/0.0.sums", data, size);
-    if (lull_trace_open(folder, &trace, &err) != LULL_OK)
+    write_run(data, size);
+    if (lull_trace_open(fuzz_folder(), &trace, &err) != LULL_OK)
         return 0;
     struct lull_arena *arena = lull_arena_create(NULL);
     const struct lull_breakdown_options options = {.regions = true};

@@ -1,36 +1,52 @@
-/* Tapes from a blob: six lengths of 16 bits, then the contents of as many files. Of the page with
- * a tape file's header only the first 256 bytes are given. A file of length 0 does not exist. */
+/* Tapes from a blob: six lengths of 16 bits, then as many parts: what the run, process 0 and process
+ * 1 define; locations 0 and 1 of process 0, and location 0 of process 1. Of a location the first 256
+ * bytes are its header, the others records. What has length 0 does not exist. */
 #include "support/fuzz_folder.h"
-#include "tape/layout.h"
+#include "support/process_maker.h"
 #include "trace/scan.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct {
-    const char *name;
-    bool tape;
-} files[] = {{"definitions", false}, {"0/0.definitions", false}, {"0/1.definitions", false},
-             {"0/0.0.tape", true},   {"0/0.1.tape", true},       {"0/1.0.tape", true}};
-enum { FILES = sizeof files / sizeof *files };
-enum { TOP = 256 }; /* of the page of a tape's header: all but the set of cores */
+enum { TOP = 256 }; /* of the header: all but the set of cores */
+
+static void add_location(struct process_maker *maker, uint32_t number, struct fuzz_part part)
+{
+    const size_t top = part.size < TOP ? part.size : TOP;
+    if (part.size > 0)
+        process_add(maker, LULL_TAPE_PART_HEAD, number, part.bytes, top);
+    if (part.size > TOP)
+        process_add(maker, LULL_TAPE_PART_RECORDS, number, part.bytes + top, part.size - top);
+}
+
+static void write_process(uint32_t process, struct fuzz_part definitions,
+                          const struct fuzz_part *locations, uint32_t n)
+{
+    struct process_maker maker = {.process = process};
+    char path[4400];
+    snprintf(path, sizeof path, "%s/0/%u.tape", fuzz_folder(), process);
+    unlink(path);
+    if (definitions.size > 0)
+        process_add(&maker, LULL_TAPE_PART_DEFINITIONS, 0, definitions.bytes, definitions.size);
+    for (uint32_t l = 0; l < n; l++)
+        add_location(&maker, l, locations[l]);
+    if (maker.bytes)
+        process_write(&maker, fuzz_folder());
+    process_free(&maker);
+}
 
 static void write_files(const uint8_t *data, size_t size)
 {
-    struct fuzz_part parts[FILES];
-    char path[4400];
-    snprintf(path, sizeof path, "%s/0", fuzz_folder());
-    mkdir(path, 0700);
-    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR),
-               0, 0);
-    fuzz_split(data, size, parts, FILES);
-    for (int f = 0; f < FILES; f++)
-        fuzz_write(files[f].name, parts[f].bytes, parts[f].size, TOP,
-                   files[f].tape ? LULL_TAPE_HEADER_SIZE : 0);
+    struct fuzz_part parts[6];
+    fuzz_write(LULL_TAPE_ANCHOR_NAME, (const uint8_t *)LULL_TAPE_ANCHOR, strlen(LULL_TAPE_ANCHOR));
+    fuzz_split(data, size, parts, 6);
+    fuzz_write("definitions", parts[0].bytes, parts[0].size);
+    write_process(0, parts[1], &parts[3], 2);
+    write_process(1, parts[2], &parts[5], 1);
 }
 
 static void read_by_cursors(const struct lull_trace *trace)

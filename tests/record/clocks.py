@@ -37,29 +37,25 @@ def run(command, environment=None, check=True):
     return done
 
 
-def definitions(path):
-    """[(kind, bytes)] and the header"""
-    data = open(path, "rb").read()
+def definitions(data):
+    """[(kind, bytes)] of what begins with a header of definitions"""
     begin = struct.unpack_from("<I", data, 16)[0]
     end, at, found = begin + struct.unpack_from("<Q", data, 24)[0], begin, []
     while at < end:
         size, kind = struct.unpack_from("<IH", data, at)
         found.append((kind, data[at:at + size]))
         at += size
-    return found, data[:begin]
+    return found
 
 
 def path_of(target, rank):
-    """In a run that is taken apart."""
-    return os.path.join(target, "0", "%d.definitions" % rank)
+    return os.path.join(target, "0", "%d.tape" % rank)
 
 
 def check_offsets(what, target, expected, n_nodes, wrong):
     """How often each node's clock was compared: by one of its ranks."""
-    apart = target + ".apart"
-    shutil.rmtree(apart, ignore_errors=True)
-    tape_parts.take_apart_run(target, apart)
-    found = [sum(kind == OFFSET for kind, _ in definitions(path_of(apart, rank))[0])
+    parts = [tape_parts.take_apart(path_of(target, rank)) for rank in range(RANKS)]
+    found = [sum(kind == OFFSET for kind, _ in definitions(parts[rank]["%d.definitions" % rank]))
              for rank in range(RANKS)]
     if sorted(found) != [0] * (RANKS - n_nodes) + [expected] * n_nodes:
         wrong.append("%s: compared %s times, expected %d by %d ranks" % (
@@ -159,20 +155,30 @@ def record(settings, target, skewed, *arguments):
     return truth_of(folder)
 
 
+def keep_one_point(file):
+    data, points = file.read(), 0
+    for page, pages, _, part in tape_parts.entries(data):
+        if part != tape_parts.DEFINITIONS:
+            continue
+        place, kept = page * tape_parts.PAGE, b""
+        extent = data[place:place + pages * tape_parts.PAGE]
+        for kind, definition in definitions(extent):
+            points += kind == CLOCK
+            kept += definition if kind != CLOCK or points == 1 else b""
+        begin = struct.unpack_from("<I", extent, 16)[0]
+        file.seek(place)
+        file.write(extent[:24] + struct.pack("<Q", len(kept)) + extent[32:begin] + kept)
+
+
 def check_one_point(settings, target, wrong):
     """A process that died between the first two readings of its clock."""
     whole = number_of(facts(settings.lull, target)["duration"])
     apart = target + ".one"
     shutil.rmtree(apart, ignore_errors=True)
-    tape_parts.take_apart_run(target, apart)
+    shutil.copytree(target, apart)
     for rank in range(RANKS):
-        path = path_of(apart, rank)
-        all_of_it, header = definitions(path)
-        points = [i for i, (kind, _) in enumerate(all_of_it) if kind == CLOCK]
-        kept = b"".join(data for i, (kind, data) in enumerate(all_of_it)
-                        if kind != CLOCK or i == points[0])
-        header = header[:24] + struct.pack("<Q", len(kept)) + header[32:]
-        open(path, "wb").write(header + kept)
+        with open(path_of(apart, rank), "r+b") as file:
+            keep_one_point(file)
     cut = number_of(facts(settings.lull, apart)["duration"])
     if abs(cut - whole) > 1e-3 * whole:
         wrong.append("one point: the run lasts %s, expected %s" % (cut, whole))

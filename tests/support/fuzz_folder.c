@@ -30,7 +30,7 @@ const char *fuzz_folder(void)
     return folder;
 }
 
-void fuzz_write(const char *name, const uint8_t *bytes, size_t size, size_t top, size_t gap)
+void fuzz_write(const char *name, const uint8_t *bytes, size_t size)
 {
     char path[4400];
     snprintf(path, sizeof path, "%s/%s", fuzz_folder(), name);
@@ -40,13 +40,7 @@ void fuzz_write(const char *name, const uint8_t *bytes, size_t size, size_t top,
     FILE *out = fopen(path, "wb");
     if (!out)
         abort();
-    if (gap == 0 || top > size)
-        top = size;
-    fwrite(bytes, 1, top, out);
-    if (top < size) {
-        fseek(out, (long)gap, SEEK_SET);
-        fwrite(bytes + top, 1, size - top, out);
-    }
+    fwrite(bytes, 1, size, out);
     fclose(out);
 }
 

@@ -10,9 +10,8 @@
 /* Made at the first call, removed at the end of the process. In memory where that is possible. */
 const char *fuzz_folder(void);
 
-/* Writes a file of the folder anew; without bytes there is none. Its first `top` bytes stand at the
- * beginning and the others at `gap`, for formats that fill up a page; `gap` 0: all in one. */
-void fuzz_write(const char *name, const uint8_t *bytes, size_t size, size_t top, size_t gap);
+/* Writes a file of the folder anew; without bytes there is none. */
+void fuzz_write(const char *name, const uint8_t *bytes, size_t size);
 
 /* The parts of an input: as many lengths of 16 bits as there are parts, little endian, and the
  * parts one after the other. What is too short has short parts, or none. */

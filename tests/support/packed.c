@@ -56,16 +56,11 @@ static void check_folder(const char *a, const char *b)
 static unsigned char *read_original(const char *run, const char *node,
                                     const struct lull_tape_node_file *file, size_t *ret_size)
 {
-    static const char *const endings[] = {"tape", "definitions", "tape", "sums"};
     char path[PATH];
     if (file->kind == LULL_TAPE_NODE_CONTAINER)
         snprintf(path, sizeof path, "%s/%s", run, strrchr(node, '/') + 1);
-    else if (file->kind <= LULL_TAPE_NODE_DEFINITIONS)
-        snprintf(path, sizeof path, "%s/%u/%u.%s", run, file->process / 1000, file->process,
-                 endings[file->kind]);
     else
-        snprintf(path, sizeof path, "%s/%u/%u.%u.%s", run, file->process / 1000, file->process,
-                 file->number, endings[file->kind]);
+        snprintf(path, sizeof path, "%s/%u/%u.tape", run, file->process / 1000, file->process);
     return folder_read(path, ret_size);
 }
 

@@ -7,6 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+static const char *path_of(const char *run, uint32_t process)
+{
+    static char path[4600];
+    snprintf(path, sizeof path, "%s/%u", run, process / LULL_TAPE_GROUP);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/%u/%u.tape", run, process / LULL_TAPE_GROUP, process);
+    return path;
+}
 
 static size_t whole_pages(size_t size)
 {
@@ -122,12 +132,84 @@ void process_add_location(struct process_maker *maker, struct tape_maker *tape, 
 
 void process_write(const struct process_maker *maker, const char *run)
 {
-    char path[4600];
-    snprintf(path, sizeof path, "%s/%u", run, maker->process / LULL_TAPE_GROUP);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/%u/%u.tape", run, maker->process / LULL_TAPE_GROUP,
-             maker->process);
-    folder_write(path, maker->bytes, maker->size);
+    folder_write(path_of(run, maker->process), maker->bytes, maker->size);
+}
+
+/* ---- part by part ---------------------------------------------------------------------------- */
+
+struct part {
+    uint32_t location, part;
+    const void *bytes;
+    size_t size;
+};
+
+static int compare_parts(const void *a, const void *b)
+{
+    const struct part *x = a, *y = b;
+    if (x->location != y->location)
+        return x->location < y->location ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+/* All that the file has but for one part. */
+static size_t other_parts(struct process_maker *file, unsigned part, uint32_t location,
+                          struct part *ret_parts)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; file->bytes && i < process_header(file)->n_extents; i++) {
+        const struct lull_tape_extent *entry = process_entry(file, i);
+        if (entry->part != part || entry->location != location)
+            ret_parts[n++] = (struct part){entry->location, entry->part,
+                                           file->bytes + (size_t)entry->page * LULL_TAPE_PAGE,
+                                           (size_t)entry->pages * LULL_TAPE_PAGE};
+    }
+    return n;
+}
+
+static struct process_maker read_process(const char *run, uint32_t process)
+{
+    struct process_maker file = {.process = process};
+    const char *path = path_of(run, process);
+    if (access(path, F_OK) == 0)
+        file.bytes = folder_read(path, &file.size);
+    return file;
+}
+
+void process_put(const char *run, uint32_t process, unsigned part, uint32_t location,
+                 const void *bytes, size_t size)
+{
+    struct process_maker old = read_process(run, process), new = {.process = process};
+    const size_t most = old.bytes ? process_header(&old)->n_extents + (size_t)1 : 1;
+    struct part *parts = malloc(most * sizeof *parts);
+    if (!parts)
+        abort();
+    size_t n = other_parts(&old, part, location, parts);
+    if (size > 0)
+        parts[n++] = (struct part){location, part, bytes, size};
+    if (n > 0)
+        qsort(parts, n, sizeof *parts, compare_parts);
+    for (size_t i = 0; i < n; i++)
+        process_add(&new, parts[i].part, parts[i].location, parts[i].bytes, parts[i].size);
+    if (n > 0)
+        process_write(&new, run);
+    process_free(&old);
+    process_free(&new);
+    free(parts);
+}
+
+size_t process_place(const char *run, uint32_t process, unsigned part, uint32_t location)
+{
+    struct process_maker file = read_process(run, process);
+    size_t place = 0;
+    for (uint32_t i = 0; i < process_header(&file)->n_extents; i++) {
+        const struct lull_tape_extent *entry = process_entry(&file, i);
+        if (entry->part == part && entry->location == location)
+            place = (size_t)entry->page * LULL_TAPE_PAGE;
+    }
+    process_free(&file);
+    if (place == 0)
+        abort();
+    return place;
 }
 
 void process_free(struct process_maker *maker)

@@ -31,4 +31,11 @@ void process_add_location(struct process_maker *maker, struct tape_maker *tape, 
 void process_write(const struct process_maker *maker, const char *run);
 void process_free(struct process_maker *maker);
 
+/* Puts one part into RUN/<group>/<p>.tape, in the place of the same part of the same location if
+ * the file has it; parts stand there by location and part. */
+void process_put(const char *run, uint32_t process, unsigned part, uint32_t location,
+                 const void *bytes, size_t size);
+/* Where such a part begins in the file. */
+size_t process_place(const char *run, uint32_t process, unsigned part, uint32_t location);
+
 #endif

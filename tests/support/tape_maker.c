@@ -1,6 +1,7 @@
 #include "support/tape_maker.h"
 
 #include "support/folder.h"
+#include "support/process_maker.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,20 +73,11 @@ void tape_message_call(struct tape_maker *maker, unsigned kind, uint64_t time, u
 
 void tape_write(struct tape_maker *maker, const char *run, size_t behind)
 {
-    char path[4600];
-    uint32_t group = maker->header.process / LULL_TAPE_GROUP;
-    snprintf(path, sizeof path, "%s/%u", run, group);
-    mkdir(path, 0700);
-    snprintf(path, sizeof path, "%s/%u/%u.%u.tape", run, group, maker->header.process,
-             maker->header.number);
+    const uint32_t process = maker->header.process, number = maker->header.number;
     maker->header.committed = (maker->count - behind) * sizeof *maker->slots;
-    size_t size = LULL_TAPE_HEADER_SIZE + maker->count * sizeof *maker->slots;
-    unsigned char *bytes = must(calloc(1, size));
-    memcpy(bytes, &maker->header, sizeof maker->header);
-    if (maker->count > 0)
-        memcpy(bytes + LULL_TAPE_HEADER_SIZE, maker->slots, maker->count * sizeof *maker->slots);
-    folder_write(path, bytes, size);
-    free(bytes);
+    process_put(run, process, LULL_TAPE_PART_HEAD, number, &maker->header, sizeof maker->header);
+    process_put(run, process, LULL_TAPE_PART_RECORDS, number, maker->slots,
+                maker->count * sizeof *maker->slots);
     free(maker->slots);
     maker->slots = NULL;
 }
@@ -159,18 +151,18 @@ void define_comm(struct definitions_maker *maker, uint32_t id, uint64_t key, uin
 void definitions_write(struct definitions_maker *maker, const char *run)
 {
     char path[4600];
-    uint32_t process = maker->header.process;
-    if (process == LULL_TAPE_WHOLE_RUN)
-        snprintf(path, sizeof path, "%s/definitions", run);
-    else
-        snprintf(path, sizeof path, "%s/%u/%u.definitions", run, process / LULL_TAPE_GROUP,
-                 process);
+    const uint32_t process = maker->header.process;
+    const size_t size = sizeof maker->header + maker->size;
     maker->header.committed = maker->size;
-    unsigned char *bytes = must(malloc(sizeof maker->header + maker->size));
+    unsigned char *bytes = must(malloc(size));
     memcpy(bytes, &maker->header, sizeof maker->header);
     if (maker->size > 0)
         memcpy(bytes + sizeof maker->header, maker->bytes, maker->size);
-    folder_write(path, bytes, sizeof maker->header + maker->size);
+    snprintf(path, sizeof path, "%s/definitions", run);
+    if (process == LULL_TAPE_WHOLE_RUN)
+        folder_write(path, bytes, size);
+    else
+        process_put(run, process, LULL_TAPE_PART_DEFINITIONS, 0, bytes, size);
     free(bytes);
     free(maker->bytes);
     maker->bytes = NULL;

@@ -5,7 +5,7 @@
 #include "tape/definition.h"
 #include "tape/records.h"
 
-/* One file of records. Zero it, set what the header shall say differently, and write. */
+/* One location. Zero it, set what the header shall say differently, and write. */
 struct tape_maker {
     struct lull_tape_header header;
     union lull_tape_slot *slots; /* malloc'd */
@@ -22,11 +22,11 @@ union lull_tape_slot *tape_record(struct tape_maker *maker, uint64_t time, unsig
 void tape_call(struct tape_maker *maker, uint64_t time, uint32_t region, uint64_t duration);
 void tape_message_call(struct tape_maker *maker, unsigned kind, uint64_t time, uint32_t region,
                        uint32_t duration, int32_t peer, int32_t tag, uint32_t comm, uint64_t bytes);
-/* Writes RUN/<group>/<p>.<n>.tape with the last `behind` slots not committed, and frees the slots.
- */
+/* Puts header and records into RUN/<group>/<p>.tape, with the last `behind` slots not committed, and
+ * frees the slots. */
 void tape_write(struct tape_maker *maker, const char *run, size_t behind);
 
-/* One file of definitions. */
+/* The definitions of a process, or of the run. */
 struct definitions_maker {
     struct lull_tape_definitions_header header;
     unsigned char *bytes;

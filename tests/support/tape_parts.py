@@ -1,5 +1,5 @@
-"""The files of processes that a recorder writes, by their description in docs/formats/tape.md: taken
-apart into files of their own, as lull writes them. For tests that look at bytes."""
+"""The files of processes by their description in docs/formats/tape.md, taken apart: "0.definitions",
+"0.1.tape" (header and records of location 1) and "0.1.sums". For tests that look at bytes."""
 import glob
 import os
 import struct
@@ -114,17 +114,3 @@ def parts_of(found, process):
         files["%s.%d.tape" % (process, location)] = records_of(found, location)
         files["%s.%d.sums" % (process, location)] = sums_of(found, location)
     return files
-
-
-def take_apart_run(run, target):
-    """The same run, in many files."""
-    for folder, _, names in os.walk(run):
-        out = os.path.join(target, os.path.relpath(folder, run))
-        os.makedirs(out, exist_ok=True)
-        for name in names:
-            path = os.path.join(folder, name)
-            packed = name.endswith(".tape") and name.count(".") == 1
-            files = take_apart(path) if packed else {name: open(path, "rb").read()}
-            for part, data in files.items():
-                with open(os.path.join(out, part), "wb") as file:
-                    file.write(data)

@@ -8,7 +8,7 @@
 #include "support/test.h"
 #include "support/together.h"
 #include "trace/convert.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 
 #include <inttypes.h>
 #include <stdio.h>

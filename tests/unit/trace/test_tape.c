@@ -1,4 +1,4 @@
-/* The files of a tape: chunks, what is committed and what is not, its length, where it lies. */
+/* The locations of a tape: chunks, what is committed and what is not, its length, where it lies. */
 #include "support/check_trace.h"
 #include "support/folder.h"
 #include "support/tape_run.h"
@@ -96,7 +96,7 @@ static void test_file_larger_than_committed(void **state)
     begin_process(&tape, 0, 1);
     tape_call(&tape, 10, 0, 5);
     tape_write(&tape, run.path, 0);
-    assert_int_equal(truncate(folder_path("run/0/0.0.tape"), 1 << 20), 0);
+    assert_int_equal(truncate(folder_path("run/0/0.tape"), 1 << 20), 0);
     run_open(run.path);
     assert_int_equal(run_events(0).count, 1);
 }
@@ -228,7 +228,7 @@ static void test_many_processes(void **state)
         tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10, 0, 5, 4, 0, 0, 1);
         tape_write(&tape, run.path, 0);
     }
-    folder_write(folder_path("run/0/00.0.tape"), "", 0); /* none of ours */
+    folder_write(folder_path("run/0/00.tape"), "", 0); /* none of ours */
     run_open(run.path);
     assert_int_equal(run.trace->n_processes, 5);
     assert_int_equal(run_events(2).events[1].message.peer, 4);

@@ -1,6 +1,7 @@
 /* Bad tapes, by their files, headers and definitions: each gives one line naming file and place,
  * and none does harm. */
 #include "support/folder.h"
+#include "support/process_maker.h"
 #include "support/spoilt_tape.h"
 #include "support/test.h"
 
@@ -70,8 +71,7 @@ static void test_other_versions(void **state)
     (void)state;
     spoilt.definitions.header.version = 2;
     spoilt_write();
-    spoilt_check("/run/0/0.definitions",
-                 "older lull: version 2, this one reads 3; record it again");
+    spoilt_check("/run/0/0.tape", "older lull: version 2, this one reads 3; record it again");
     folder_write(folder_path("run/lull-tape"), "lull-tape 1\n", 12);
     spoilt_check("/run/lull-tape", "older lull: version 1, this one reads 3; record it again");
     folder_write(folder_path("run/lull-tape"), "lull-tape 4\n", 12);
@@ -89,7 +89,7 @@ static void test_missing_definitions(void **state)
 {
     (void)state;
     tape_write(&spoilt.tape, spoilt.run, 0);
-    spoilt_check("/run/0/0.definitions", "missing");
+    spoilt_check("/run/0/0.tape", "has no definitions");
 }
 
 /* Of four processes, the third's tape is not there: found by the communicator that counts it. */
@@ -105,7 +105,7 @@ static void test_missing_location(void **state)
         tape_write(&spoilt.tape, spoilt.run, 0);
     }
     assert_int_equal(spoilt_read(), LULL_OK);
-    assert_int_equal(unlink(folder_path("run/0/2.0.tape")), 0);
+    assert_int_equal(unlink(folder_path("run/0/2.tape")), 0);
     spoilt_check("/run", "'world' has a member without a tape");
 }
 
@@ -117,37 +117,66 @@ static void test_no_permission(void **state)
         skip();
     }
     spoilt_write();
-    assert_int_equal(chmod(folder_path("run/0/0.0.tape"), 0), 0);
-    spoilt_check("/run/0/0.0.tape", "Permission denied");
-    assert_int_equal(chmod(folder_path("run/0/0.0.tape"), 0600), 0);
-    assert_int_equal(chmod(folder_path("run/0/0.definitions"), 0), 0);
-    spoilt_check("/run/0/0.definitions", "Permission denied");
+    assert_int_equal(chmod(folder_path("run/0/0.tape"), 0), 0);
+    spoilt_check("/run/0/0.tape", "Permission denied");
 }
 
 static void test_directory_in_the_place_of_a_file(void **state)
 {
     (void)state;
-    definitions_write(&spoilt.definitions, spoilt.run);
-    assert_int_equal(mkdir(folder_path("run/0/0.0.tape"), 0700), 0);
-    spoilt_check("/run/0/0.0.tape", "irectory");
+    assert_int_equal(mkdir(folder_path("run/0/0.tape"), 0700), 0);
+    spoilt_check("/run/0/0.tape", "irectory");
+}
+
+/* As lull convert wrote it once. */
+static void test_file_of_a_location(void **state)
+{
+    (void)state;
+    spoilt_write();
+    folder_write(folder_path("run/0/0.1.tape"), "", 0);
+    spoilt_check("/run/0/0.1.tape", "older lull, with files of single locations");
 }
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
+static void spoil(size_t offset, const void *value, size_t value_size)
+{
+    size_t size;
+    unsigned char *bytes = folder_read(folder_path("run/0/0.tape"), &size);
+    memcpy(bytes + offset, value, value_size);
+    folder_write(folder_path("run/0/0.tape"), bytes, size);
+    free(bytes);
+}
+
+static void spoil_u64(size_t offset, uint64_t value)
+{
+    spoil(offset, &value, sizeof value);
+}
+
+/* Where the header of the location stands, and the definitions. */
+static size_t head(void)
+{
+    return process_place(spoilt.run, 0, LULL_TAPE_PART_HEAD, 0);
+}
+
+static size_t definitions(void)
+{
+    return process_place(spoilt.run, 0, LULL_TAPE_PART_DEFINITIONS, 0);
+}
+
 static void test_headers(void **state)
 {
     (void)state;
-    struct lull_tape_header good = spoilt.tape.header, bad[9];
-    static const char *const causes[9] = {"no header",
+    struct lull_tape_header good = spoilt.tape.header, bad[8];
+    static const char *const causes[8] = {"no header",
                                           "no header",
                                           "newer lull: version 4",
                                           "records of 32 bytes behind a header of 4096",
                                           "records of 16 bytes behind a header of 64",
                                           "belongs to process 7",
                                           "not terminated",
-                                          "older lull: version 2",
-                                          "has a tail"};
-    for (int i = 0; i < 9; i++)
+                                          "older lull: version 2"};
+    for (int i = 0; i < 8; i++)
         bad[i] = good;
     bad[0].magic[3] = 'x';
     bad[1].byte_order = 0x04030201;
@@ -157,62 +186,44 @@ static void test_headers(void **state)
     bad[5].process = 7;
     memset(bad[6].name, 'n', sizeof bad[6].name);
     bad[7].version = 2;
-    bad[8].flags = LULL_TAPE_TAILED;
     definitions_write(&spoilt.definitions, spoilt.run);
     spoilt_drop();
-    for (int i = 0; i < 9; i++) {
+    for (int i = 0; i < 8; i++) {
         tape_begin(&spoilt.tape, 0, 0);
         spoilt.tape.header = bad[i];
         /* written under the right name, whatever the header says */
         uint32_t process = spoilt.tape.header.process;
         spoilt.tape.header.process = 0;
         tape_write(&spoilt.tape, spoilt.run, 0);
-        size_t size;
-        unsigned char *bytes = folder_read(folder_path("run/0/0.0.tape"), &size);
-        memcpy(bytes + offsetof(struct lull_tape_header, process), &process, sizeof process);
-        folder_write(folder_path("run/0/0.0.tape"), bytes, size);
-        free(bytes);
-        spoilt_check("/run/0/0.0.tape", causes[i]);
+        spoil(head() + offsetof(struct lull_tape_header, process), &process, sizeof process);
+        spoilt_check("/run/0/0.tape", causes[i]);
     }
-}
-
-static void spoil_u64(const char *name, size_t offset, uint64_t value)
-{
-    size_t size;
-    unsigned char *bytes = folder_read(folder_path(name), &size);
-    memcpy(bytes + offset, &value, sizeof value);
-    folder_write(folder_path(name), bytes, size);
-    free(bytes);
 }
 
 static void test_committed_beyond_the_file(void **state)
 {
     (void)state;
-    static const uint64_t lengths[] = {32, UINT64_C(1) << 40, UINT64_MAX - 15,
-                                       UINT64_MAX - LULL_TAPE_HEADER_SIZE + 1};
+    static const uint64_t lengths[] = {LULL_TAPE_PAGE + 16, UINT64_C(1) << 40, UINT64_MAX - 15};
     spoilt_write();
+    const size_t committed = head() + offsetof(struct lull_tape_header, committed);
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
-        spoil_u64("run/0/0.0.tape", offsetof(struct lull_tape_header, committed), lengths[i]);
-        spoilt_check("/run/0/0.0.tape", "truncated");
+        spoil_u64(committed, lengths[i]);
+        spoilt_check("/run/0/0.tape", "truncated");
     }
-    spoil_u64("run/0/0.0.tape", offsetof(struct lull_tape_header, committed), 8);
-    spoilt_check("/run/0/0.0.tape", "");
-    spoil_u64("run/0/0.0.tape", offsetof(struct lull_tape_header, committed), 16);
-    spoil_u64("run/0/0.definitions", offsetof(struct lull_tape_definitions_header, committed),
+    spoil_u64(committed, 8);
+    spoilt_check("/run/0/0.tape", "");
+    spoil_u64(committed, 16);
+    spoil_u64(definitions() + offsetof(struct lull_tape_definitions_header, committed),
               UINT64_MAX - 8);
-    spoilt_check("/run/0/0.definitions", "truncated");
+    spoilt_check("/run/0/0.tape", "truncated");
 }
 
 static void test_definitions_of_another_process(void **state)
 {
     (void)state;
     spoilt_write();
-    size_t size;
-    unsigned char *bytes = folder_read(folder_path("run/0/0.definitions"), &size);
-    bytes[offsetof(struct lull_tape_definitions_header, process)] = 3;
-    folder_write(folder_path("run/0/0.definitions"), bytes, size);
-    free(bytes);
-    spoilt_check("/run/0/0.definitions", "belongs to process 3");
+    spoil(definitions() + offsetof(struct lull_tape_definitions_header, process), "\3", 1);
+    spoilt_check("/run/0/0.tape", "belongs to process 3");
 }
 
 /* ---- definitions ----------------------------------------------------------------------------- */
@@ -220,7 +231,7 @@ static void test_definitions_of_another_process(void **state)
 static void check_definition(const char *cause)
 {
     spoilt_write();
-    spoilt_check("/run/0/0.definitions", cause);
+    spoilt_check("/run/0/0.tape", cause);
 }
 
 static void test_id_beyond_22_bits(void **state)
@@ -257,14 +268,13 @@ static void test_definition_sizes(void **state)
 {
     (void)state;
     static const uint32_t sizes[] = {0, 8, 15, 17, 20, 4096, UINT32_MAX, UINT32_MAX - 7};
+    char place[64];
     spoilt_write();
+    const size_t first = definitions() + sizeof(struct lull_tape_definitions_header);
+    snprintf(place, sizeof place, "/run/0/0.tape: offset %zu: ", first);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        size_t size;
-        unsigned char *bytes = folder_read(folder_path("run/0/0.definitions"), &size);
-        memcpy(bytes + sizeof(struct lull_tape_definitions_header), &sizes[i], sizeof sizes[i]);
-        folder_write(folder_path("run/0/0.definitions"), bytes, size);
-        free(bytes);
-        spoilt_check("/run/0/0.definitions: offset 32: ", "definition");
+        spoil(first, &sizes[i], sizeof sizes[i]);
+        spoilt_check(place, "definition");
     }
 }
 
@@ -293,7 +303,7 @@ static void test_clock_runs_backwards(void **state)
         definitions_write(&spoilt.definitions, spoilt.run);
         tape_begin(&spoilt.tape, 0, 0);
         tape_write(&spoilt.tape, spoilt.run, 0);
-        spoilt_check("/run/0/0.definitions", "clock does not run forward");
+        spoilt_check("/run/0/0.tape", "clock does not run forward");
     }
 }
 
@@ -344,6 +354,7 @@ TEST_GROUP(test_tape_bad)
         SPOILT_TEST(test_missing_location),
         SPOILT_TEST(test_no_permission),
         SPOILT_TEST(test_directory_in_the_place_of_a_file),
+        SPOILT_TEST(test_file_of_a_location),
         SPOILT_TEST(test_headers),
         SPOILT_TEST(test_committed_beyond_the_file),
         SPOILT_TEST(test_definitions_of_another_process),

@@ -1,19 +1,25 @@
 /* Bad records of tapes: each gives one line naming file and place, and none does harm. */
 #include "support/folder.h"
+#include "support/process_maker.h"
 #include "support/spoilt_tape.h"
 #include "support/test.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-enum { AT = LULL_TAPE_HEADER_SIZE + 16 }; /* offset of a record behind the first */
+/* "/run/0/0.tape: offset 12304: ", of a byte of the records. */
+static const char *place_of(size_t offset)
+{
+    static char place[64];
+    offset += process_place(spoilt.run, 0, LULL_TAPE_PART_RECORDS, 0);
+    snprintf(place, sizeof place, "/run/0/0.tape: offset %zu: ", offset);
+    return place;
+}
 
 static void check_record(const char *cause)
 {
-    char place[64];
-    snprintf(place, sizeof place, "/run/0/0.0.tape: offset %d: ", AT);
     spoilt_write();
-    spoilt_check(place, cause);
+    spoilt_check(place_of(16), cause);
 }
 
 #define BAD_RECORD(name, cause, ...)      \
@@ -68,16 +74,13 @@ BAD_RECORD(beyond_the_end, "crosses the end",
 static void test_record_crosses_a_chunk(void **state)
 {
     (void)state;
-    char place[64];
     while (spoilt.tape.count < LULL_TAPE_CHUNK / 16 - 1)
         tape_call(&spoilt.tape, 15, 0, 0);
     tape_room(&spoilt.tape, 1)->record =
         (struct lull_tape_record){20, lull_tape_head(LULL_TAPE_COUNTERS, 1, 0), 0};
     tape_room(&spoilt.tape, 1);
-    snprintf(place, sizeof place,
-             "/run/0/0.0.tape: offset %d: ", LULL_TAPE_HEADER_SIZE + LULL_TAPE_CHUNK - 16);
     spoilt_write();
-    spoilt_check(place, "crosses the end of its chunk");
+    spoilt_check(place_of(LULL_TAPE_CHUNK - 16), "crosses the end of its chunk");
 }
 
 static void test_completions_that_were_not_opened(void **state)
@@ -98,7 +101,7 @@ static void test_completions_that_were_not_opened(void **state)
         for (size_t s = 0; s < spoilt.tape.count; s++)
             *tape_room(&copy, 1) = spoilt.tape.slots[s];
         tape_write(&copy, spoilt.run, 0);
-        spoilt_check("/run/0/0.0.tape: offset ", "request that is not open");
+        spoilt_check("/run/0/0.tape: offset ", "request that is not open");
     }
 }
 
@@ -150,7 +153,7 @@ static void test_behind_the_end_of_the_run(void **state)
     define_run(100, 0);
     tape_record(&spoilt.tape, 101, LULL_TAPE_NUMBER, 1, 0, LULL_TAPE_NUMBER_JOIN);
     spoilt_write();
-    spoilt_check("/run/0/0.0.tape", "an event at 101 ns lies outside of the run of 100 ns");
+    spoilt_check("/run/0/0.tape", "an event at 101 ns lies outside of the run of 100 ns");
 }
 
 /* Events behind the call stay in the run: its end has to be looked at. */
@@ -162,7 +165,7 @@ static void test_call_behind_the_end_of_the_run(void **state)
     tape_call(&spoilt.tape, 90, 0, 11);
     tape_record(&spoilt.tape, 95, LULL_TAPE_NUMBER, 1, 0, LULL_TAPE_NUMBER_TASK_CREATE);
     spoilt_write();
-    spoilt_check("/run/0/0.0.tape", "at 90 ns lies outside of the run of 100 ns");
+    spoilt_check("/run/0/0.tape", "at 90 ns lies outside of the run of 100 ns");
 }
 
 /* A file may say anything of where its times begin. */

@@ -1,6 +1,7 @@
 /* A small run with a record of every kind, cut off and changed everywhere: accepted or refused with
  * one line, and nothing worse. */
 #include "support/folder.h"
+#include "support/process_maker.h"
 #include "support/seed.h"
 #include "support/spoilt_tape.h"
 #include "support/test.h"
@@ -38,38 +39,55 @@ static void write_everything(void)
     assert_int_equal(spoilt_read(), LULL_OK);
 }
 
-static void for_every_prefix(const char *name, size_t first, size_t step)
+static void for_every_prefix(size_t first, size_t end, size_t step)
 {
     size_t size;
-    unsigned char *bytes = folder_read(folder_path(name), &size);
-    for (size_t length = first; length < size; length += step) {
-        folder_write(folder_path(name), bytes, length);
-        fail_if(spoilt_read() == LULL_OK, "%s: %zu of %zu bytes are accepted", name, length, size);
-        fail_if(!strstr(spoilt.err.text, name), "'%s' does not name %s", spoilt.err.text, name);
+    unsigned char *bytes = folder_read(folder_path("run/0/0.tape"), &size);
+    for (size_t length = first; length < end; length += step) {
+        folder_write(folder_path("run/0/0.tape"), bytes, length);
+        fail_if(spoilt_read() == LULL_OK, "%zu of %zu bytes are accepted", length, size);
+        fail_if(!strstr(spoilt.err.text, "run/0/0.tape"), "'%s' does not name the file",
+                spoilt.err.text);
     }
-    folder_write(folder_path(name), bytes, size);
+    folder_write(folder_path("run/0/0.tape"), bytes, size);
     free(bytes);
+}
+
+/* Where a part begins, and how much of it is in use. */
+struct span {
+    size_t begin, size;
+};
+
+static struct span place_of(unsigned part)
+{
+    static size_t sizes[LULL_TAPE_PARTS];
+    sizes[LULL_TAPE_PART_HEAD] = sizeof(struct lull_tape_header);
+    sizes[LULL_TAPE_PART_RECORDS] = spoilt.tape.count * sizeof(union lull_tape_slot);
+    sizes[LULL_TAPE_PART_DEFINITIONS] = sizeof spoilt.definitions.header + spoilt.definitions.size;
+    return (struct span){process_place(spoilt.run, 0, part, 0), sizes[part]};
 }
 
 static void test_every_prefix(void **state)
 {
     (void)state;
     write_everything();
+    const struct span records = place_of(LULL_TAPE_PART_RECORDS);
+    const size_t end = records.begin + records.size;
     /* A stride that has no divisor in common with the size of a slot comes to each of its bytes. */
     const size_t each = 5 / lull_test_rounds(5);
-    for_every_prefix("run/0/0.definitions", 0, each);
-    for_every_prefix("run/0/0.0.tape", LULL_TAPE_HEADER_SIZE - 3, each);
-    for_every_prefix("run/0/0.0.tape", 0, 37 * each);
+    for_every_prefix(place_of(LULL_TAPE_PART_DEFINITIONS).begin, LULL_TAPE_PAGE + 512, each);
+    for_every_prefix(records.begin - 3, end, each);
+    for_every_prefix(0, end, 37 * each);
 }
 
 /* Each byte with one bit, with all bits turned, cleared: accepted or refused, and nothing worse.
  * Under sanitizers each byte is changed in one of these ways, by turns. */
-static void for_every_byte(const char *name, size_t from, size_t to)
+static void for_every_byte(const char *name, struct span span)
 {
     size_t size;
     unsigned char *bytes = folder_read(folder_path(name), &size);
     unsigned tried = 0, refused = 0;
-    for (size_t i = from; i < size && i < to; i++) {
+    for (size_t i = span.begin; i < size && i < span.begin + span.size; i++) {
         const unsigned char good = bytes[i];
         const unsigned char bad[] = {(unsigned char)(good ^ 1u << i % 8), (unsigned char)~good, 0,
                                      0x7f};
@@ -93,10 +111,10 @@ static void test_every_byte(void **state)
 {
     (void)state;
     write_everything();
-    for_every_byte("run/0/0.definitions", 0, SIZE_MAX);
-    for_every_byte("run/0/0.0.tape", 0, sizeof(struct lull_tape_header));
-    for_every_byte("run/0/0.0.tape", LULL_TAPE_HEADER_SIZE, SIZE_MAX);
-    for_every_byte("run/lull-tape", 0, SIZE_MAX);
+    for_every_byte("run/0/0.tape", place_of(LULL_TAPE_PART_DEFINITIONS));
+    for_every_byte("run/0/0.tape", place_of(LULL_TAPE_PART_HEAD));
+    for_every_byte("run/0/0.tape", place_of(LULL_TAPE_PART_RECORDS));
+    for_every_byte("run/lull-tape", (struct span){0, 4096});
 }
 
 TEST_GROUP(test_tape_damage)

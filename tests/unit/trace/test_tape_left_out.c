@@ -2,6 +2,7 @@
  * nothing were. */
 #include "support/check_trace.h"
 #include "support/folder.h"
+#include "support/process_maker.h"
 #include "support/same_trace.h"
 #include "support/tape_maker.h"
 #include "support/test.h"
@@ -119,7 +120,7 @@ static void test_bad_record(void **state)
     tape_record(&damaged, 40, 63, 0, 0, 0);
     tape_call(&damaged, 50, 0, 5);
     tape_write(&damaged, run, 0);
-    check_left_out(3, "1.0.tape", "unknown record kind 63");
+    check_left_out(3, "1.tape", "unknown record kind 63");
 }
 
 static void test_time_backwards(void **state)
@@ -166,7 +167,7 @@ static void test_behind_the_end(void **state)
     (void)state;
     tape_call(&damaged, 96, 0, 5);
     tape_write(&damaged, run, 0);
-    check_left_out(3, "1.0.tape", "lies outside of the run");
+    check_left_out(3, "1.tape", "lies outside of the run");
 }
 
 static void test_header(void **state)
@@ -174,23 +175,24 @@ static void test_header(void **state)
     (void)state;
     damaged.header.magic[0] = 'X';
     tape_write(&damaged, run, 0);
-    check_left_out(0, "1.0.tape", "no header");
+    check_left_out(0, "1.tape", "no header");
 }
 
 static void test_short_file(void **state)
 {
     (void)state;
     tape_write(&damaged, run, 0);
-    assert_int_equal(truncate(folder_path("run/0/1.0.tape"), 100), 0);
-    check_left_out(0, "1.0.tape", "truncated");
+    assert_int_equal(truncate(folder_path("run/0/1.tape"), 100), 0);
+    check_left_out(0, "1.tape", "truncated");
 }
 
 static void test_definitions(void **state)
 {
     (void)state;
+    const struct lull_tape_definitions_header header = {.magic = "LULLDEFX"};
     tape_write(&damaged, run, 0);
-    assert_int_equal(truncate(folder_path("run/0/1.definitions"), 50), 0);
-    check_left_out(0, "1.definitions", "truncated");
+    process_put(run, 1, LULL_TAPE_PART_DEFINITIONS, 0, &header, sizeof header);
+    check_left_out(0, "1.tape", "no header of tape definitions");
 }
 
 /* Of a run that does not say its length the records do, but not those behind a damage. */
@@ -226,10 +228,10 @@ static void test_all(void **state)
     struct lull_trace *trace;
     damaged.header.magic[0] = 'X';
     tape_write(&damaged, run, 0);
-    assert_int_equal(truncate(folder_path("run/0/0.0.tape"), 100), 0);
+    assert_int_equal(truncate(folder_path("run/0/0.tape"), 100), 0);
     together_check(run);
     assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
-    assert_non_null(strstr(err.text, "1.0.tape"));
+    assert_non_null(strstr(err.text, "1.tape"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

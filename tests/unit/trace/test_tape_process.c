@@ -1,5 +1,4 @@
-/* Files of processes: the same events as in files of their own, however they are cut into extents;
- * and what is damaged. */
+/* Files of processes: the same events, however they are cut into extents; and what is damaged. */
 #include "support/folder.h"
 #include "support/process_maker.h"
 #include "support/seed.h"

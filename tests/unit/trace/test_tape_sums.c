@@ -1,6 +1,7 @@
-/* Files of sums: what they say, and what is said about bad ones. */
+/* Sums of locations: what they say, and what is said about bad ones. */
 #include "metrics/breakdown.h"
 #include "support/folder.h"
+#include "support/process_maker.h"
 #include "support/tape_maker.h"
 #include "support/test.h"
 #include "support/together.h"
@@ -20,7 +21,7 @@ struct sum {
     uint64_t visits, ticks, counts[COUNTERS];
 };
 
-/* A file of sums as a test wants it. */
+/* Sums as a test wants them. */
 static struct file {
     struct lull_tape_sums_header header;
     struct sum sums[REGIONS][2];
@@ -55,11 +56,9 @@ static void make_file(void)
     memcpy(file.header.magic, LULL_TAPE_SUMS_MAGIC, sizeof file.header.magic);
 }
 
-static void write_sums(size_t size)
+static void write_sums(void)
 {
-    char path[4500];
-    snprintf(path, sizeof path, "%s/0/0.0.sums", run);
-    folder_write(path, &file, size);
+    process_put(run, 0, LULL_TAPE_PART_SUMS, file.header.number, &file, sizeof file);
 }
 
 static void write_run(uint16_t flags)
@@ -119,7 +118,7 @@ static lull_status break_down(struct lull_breakdown **ret_breakdown)
 static struct lull_breakdown *good_breakdown(void)
 {
     struct lull_breakdown *breakdown = NULL;
-    write_sums(sizeof file);
+    write_sums();
     fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
     return breakdown;
 }
@@ -164,18 +163,16 @@ static void test_worker_is_idle_outside(void **state)
 {
     (void)state;
     struct tape_maker tape = {0};
-    write_sums(sizeof file);
+    write_sums();
     tape_begin(&tape, 0, 1);
     tape.header.flags = LULL_TAPE_PROFILE;
     tape.header.role = 2;
     tape_write(&tape, run, 0);
-    char path[4500];
-    snprintf(path, sizeof path, "%s/0/0.1.sums", run);
     file.header.number = 1;
     file.header.begin = 5200;
     file.header.absent = 60;
     file.sums[BARRIER][0].ticks = 0;
-    folder_write(path, &file, sizeof file);
+    write_sums();
     struct lull_breakdown *breakdown = NULL;
     assert_int_equal(break_down(&breakdown), LULL_OK);
     const struct lull_thread_breakdown *worker = &breakdown->threads[1];
@@ -317,13 +314,13 @@ static void test_no_windows_in_a_profile(void **state)
 /* ---- bad files --------------------------------------------------------------------------------
  */
 
-static void refuse(size_t size, const char *text)
+static void refuse(const char *text)
 {
     struct lull_breakdown *breakdown;
-    write_sums(size);
+    process_put(run, 0, LULL_TAPE_PART_SUMS, 0, &file, sizeof file);
     lull_status status = break_down(&breakdown);
     fail_if(status == LULL_OK, "was read, expected '%s'", text);
-    fail_if(!strstr(err.text, text) || !strstr(err.text, "0.0.sums") || strchr(err.text, '\n'),
+    fail_if(!strstr(err.text, text) || !strstr(err.text, "0/0.tape") || strchr(err.text, '\n'),
             "'%s', expected '%s'", err.text, text);
     lull_trace_close(trace);
     trace = NULL;
@@ -333,41 +330,41 @@ static void refuse(size_t size, const char *text)
 static void test_bad_headers(void **state)
 {
     (void)state;
-    refuse(20, "truncated: 20 bytes");
     file.header.magic[0] = 'X';
-    refuse(sizeof file, "offset 0: no header of sums");
+    refuse("offset 0: no header of sums");
     file.header.version++;
-    refuse(sizeof file, "newer lull");
+    refuse("newer lull");
     file.header.version--;
-    refuse(sizeof file, "older lull");
+    refuse("older lull");
     file.header.number = 9;
-    refuse(sizeof file, "belongs to thread 9 of process 0");
+    refuse("belongs to thread 9 of process 0");
     file.header.sum_size = 0;
-    refuse(sizeof file, "sums of 0 bytes");
+    refuse("sums of 0 bytes");
     file.header.n_counters = LULL_TAPE_MOST_COUNTERS + 1;
-    refuse(sizeof file, "with 7 counters");
+    refuse("with 7 counters");
     file.header.header_size = 8;
-    refuse(sizeof file, "behind a header of 8");
+    refuse("behind a header of 8");
     file.header.regions = UINT64_MAX;
-    refuse(sizeof file, "truncated: sums of");
-    refuse(sizeof file - 1, "truncated: sums of 5 regions");
+    refuse("truncated: sums of");
+    file.header.regions = 100;
+    refuse("truncated: sums of 100 regions");
     file.header.end = 4000;
-    refuse(sizeof file, "ends before it begins");
+    refuse("ends before it begins");
 }
 
 static void test_bad_sums(void **state)
 {
     (void)state;
     file.header.counters[1] = 4;
-    refuse(sizeof file, "unknown counter 4");
+    refuse("unknown counter 4");
     file.sums[0][1].visits = 1;
-    refuse(sizeof file, "unknown region 0");
+    refuse("unknown region 0");
     file.sums[USER][0].ticks += 351;
-    refuse(sizeof file, "more than the 1000 ticks");
+    refuse("more than the 1000 ticks");
     file.sums[USER][0].ticks = UINT64_MAX;
-    refuse(sizeof file, "more than the 1000 ticks");
+    refuse("more than the 1000 ticks");
     file.header.paused = UINT64_MAX;
-    refuse(sizeof file, "more than the 1000 ticks");
+    refuse("more than the 1000 ticks");
 }
 
 /* A worker whose process died before its thread began: it has no life, and no time of the run. */
@@ -376,18 +373,16 @@ static void test_a_thread_that_never_began(void **state)
     (void)state;
     struct tape_maker tape = {0};
     struct lull_sums sums;
-    char path[4500];
-    write_sums(sizeof file);
+    write_sums();
     tape_begin(&tape, 0, 1);
     tape.header.flags = LULL_TAPE_PROFILE;
     tape.header.role = 2;
     tape_write(&tape, run, 0);
-    snprintf(path, sizeof path, "%s/0/0.1.sums", run);
     memset(file.sums, 0, sizeof file.sums);
     file.header.number = 1;
     file.header.begin = file.header.end = 0;
     file.header.paused = file.header.flushing[0] = file.header.flushing[1] = 0;
-    folder_write(path, &file, sizeof file);
+    write_sums();
     struct lull_breakdown *breakdown = NULL;
     fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
     fail_if(lull_trace_read_sums(trace, 1, arena, &sums, &err) != LULL_OK, "%s", err.text);
@@ -403,8 +398,7 @@ static void test_a_thread_that_was_killed(void **state)
     (void)state;
     struct tape_maker tape = {0};
     struct lull_sums sums;
-    char path[4500];
-    write_sums(sizeof file);
+    write_sums();
     tape_begin(&tape, 0, 0);
     tape.header.flags = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_CLOSED;
     tape.header.role = 1;
@@ -415,10 +409,9 @@ static void test_a_thread_that_was_killed(void **state)
     tape.header.role = 2;
     tape_call(&tape, 6000, BARRIER, 100);
     tape_write(&tape, run, 0);
-    snprintf(path, sizeof path, "%s/0/0.1.sums", run);
     file.header.number = 1;
     file.header.end = 6110;
-    folder_write(path, &file, sizeof file);
+    write_sums();
     struct lull_breakdown *breakdown = NULL;
     fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
     assert_int_equal(trace->events, LULL_EVENTS_FIRST);

@@ -1,7 +1,7 @@
 #include "trace/format/otf2/otf2_definitions.h"
 
 #include "base/array.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 #include "trace/open_trace.h"
 
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_DEFINITIONS_H
 #define LULL_TRACE_FORMAT_OTF2_OTF2_DEFINITIONS_H
 
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 
 /* ==== definitions ============================================================================= */
 

@@ -2,8 +2,7 @@
 #include "trace/format/otf2/otf2_events.h"
 
 #include "base/collective.h"
-#include "trace/format/otf2/otf2.h"
-#include "trace/format/otf2/otf2_stream.h"
+#include "trace/format/otf2/otf2_archive.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

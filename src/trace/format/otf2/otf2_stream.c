@@ -9,10 +9,9 @@
  * A trace is mostly enters and leaves, each with its time stamp. These are decoded in one loop,
  * which also skips what nobody asked for. All other records are decoded one by one, with every byte
  * checked, for the callbacks that libotf2 would call. */
-#include "trace/format/otf2/otf2_stream.h"
 
 #include "base/file.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 #include "trace/format/otf2/otf2_events.h"
 
 #include <inttypes.h>

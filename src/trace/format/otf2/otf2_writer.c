@@ -4,7 +4,7 @@
 #include "base/hash.h"
 #include "base/output_file.h"
 #include "base/sorted.h"
-#include "trace/format/otf2/otf2.h"
+#include "trace/format/otf2/otf2_archive.h"
 
 #include <stdlib.h>
 #include <string.h>

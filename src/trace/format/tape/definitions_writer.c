@@ -1,7 +1,7 @@
 /* RUN/definitions of a tape that lull writes itself. */
 #include "base/array.h"
 #include "tape/definition.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,13 +1,13 @@
 /* Opening a tape: its files become locations, what they define becomes one trace. */
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 
 #include "base/array.h"
 #include "base/file.h"
 #include "base/hash.h"
-#include "base/sorted.h"
 #include "base/text.h"
 #include "tape/layout.h"
 #include "trace/format.h"
+#include "trace/format/tape/read/tape_definitions.h"
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
 #include "trace/format/tape/tape_share.h"
@@ -34,46 +34,15 @@ static bool recognise_tape(const struct lull_candidate *candidate)
     return access(path, F_OK) == 0;
 }
 
-const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
-                                char *buffer, size_t size)
-{
-    if (file->packed) {
-        lull_tape_process_path(trace, file->process, buffer, size);
-        const size_t length = strlen(buffer);
-        if (lull_tape_contained_find(trace, file->process))
-            snprintf(buffer + length, size - length, ", location %u", file->number);
-        return buffer;
-    }
-    return lull_tape_source_path(trace, LULL_TAPE_NODE_TAPE, file->process, file->number, buffer,
-                                 size);
-}
-
-const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
-                                   size_t size)
-{
-    return lull_tape_source_path(trace, LULL_TAPE_NODE_PROCESS, process, 0, buffer, size);
-}
-
-uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    if (number < trace->n_processes && data->process_numbers[number] == number)
-        return number; /* as nearly always */
-    const uint32_t at = (uint32_t)lull_sorted_first_u32(data->process_numbers, trace->n_processes,
-                                                        sizeof *data->process_numbers, 0, number);
-    return at < trace->n_processes && data->process_numbers[at] == number ? at : LULL_NONE;
-}
-
 /* ---- headers --------------------------------------------------------------------------------- */
 
-/* The locations of a process are numbered without gaps: where one is, some file was lost. */
-static lull_status missing_file(const struct lull_trace *trace, uint32_t process, uint32_t number,
-                                struct lull_error *err)
+/* The locations of a process are numbered without gaps: where one is, something was lost. */
+static lull_status missing_location(const struct lull_trace *trace, uint32_t process,
+                                    uint32_t number, struct lull_error *err)
 {
-    const struct lull_tape_file file = {.process = process, .number = number};
     char path[LULL_TAPE_PATH];
-    return lull_fail(err, LULL_ERR_FORMAT, "%s: missing, but there are later ones of its process",
-                     lull_tape_file_path(trace, &file, path, sizeof path));
+    return lull_fail(err, LULL_ERR_FORMAT, "%s: location %u is missing, but there are later ones",
+                     lull_tape_process_path(trace, process, path, sizeof path), number);
 }
 
 static_assert((uint32_t)LULL_CORE_WORDS == (uint32_t)LULL_TAPE_CORE_WORDS, "sets of cores");
@@ -109,15 +78,6 @@ static struct lull_cores cores_of(const struct lull_tape_header *header, const u
                                .which = cores->which};
 }
 
-static lull_status leave_out_location(const struct lull_trace *trace, uint32_t location,
-                                      lull_status status, const struct lull_error *err)
-{
-    struct lull_tape_data *data = trace->format_data;
-    status = lull_trace_leave_out(trace, location, status, err);
-    data->files[location].left_out |= status == LULL_OK;
-    return status;
-}
-
 static lull_status read_location_header(const struct lull_trace *trace, uint32_t location,
                                         struct lull_tape_header *header, struct lull_error *err)
 {
@@ -132,7 +92,7 @@ static lull_status read_location_header(const struct lull_trace *trace, uint32_t
     snprintf(header->name, sizeof header->name, "%u.%u", file->process, file->number);
     file->header = (struct lull_tape_told){0};
     file->tail = NULL;
-    return leave_out_location(trace, location, status, err);
+    return lull_tape_leave_out_location(trace, location, status, err);
 }
 
 static lull_status make_location(struct lull_trace *trace, uint32_t location,
@@ -147,7 +107,7 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
     const bool first = location == 0 || file->process != file[-1].process;
     const uint32_t expected = first ? 0 : file[-1].number + 1;
     if (file->number != expected)
-        return missing_file(trace, file->process, expected, err);
+        return missing_location(trace, file->process, expected, err);
     if (first)
         data->process_numbers[trace->n_processes++] = file->process;
     trace->locations[location] = (struct lull_location){
@@ -188,68 +148,10 @@ static lull_status make_tape_locations(struct lull_trace *trace, struct lull_err
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
-lull_status lull_tape_leave_out_process(struct lull_trace *trace, uint32_t process,
-                                        const struct lull_error *err)
-{
-    struct lull_tape_data *data = trace->format_data;
-    lull_status status = LULL_OK;
-    data->scopes[process] = (struct lull_tape_scope){0};
-    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
-        if (trace->locations[l].process == process)
-            status = leave_out_location(trace, l, LULL_ERR_FORMAT, err);
-    return status;
-}
-
 static int compare_process_numbers(const void *a, const void *b)
 {
     return (*(const uint32_t *)a > *(const uint32_t *)b) -
            (*(const uint32_t *)a < *(const uint32_t *)b);
-}
-
-/* Whether a process has all in one file. */
-static bool is_packed(const struct lull_tape_data *data, uint32_t number)
-{
-    return data->n_packed > 0 && bsearch(&number, data->packed, data->n_packed, sizeof number,
-                                         compare_process_numbers) != NULL;
-}
-
-char *lull_tape_definitions_path(const struct lull_trace *trace, uint32_t number, char *buffer)
-{
-    if (is_packed(trace->format_data, number))
-        lull_tape_process_path(trace, number, buffer, LULL_TAPE_PATH);
-    else
-        lull_tape_source_path(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0, buffer, LULL_TAPE_PATH);
-    return buffer;
-}
-
-lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
-                                          struct lull_tape_merge *merge, uint32_t number,
-                                          struct lull_tape_scope *scope, char *path,
-                                          bool *ret_found, struct lull_error *err)
-{
-    lull_tape_definitions_path(trace, number, path);
-    *ret_found = false;
-    if (is_packed(trace->format_data, number)) {
-        struct lull_tape_pieces pieces = {0};
-        lull_status status = lull_tape_find_definitions(trace, number, &pieces, err);
-        *ret_found = pieces.n > 0;
-        return status != LULL_OK
-                   ? status
-                   : lull_tape_read_packed_definitions(merge, path, number, &pieces, scope, err);
-    }
-    if (lull_tape_packed_find(trace, LULL_TAPE_NODE_DEFINITIONS, number, 0)) {
-        *ret_found = true;
-        return lull_tape_read_stored_definitions(merge, path, number, scope, err);
-    }
-    return lull_tape_read_definitions(merge, path, number, scope, ret_found, err);
-}
-
-lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t number,
-                                     struct lull_error *err)
-{
-    char path[LULL_TAPE_PATH];
-    return lull_fail(err, LULL_ERR_FORMAT, "%s: missing, and there is no %s/definitions",
-                     lull_tape_definitions_path(trace, number, path), trace->path);
 }
 
 static lull_status read_all_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
@@ -262,8 +164,7 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
     char path[LULL_TAPE_PATH];
     bool found_run, found;
     snprintf(path, sizeof path, "%s/definitions", trace->path);
-    lull_status status =
-        lull_tape_read_definitions(merge, path, LULL_TAPE_WHOLE_RUN, &data->run, &found_run, err);
+    lull_status status = lull_tape_read_definitions(merge, path, &data->run, &found_run, err);
     lull_tape_keep_ids(merge, &data->run);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
         uint32_t number = data->process_numbers[p];
@@ -324,20 +225,6 @@ static void choose_scopes(struct lull_trace *trace)
                                  "recording reached its size budget; later events are missing",
                                  "%s", trace->locations[l].name);
     }
-}
-
-lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err)
-{
-    if (version > LULL_TAPE_VERSION)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by a newer lull: version %u, this one reads %d", path,
-                         version, LULL_TAPE_VERSION);
-    if (version < LULL_TAPE_VERSION)
-        return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                         "%s: written by an older lull: version %u, this one reads %d; record it "
-                         "again, or have that lull convert it to otf2 or paraver",
-                         path, version, LULL_TAPE_VERSION);
-    return LULL_OK;
 }
 
 /* The version that an anchor tells; 0: it is none, or has more than one digit. */
@@ -428,10 +315,11 @@ static void close_tape(struct lull_trace *trace)
     lull_tape_nodes_close(trace);
     if (!data)
         return;
+    if (data->share && data->share->merge)
+        lull_tape_merge_free(data->share->merge);
     lull_tape_share_end(data->share);
     free(data->files);
-    free(data->sums);
-    free(data->packed);
+    free(data->listed);
 }
 
 static const struct lull_reader reader_tape = {
@@ -457,92 +345,22 @@ const struct lull_format lull_format_tape = {
 
 /* Which files a tape has, by their names. */
 
-/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
-static bool parse_number(const char *text, size_t length, uint64_t *ret_number)
-{
-    return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
-}
-
-/* "12.3.tape" -> 12 and 3 and "tape" */
-static bool parse_file_name(const char *name, struct lull_tape_name *ret_name,
-                            const char **ret_what)
+/* "12.3.tape", which older versions wrote. */
+static bool is_old_name(const char *name)
 {
     const char *dot = strchr(name, '.');
-    const char *second = dot ? strchr(dot + 1, '.') : NULL;
-    uint64_t process, number;
-    if (!second || !parse_number(name, (size_t)(dot - name), &process) ||
-        !parse_number(dot + 1, (size_t)(second - dot - 1), &number) || process >= UINT32_MAX ||
-        number >= UINT32_MAX)
-        return false;
-    *ret_name = (struct lull_tape_name){(uint32_t)process, (uint32_t)number};
-    *ret_what = second + 1;
-    return true;
-}
-
-/* "12.tape" -> 12 */
-static bool parse_process_name(const char *name, const char *ending, uint32_t *ret_process)
-{
-    const char *dot = strchr(name, '.');
-    uint64_t process;
-    if (!dot || strcmp(dot + 1, ending) != 0 ||
-        !parse_number(name, (size_t)(dot - name), &process) || process >= UINT32_MAX)
-        return false;
-    *ret_process = (uint32_t)process;
-    return true;
-}
-
-static const struct {
-    const char *ending;
-    enum lull_tape_node_kind kind;
-} file_endings[] = {{"tape", LULL_TAPE_NODE_TAPE}, {"sums", LULL_TAPE_NODE_SUMS}};
-
-bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
-                          enum lull_tape_node_kind *ret_kind)
-{
-    const char *what;
-    ret_name->number = 0;
-    if (parse_process_name(name, "tape", &ret_name->process)) {
-        *ret_kind = LULL_TAPE_NODE_PROCESS;
-        return true;
-    }
-    if (parse_process_name(name, "definitions", &ret_name->process)) {
-        *ret_kind = LULL_TAPE_NODE_DEFINITIONS;
-        return true;
-    }
-    if (!parse_file_name(name, ret_name, &what))
-        return false;
-    for (size_t i = 0; i < sizeof file_endings / sizeof *file_endings; i++)
-        if (strcmp(what, file_endings[i].ending) == 0) {
-            *ret_kind = file_endings[i].kind;
-            return true;
-        }
-    return false;
+    uint64_t number;
+    uint32_t location;
+    return dot && lull_tape_parse_number(name, (size_t)(dot - name), &number) &&
+           lull_tape_parse_name(dot + 1, &location);
 }
 
 static void note_process(struct lull_trace *trace, uint32_t number)
 {
     struct lull_tape_data *data = trace->format_data;
-    lull_tape_make_room(trace, &data->packed, &data->packed_capacity, data->n_packed + 1,
-                        sizeof *data->packed);
-    data->packed[data->n_packed++] = number;
-}
-
-static void note_file(struct lull_trace *trace, struct lull_tape_name name,
-                      enum lull_tape_node_kind kind)
-{
-    struct lull_tape_data *data = trace->format_data;
-    if (kind == LULL_TAPE_NODE_PROCESS) {
-        note_process(trace, name.process);
-    } else if (kind == LULL_TAPE_NODE_TAPE) {
-        lull_tape_make_room(trace, &data->files, &data->files_capacity, data->n_files + 1,
-                            sizeof *data->files);
-        data->files[data->n_files++] = (struct lull_tape_file){
-            .process = name.process, .number = name.number, .open_region = LULL_NONE};
-    } else if (kind == LULL_TAPE_NODE_SUMS) {
-        lull_tape_make_room(trace, &data->sums, &data->sums_capacity, data->n_sums + 1,
-                            sizeof *data->sums);
-        data->sums[data->n_sums++] = name;
-    }
+    lull_tape_make_room(trace, &data->listed, &data->listed_capacity, data->n_listed + 1,
+                        sizeof *data->listed);
+    data->listed[data->n_listed++] = (struct lull_tape_listed){.number = number};
 }
 
 static lull_status list_group(struct lull_trace *trace, uint32_t group, struct lull_error *err)
@@ -552,60 +370,23 @@ static lull_status list_group(struct lull_trace *trace, uint32_t group, struct l
     DIR *folder = opendir(path);
     if (!folder)
         return lull_fail_errno(err, "%s: cannot open", path);
-    for (struct dirent *entry; (entry = readdir(folder));) {
-        struct lull_tape_name name;
-        enum lull_tape_node_kind kind;
-        if (lull_tape_parse_name(entry->d_name, &name, &kind) &&
-            name.process / LULL_TAPE_GROUP == group)
-            note_file(trace, name, kind);
+    lull_status status = LULL_OK;
+    for (struct dirent *entry; status == LULL_OK && (entry = readdir(folder));) {
+        uint32_t process;
+        if (lull_tape_parse_name(entry->d_name, &process) && process / LULL_TAPE_GROUP == group)
+            note_process(trace, process);
+        else if (is_old_name(entry->d_name))
+            status = lull_tape_old_form(
+                lull_arena_printf(trace->arena, "%s/%s", path, entry->d_name), err);
     }
     closedir(folder);
-    return LULL_OK;
+    return status;
 }
 
-int lull_tape_compare_names(const void *a, const void *b)
+static int compare_listed(const void *a, const void *b)
 {
-    const struct lull_tape_name *x = a, *y = b;
-    if (x->process != y->process)
-        return x->process < y->process ? -1 : 1;
+    const struct lull_tape_listed *x = a, *y = b;
     return (x->number > y->number) - (x->number < y->number);
-}
-
-static int compare_file_names(const void *a, const void *b)
-{
-    const struct lull_tape_file *x = a, *y = b;
-    const struct lull_tape_name left = {x->process, x->number}, right = {y->process, y->number};
-    return lull_tape_compare_names(&left, &right);
-}
-
-void lull_tape_sort_files(struct lull_tape_data *data)
-{
-    if (data->n_files > 0)
-        qsort(data->files, data->n_files, sizeof *data->files, compare_file_names);
-}
-
-/* Which of the files, sorted, have sums beside them. */
-static void match_sums(struct lull_trace *trace)
-{
-    struct lull_tape_data *data = trace->format_data;
-    if (data->n_sums)
-        qsort(data->sums, data->n_sums, sizeof *data->sums, lull_tape_compare_names);
-    trace->has_sums = true;
-    size_t s = 0;
-    for (size_t f = 0; f < data->n_files; f++) {
-        const struct lull_tape_name name = {data->files[f].process, data->files[f].number};
-        while (s < data->n_sums && lull_tape_compare_names(&data->sums[s], &name) < 0)
-            s++;
-        data->files[f].has_sums |=
-            s < data->n_sums && lull_tape_compare_names(&data->sums[s], &name) == 0;
-        trace->has_sums &= data->files[f].has_sums;
-    }
-}
-
-static int compare_listed_numbers(const void *a, const void *b)
-{
-    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
 }
 
 /* One location stands for all that are lost. */
@@ -617,7 +398,6 @@ static void add_damaged(struct lull_trace *trace, uint32_t process, const struct
     data->files[data->n_files++] =
         (struct lull_tape_file){.process = process,
                                 .open_region = LULL_NONE,
-                                .packed = true,
                                 .damage = lull_arena_strdup(trace->arena, err->text)};
 }
 
@@ -632,12 +412,12 @@ static lull_status process_twice(const struct lull_trace *trace, uint32_t proces
 
 static lull_status sort_processes(const struct lull_trace *trace, struct lull_error *err)
 {
-    struct lull_tape_data *data = trace->format_data;
-    if (data->n_packed > 0)
-        qsort(data->packed, data->n_packed, sizeof *data->packed, compare_listed_numbers);
-    for (size_t p = 1; p < data->n_packed; p++)
-        if (data->packed[p] == data->packed[p - 1])
-            return process_twice(trace, data->packed[p], err);
+    const struct lull_tape_data *data = trace->format_data;
+    if (data->n_listed > 0)
+        qsort(data->listed, data->n_listed, sizeof *data->listed, compare_listed);
+    for (size_t p = 1; p < data->n_listed; p++)
+        if (data->listed[p].number == data->listed[p - 1].number)
+            return process_twice(trace, data->listed[p].number, err);
     return LULL_OK;
 }
 
@@ -646,25 +426,16 @@ static lull_status read_listed_processes(struct lull_trace *trace, struct lull_e
 {
     const struct lull_tape_data *data = trace->format_data;
     lull_status status = LULL_OK;
-    for (size_t p = 0; status == LULL_OK && p < data->n_packed; p++) {
-        if (!lull_tape_is_own(trace, data->packed[p]))
+    for (size_t p = 0; status == LULL_OK && p < data->n_listed; p++) {
+        if (!lull_tape_is_own(trace, data->listed[p].number))
             continue;
-        status = lull_tape_read_process(trace, data->packed[p], err);
+        status = lull_tape_read_process(trace, &data->listed[p], err);
         if (status == LULL_ERR_FORMAT) {
-            add_damaged(trace, data->packed[p], err);
+            add_damaged(trace, data->listed[p].number, err);
             status = LULL_OK;
         }
     }
     return status;
-}
-
-void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err)
-{
-    struct lull_tape_data *data = trace->format_data;
-    lull_trace_add_quirk(trace, "a file of a node is damaged; what it holds is left out", "%s",
-                         err->text);
-    if (data->damage[0] == '\0')
-        snprintf(data->damage, sizeof data->damage, "%s", err->text);
 }
 
 static lull_status open_node(struct lull_trace *trace, const char *name, struct lull_error *err)
@@ -694,7 +465,8 @@ static lull_status note_packed(struct lull_trace *trace, struct lull_error *err)
         const struct lull_tape_node_file *file = &packed->file;
         if (file->kind == LULL_TAPE_NODE_CONTAINER)
             lull_tape_container_note(trace, packed->node->path, -1, packed);
-        note_file(trace, (struct lull_tape_name){file->process, file->number}, file->kind);
+        else
+            note_process(trace, file->process);
     }
     return status;
 }
@@ -710,7 +482,7 @@ static lull_status note_contained(struct lull_trace *trace, struct lull_error *e
     return status;
 }
 
-/* Finds the files of records and of sums, and sorts them; sets trace->has_sums. */
+/* Finds the processes and their locations, and sorts them; sets trace->has_sums. */
 static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -720,7 +492,7 @@ static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *
     lull_status status = LULL_OK;
     for (struct dirent *entry; status == LULL_OK && (entry = readdir(folder));) {
         uint64_t group;
-        if (parse_number(entry->d_name, strlen(entry->d_name), &group) &&
+        if (lull_tape_parse_number(entry->d_name, strlen(entry->d_name), &group) &&
             group <= UINT32_MAX / LULL_TAPE_GROUP)
             status = list_group(trace, (uint32_t)group, err);
         else if (is_node_name(entry->d_name))
@@ -747,13 +519,15 @@ static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *
     if (data->n_files == 0 && data->damage[0] != '\0')
         return lull_fail(err, LULL_ERR_FORMAT, "%s", data->damage);
     if (data->n_files == 0)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: holds no tape files, expected 0/0.tape or 0/0.0.tape", trace->path);
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: holds no tape files, expected 0/0.tape",
+                         trace->path);
     lull_tape_sort_files(data);
     lull_tape_sort_heads(trace);
-    for (size_t f = 0; f < data->n_files; f++)
-        data->files[f].known =
-            lull_tape_packed_location(trace, data->files[f].process, data->files[f].number);
-    match_sums(trace);
+    trace->has_sums = true;
+    for (size_t f = 0; f < data->n_files; f++) {
+        struct lull_tape_file *file = &data->files[f];
+        file->known = lull_tape_packed_location(trace, file->process, file->number);
+        trace->has_sums &= file->has_sums;
+    }
     return LULL_OK;
 }

@@ -17,23 +17,15 @@ static int compare_numbers(const void *a, const void *b)
            (*(const uint32_t *)a < *(const uint32_t *)b);
 }
 
-/* Of all processes that have files. */
+/* Of all processes. */
 static bool list_numbers(const struct lull_tape_data *data, struct lull_tape_share *share)
 {
-    const size_t most = data->n_packed + data->n_files;
-    share->numbers = malloc((most + 1) * sizeof *share->numbers);
-    share->owners = malloc((most + 1) * sizeof *share->owners);
+    share->numbers = malloc((data->n_listed + 1) * sizeof *share->numbers);
+    share->owners = malloc((data->n_listed + 1) * sizeof *share->owners);
     if (!share->numbers || !share->owners)
         return false;
-    size_t n = 0;
-    for (size_t p = 0; p < data->n_packed; p++)
-        share->numbers[n++] = data->packed[p];
-    for (size_t f = 0; f < data->n_files; f++)
-        share->numbers[n++] = data->files[f].process;
-    qsort(share->numbers, n, sizeof *share->numbers, compare_numbers);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || share->numbers[i] != share->numbers[i - 1])
-            share->numbers[share->n++] = share->numbers[i];
+    for (size_t p = 0; p < data->n_listed; p++)
+        share->numbers[share->n++] = data->listed[p].number;
     share->sight = share->n;
     for (size_t i = 0; i < share->n; i++)
         share->sight = (share->sight ^ share->numbers[i]) * UINT64_C(0x100000001b3);
@@ -86,8 +78,6 @@ void lull_tape_share_end(struct lull_tape_share *share)
 {
     if (!share)
         return;
-    if (share->merge)
-        lull_tape_merge_free(share->merge);
     lull_arena_destroy(share->view.arena);
     lull_arena_destroy(share->texts);
     pthread_mutex_destroy(&share->lock);
@@ -210,8 +200,8 @@ struct told {
     uint64_t head, lost, source_id;
     uint32_t process, number, header_number;
     uint32_t core_set; /* 0: not known */
-    uint8_t kind, role, packed, has_sums, has_own_file, is_damaged;
-    uint8_t reserved[2];
+    uint8_t kind, role, has_sums, has_own_file, is_damaged;
+    uint8_t reserved[3];
 };
 
 /* What is needed to make the location, and not later. */
@@ -249,7 +239,6 @@ static void tell_header(const struct lull_tape_file *file, const struct lull_tap
     told.process = file->process;
     told.number = file->number;
     told.head = file->head;
-    told.packed = file->packed;
     told.has_sums = file->has_sums;
     told.is_damaged = damage != NULL;
     if (!damage) {
@@ -333,7 +322,6 @@ static void add_file(struct lull_trace *trace, const struct told *told)
     data->files[data->n_files++] = (struct lull_tape_file){.process = told->process,
                                                            .number = told->number,
                                                            .header = told->header,
-                                                           .packed = told->packed,
                                                            .head = told->head,
                                                            .lost = told->lost,
                                                            .open_region = LULL_NONE,
@@ -441,196 +429,6 @@ lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t locat
     if (head->core_set)
         memcpy(ret_header->core_set, head->core_set, sizeof ret_header->core_set);
     return LULL_OK;
-}
-
-/* ==== need ==================================================================================== */
-
-/* What is not told of a process of another member, but found out when it is about to be read: where
- * its records stand, and what its ids mean. */
-
-lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merge *merge,
-                                 struct lull_error *err)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    struct lull_tape_share *share = data->share;
-    lull_hash_free(&merge->known[LULL_TAPE_MAP_COMM]); /* the ids of communicators are known */
-    merge->learns = true;
-    share->merge = merge;
-    share->known = calloc(trace->n_processes + (size_t)1, sizeof *share->known);
-    if (!share->known)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        share->known[p] = lull_tape_is_own(trace, data->process_numbers[p]);
-    free(share->heads);
-    share->heads = NULL;
-    lull_arena_destroy(share->texts);
-    share->texts = NULL;
-    return LULL_OK;
-}
-
-/* It may be recorded at this moment: of what has come since, nothing counts. */
-static lull_status take_records_place(const struct lull_trace *trace, struct lull_tape_file *file,
-                                      const struct lull_tape_file *now, struct lull_error *err)
-{
-    char path[LULL_TAPE_PATH];
-    if (now->header.committed < file->header.committed || now->lost != file->lost)
-        return lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read",
-                         lull_tape_file_path(trace, file, path, sizeof path));
-    file->header.flags = (uint16_t)((file->header.flags & ~LULL_TAPE_TAILED) |
-                                    (now->header.flags & LULL_TAPE_TAILED));
-    file->header.flushed = now->header.flushed;
-    file->chunks = now->chunks;
-    file->rest = now->rest;
-    file->sums = now->sums;
-    file->ring = now->ring;
-    file->n_ring = now->n_ring;
-    file->n_kept = now->n_kept;
-    file->tail = now->tail;
-    file->tail_size = now->tail_size;
-    return LULL_OK;
-}
-
-/* Where the records of a location stand. */
-static lull_status find_place(const struct lull_trace *view, struct lull_tape_file *file,
-                              struct lull_error *err)
-{
-    struct lull_tape_header header;
-    struct lull_tape_file now = {.process = file->process,
-                                 .number = file->number,
-                                 .packed = file->packed,
-                                 .known = file->known,
-                                 .open_region = LULL_NONE};
-    lull_status status = file->packed ? lull_tape_refresh(view, &now, err) : LULL_OK;
-    if (status == LULL_OK)
-        status = lull_tape_read_header(view, &now, &header, err);
-    return status == LULL_OK ? take_records_place(view, file, &now, err) : status;
-}
-
-static lull_status find_places(const struct lull_trace *view, uint32_t process,
-                               struct lull_error *err)
-{
-    const struct lull_tape_data *data = view->format_data;
-    const struct lull_process *all = &view->processes[process];
-    lull_status status = LULL_OK;
-    for (uint32_t l = 0; status == LULL_OK && l < all->n_locations; l++) {
-        struct lull_tape_file *file = &data->files[all->first_location + l];
-        if (!file->left_out)
-            status = find_place(view, file, err);
-    }
-    return status;
-}
-
-static lull_status find_ids(const struct lull_tape_share *share, uint32_t process,
-                            struct lull_error *err)
-{
-    const struct lull_trace *view = &share->view;
-    const struct lull_tape_data *data = view->format_data;
-    struct lull_tape_scope scope = {0};
-    char path[LULL_TAPE_PATH];
-    bool found;
-    lull_status status = lull_tape_read_definitions_of(
-        view, share->merge, data->process_numbers[process], &scope, path, &found, err);
-    lull_tape_keep_ids(share->merge, &scope);
-    for (int map = 0; map < LULL_TAPE_MAPS; map++)
-        if (map != LULL_TAPE_MAP_COMM)
-            data->scopes[process].maps[map] = scope.maps[map];
-    return status;
-}
-
-lull_status lull_tape_need(const struct lull_trace *trace, uint32_t location,
-                           struct lull_error *err)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    struct lull_tape_share *share = data->share;
-    const uint32_t process = trace->locations[location].process;
-    lull_status status = LULL_OK;
-    if (!share || data->files[location].left_out)
-        return LULL_OK;
-    pthread_mutex_lock(&share->lock);
-    if (!share->known[process]) {
-        if (!share->view.arena) {
-            share->view = *trace;
-            share->view.arena = lull_arena_create(NULL);
-            share->merge->trace = &share->view;
-        }
-        status = find_places(&share->view, process, err);
-        if (status == LULL_OK)
-            status = find_ids(share, process, err);
-        share->known[process] = status == LULL_OK;
-    }
-    pthread_mutex_unlock(&share->lock);
-    return status;
-}
-
-/* ==== lives =================================================================================== */
-
-/* When locations begin and end of which no header tells it, as of killed programs. */
-
-struct heard {
-    const struct lull_trace *trace;
-    struct lull_tape_life *lives; /* malloc'd */
-    size_t count, capacity;
-};
-
-static lull_status tell_lives(const struct lull_trace *trace, union lull_tape_slot *slots,
-                              struct lull_tape_words *words, struct lull_error *err)
-{
-    const struct lull_tape_data *data = trace->format_data;
-    lull_status status = LULL_OK;
-    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
-        const struct lull_tape_file *file = &data->files[l];
-        struct lull_tape_life life;
-        if (!lull_tape_is_own(trace, file->process) || lull_tape_tells_life(data, file))
-            continue;
-        status = lull_tape_need(trace, l, err);
-        if (status == LULL_OK)
-            status = lull_tape_find_life(trace, l, slots, &life, err);
-        if (status == LULL_OK)
-            lull_tape_say(words, &life, sizeof life);
-    }
-    return status;
-}
-
-static lull_status hear_lives(void *context, uint32_t index, const void *bytes, size_t size,
-                              struct lull_error *err)
-{
-    struct heard *heard = context;
-    const unsigned char *at = bytes;
-    struct lull_tape_ear ear = {at, at + size, false};
-    (void)index;
-    while (ear.at < ear.end) {
-        if (!lull_array_reserve(&heard->lives, &heard->capacity, heard->count + 1,
-                                sizeof *heard->lives))
-            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", heard->trace->path);
-        struct lull_tape_life *life = &heard->lives[heard->count++];
-        if (!lull_tape_hear(&ear, life, sizeof *life) ||
-            life->location >= heard->trace->n_locations)
-            return lull_tape_other_run(heard->trace, err);
-    }
-    return LULL_OK;
-}
-
-static int compare_lives(const void *a, const void *b)
-{
-    const struct lull_tape_life *x = a, *y = b;
-    return (x->location > y->location) - (x->location < y->location);
-}
-
-lull_status lull_tape_share_lives(const struct lull_trace *trace, struct lull_tape_life **ret_lives,
-                                  size_t *ret_count, struct lull_error *err)
-{
-    struct lull_tape_words words = {0};
-    struct heard heard = {.trace = trace};
-    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
-    lull_status status = slots ? tell_lives(trace, slots, &words, err)
-                               : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    free(slots);
-    status = lull_tape_tell_all(trace, &words, status, hear_lives, &heard, err);
-    if (heard.count > 0)
-        qsort(heard.lives, heard.count, sizeof *heard.lives, compare_lives);
-    *ret_lives = heard.lives;
-    *ret_count = heard.count;
-    return status;
 }
 
 /* ==== names =================================================================================== */

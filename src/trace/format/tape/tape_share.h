@@ -13,13 +13,13 @@
 #define LULL_TRACE_FORMAT_TAPE_TAPE_SHARE_H
 
 #include "base/hash.h"
-#include "trace/format/tape/read/tape_definitions.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
 #include <pthread.h>
 
 struct lull_tape_head;
+struct lull_tape_merge;
 
 /* All members together tell of so many processes at a time, which bounds the memory of messages. */
 enum { LULL_TAPE_AT_A_TIME = 2048 };
@@ -94,72 +94,6 @@ void lull_tape_sort_heads(struct lull_trace *trace);
 /* As lull_tape_read_header, from what was told. */
 lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t location,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
-
-/* ---- definitions (told_definitions.c) -------------------------------------------------------- */
-
-/* A member tells each content of a definition once, with ids of its own. */
-struct lull_tape_telling {
-    struct lull_trace *scratch;    /* a trace of the contents that it has told so far */
-    struct lull_tape_merge *merge; /* of `scratch` */
-    struct lull_tape_words *words;
-    uint64_t offset; /* of the present definition in its file */
-};
-
-enum lull_tape_told_kind { TOLD_DEFINITION, TOLD_PIECE, TOLD_DAMAGE };
-
-/* Stands in front of what is told of a process. */
-struct lull_tape_told_process {
-    uint32_t number;
-    uint32_t found; /* it has definitions */
-    uint64_t size;
-};
-
-/* TOLD_DEFINITION: a definition follows, which stands at `offset` of its file. TOLD_PIECE: `offset`
- * more bytes of definitions are there. TOLD_DAMAGE: a text follows that says what is wrong with the
- * definitions. */
-struct lull_tape_told_entry {
-    uint64_t offset;
-    uint32_t kind, id; /* enum lull_tape_told_kind; the id in the file */
-};
-
-lull_status lull_tape_telling_begin(const struct lull_trace *trace,
-                                    struct lull_tape_telling *telling, struct lull_error *err);
-void lull_tape_telling_end(struct lull_tape_telling *telling);
-/* Tells the definitions of an own process. What its ids mean to the member is kept in data->scopes.
- */
-lull_status lull_tape_tell_process(const struct lull_trace *trace,
-                                   struct lull_tape_telling *telling, uint32_t process,
-                                   struct lull_tape_words *words, struct lull_error *err);
-/* Tells one definition if its content is new; merge->telling is set. */
-lull_status lull_tape_tell_definition(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
-                                      const struct lull_tape_definition *definition,
-                                      struct lull_tape_fields *fields);
-void lull_tape_tell_piece(struct lull_tape_merge *merge, uint64_t size);
-/* Gives every member the definitions of the run and of all processes, as if it had read them all
- * itself (tape.c). */
-lull_status lull_tape_share_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
-                                        struct lull_error *err);
-
-/* ---- begins and ends of locations ------------------------------------------------------------ */
-
-/* What the records of a location, and its sums, say of its begin and end. */
-struct lull_tape_life {
-    uint64_t first, last;          /* ticks, of its records; first > last: there are none */
-    uint64_t sums_begin, sums_end; /* ticks; both 0: not known, or not needed */
-    uint64_t open_time;            /* as in struct lull_tape_file */
-    uint32_t open_region, location;
-};
-
-/* The lives that headers do not tell: their owners look for them in the records and tell all. The
- * list is ascending by location; the caller frees it. */
-lull_status lull_tape_share_lives(const struct lull_trace *trace, struct lull_tape_life **ret_lives,
-                                  size_t *ret_count, struct lull_error *err);
-/* Whether the header of a location tells its whole life; lull_tape_find_life looks for it otherwise
- * (both in tape_times.c). `slots` has room for a chunk. */
-bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file);
-lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,
-                                union lull_tape_slot *slots, struct lull_tape_life *ret_life,
-                                struct lull_error *err);
 
 /* ---- names of call sites --------------------------------------------------------------------- */
 

@@ -1,10 +1,10 @@
 /* Writing a tape from events: for conversion, and for runs that lull itself makes. Definitions are
- * written once for the run. */
+ * written once for the run, all else into the files of processes, as a recorder does. */
 #include "base/array.h"
 #include "base/output_file.h"
 #include "tape/records.h"
 #include "trace/format.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
 #include <errno.h>
@@ -17,16 +17,24 @@
 
 struct tape_numbers;
 
+/* The file of a process. Its header and tables are written when all else is. */
+struct tape_process {
+    struct lull_tape_extent *extents;
+    size_t n_extents, capacity;
+    uint32_t pages; /* that are given out; 0: there is no file yet */
+};
+
 struct tape_location {
     unsigned char *buffer;
     uint32_t used;
+    uint32_t extent; /* the last one with its records, an index */
     size_t capacity;
     uint64_t flushed; /* bytes of records in the file */
+    uint64_t room;    /* bytes of all extents for them */
     /* Held back, because the next event may fold into them: an ENTER, or a CALL, or a CALL and
      * its COLLECTIVE_BEGIN. */
     struct lull_event pending[2];
     uint8_t n_pending;
-    bool created;
     struct lull_tape_shape *shapes; /* NULL until there is one; see tape_shorten */
     struct tape_numbers *numbers;   /* NULL until a request has been opened */
 };
@@ -35,6 +43,7 @@ struct tape_writer {
     const struct lull_trace *trace;
     struct lull_output *output;
     struct tape_location *locations;
+    struct tape_process *processes;
     size_t buffered;   /* sum of capacities */
     uint32_t n_shapes; /* that each location has room for, a power of two */
 };
@@ -61,72 +70,207 @@ static inline lull_status tape_put(struct tape_writer *writer, uint32_t location
     return LULL_OK;
 }
 
-/* ==== buffers ================================================================================= */
+/* ==== files =================================================================================== */
 
-/* The bytes of a tape that is written. Buffers are small and files are open only while a buffer is
- * written, so that the number of locations is not bounded by the number of files that may be
+/* The files of processes, see struct lull_tape_process_header. A file is open only while something
+ * is written, so that the number of processes is not bounded by the number of files that may be
  * open. */
 
-enum { MOST_BUFFER = 4 * LULL_TAPE_CHUNK, FIRST_BUFFER = 1024, MOST_BUFFERED = 96 << 20 };
+struct process_file {
+    struct tape_process *process;
+    int fd;
+    char path[4096];
+};
 
-/* The path of a file of a location; `ending` as "tape". */
-static void tape_output_path(const struct tape_writer *writer, uint32_t location,
-                             const char *ending, char *path, size_t size)
+static lull_status open_process_file(const struct tape_writer *writer, uint32_t process,
+                                     struct process_file *ret_file, struct lull_error *err)
 {
-    uint32_t process = writer->trace->locations[location].process;
-    uint32_t number = location - writer->trace->processes[process].first_location;
-    snprintf(path, size, "%s/%u/%u.%u.%s", lull_output_path(writer->output),
-             process / LULL_TAPE_GROUP, process, number, ending);
+    const char *folder = lull_output_path(writer->output);
+    char *path = ret_file->path;
+    ret_file->process = &writer->processes[process];
+    if (ret_file->process->pages == 0) {
+        snprintf(path, sizeof ret_file->path, "%s/%u", folder, process / LULL_TAPE_GROUP);
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return lull_fail_errno(err, "%s: cannot create", path);
+        ret_file->process->pages = 1; /* of the header */
+    }
+    snprintf(path, sizeof ret_file->path, "%s/%u/%u.tape", folder, process / LULL_TAPE_GROUP,
+             process);
+    ret_file->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    return ret_file->fd < 0 ? lull_fail_errno(err, "%s: cannot create", path) : LULL_OK;
 }
 
-static lull_status write_fully(int fd, const void *bytes, size_t size, uint64_t offset,
-                               const char *path, struct lull_error *err)
+static lull_status close_process_file(const struct process_file *file, lull_status status,
+                                      struct lull_error *err)
+{
+    if (close(file->fd) != 0 && status == LULL_OK)
+        return lull_fail_errno(err, "%s: cannot write", file->path);
+    return status;
+}
+
+static lull_status write_fully(const struct process_file *file, const void *bytes, size_t size,
+                               uint64_t offset, struct lull_error *err)
 {
     for (size_t done = 0; done < size;) {
-        ssize_t n = pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+        ssize_t n =
+            pwrite(file->fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return lull_fail_errno(err, "%s: cannot write", path);
+            return lull_fail_errno(err, "%s: cannot write", file->path);
         done += (size_t)n;
     }
     return LULL_OK;
 }
 
-static lull_status make_group(const struct tape_writer *writer, uint32_t location,
+static uint64_t in_units(uint64_t size, uint64_t unit)
+{
+    return (size + unit - 1) / unit;
+}
+
+static lull_status give_pages(const struct process_file *file, uint64_t pages, uint32_t *ret_first,
                               struct lull_error *err)
 {
-    char path[4096];
-    snprintf(path, sizeof path, "%s/%u", lull_output_path(writer->output),
-             writer->trace->locations[location].process / LULL_TAPE_GROUP);
-    if (mkdir(path, 0777) != 0 && errno != EEXIST)
-        return lull_fail_errno(err, "%s: cannot create", path);
+    struct tape_process *process = file->process;
+    if (pages > UINT32_MAX - process->pages)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: more than %u pages", file->path,
+                         UINT32_MAX);
+    *ret_first = process->pages;
+    process->pages += (uint32_t)pages;
     return LULL_OK;
 }
 
-/* Writes what is buffered of a location, and a header of LULL_TAPE_HEADER_SIZE bytes unless it is
- * NULL. */
-static lull_status tape_flush(struct tape_writer *writer, uint32_t location, const void *header,
-                              struct lull_error *err)
+static lull_status add_part(const struct process_file *file, unsigned part, uint32_t location,
+                            uint64_t pages, struct lull_error *err)
 {
-    struct tape_location *out = &writer->locations[location];
-    char path[4096];
-    tape_output_path(writer, location, "tape", path, sizeof path);
-    lull_status status = out->created ? LULL_OK : make_group(writer, location, err);
+    struct tape_process *process = file->process;
+    struct lull_tape_extent extent = {.pages = (uint32_t)pages, .location = location, .part = part};
+    const lull_status status = give_pages(file, pages, &extent.page, err);
     if (status != LULL_OK)
         return status;
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return lull_fail_errno(err, "%s: cannot create", path);
-    out->created = true;
-    status =
-        write_fully(fd, out->buffer, out->used, LULL_TAPE_HEADER_SIZE + out->flushed, path, err);
-    if (status == LULL_OK && header)
-        status = write_fully(fd, header, LULL_TAPE_HEADER_SIZE, 0, path, err);
-    if (close(fd) != 0 && status == LULL_OK)
-        status = lull_fail_errno(err, "%s: cannot write", path);
-    out->flushed += out->used;
+    if (!lull_array_reserve(&process->extents, &process->capacity, process->n_extents + 1,
+                            sizeof extent))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", file->path);
+    process->extents[process->n_extents++] = extent;
+    return LULL_OK;
+}
+
+static lull_status write_part(const struct process_file *file, unsigned part, uint32_t location,
+                              const void *bytes, size_t size, struct lull_error *err)
+{
+    const struct tape_process *process = file->process;
+    lull_status status = add_part(file, part, location, in_units(size, LULL_TAPE_PAGE), err);
+    if (status != LULL_OK)
+        return status;
+    return write_fully(file, bytes, size,
+                       process->extents[process->n_extents - 1].page * (uint64_t)LULL_TAPE_PAGE,
+                       err);
+}
+
+/* The header with the first entries, and the tables with the others. */
+static lull_status write_process_tables(const struct process_file *file, uint32_t number,
+                                        struct lull_error *err)
+{
+    const struct tape_process *process = file->process;
+    union {
+        struct lull_tape_process_header header;
+        unsigned char page[LULL_TAPE_PAGE];
+    } top = {.page = {0}};
+    struct lull_tape_process_header *header = &top.header;
+    const size_t size = sizeof *process->extents, n = process->n_extents;
+    size_t done = n < LULL_TAPE_FIRST_EXTENTS ? n : LULL_TAPE_FIRST_EXTENTS;
+    lull_status status = LULL_OK;
+    memcpy(top.page + sizeof *header, process->extents, done * size);
+    for (unsigned t = 0; status == LULL_OK && done < n; t++) {
+        const size_t whole = (size_t)256 << t, part = n - done < whole ? n - done : whole;
+        uint32_t page = 0;
+        status = t < LULL_TAPE_TABLES
+                     ? give_pages(file, whole * size / LULL_TAPE_PAGE, &page, err)
+                     : lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: too many extents", file->path);
+        if (status != LULL_OK)
+            return status;
+        header->tables[t] = page * (uint64_t)LULL_TAPE_PAGE;
+        status = write_fully(file, process->extents + done, part * size, header->tables[t], err);
+        done += part;
+    }
+    memcpy(header->magic, LULL_TAPE_PROCESS_MAGIC, sizeof header->magic);
+    header->version = LULL_TAPE_VERSION;
+    header->byte_order = LULL_TAPE_BYTE_ORDER;
+    header->header_size = sizeof *header;
+    header->process = number;
+    header->end = process->pages * (uint64_t)LULL_TAPE_PAGE;
+    header->n_extents = (uint32_t)n;
+    return status == LULL_OK ? write_fully(file, &top, sizeof top, 0, err) : status;
+}
+
+/* ==== buffers ================================================================================= */
+
+/* The records of each location, of which little is in memory at a time. */
+
+enum { MOST_BUFFER = 4 * LULL_TAPE_CHUNK, FIRST_BUFFER = 1024, MOST_BUFFERED = 96 << 20 };
+
+static uint32_t number_of(const struct tape_writer *writer, uint32_t location)
+{
+    const uint32_t process = writer->trace->locations[location].process;
+    return location - writer->trace->processes[process].first_location;
+}
+
+/* Makes room for `size` bytes of records behind those that there is room for: at the end of the
+ * last extent if nothing stands behind it, else in a new one. */
+static lull_status make_records_room(const struct process_file *file, struct tape_location *out,
+                                     uint32_t number, uint64_t size, struct lull_error *err)
+{
+    struct tape_process *process = file->process;
+    struct lull_tape_extent *last = out->room > 0 ? &process->extents[out->extent] : NULL;
+    const uint64_t pages = in_units(size, LULL_TAPE_PAGE);
+    uint32_t page;
+    lull_status status;
+    if (last && last->page + last->pages == process->pages) {
+        status = give_pages(file, pages, &page, err);
+        last->pages = process->pages - last->page;
+    } else {
+        status = add_part(file, LULL_TAPE_PART_RECORDS, number, pages, err);
+        out->extent = (uint32_t)process->n_extents - 1;
+    }
+    if (status == LULL_OK)
+        out->room += pages * LULL_TAPE_PAGE;
+    return status;
+}
+
+/* Writes what is buffered of a location. `last`: nothing comes behind it; else there will be room
+ * for whole chunks. */
+static lull_status write_records(const struct tape_writer *writer, const struct process_file *file,
+                                 uint32_t location, bool last, struct lull_error *err)
+{
+    struct tape_location *out = &writer->locations[location];
+    const uint64_t unit = last ? LULL_TAPE_PAGE : LULL_TAPE_CHUNK, end = out->flushed + out->used;
+    const unsigned char *bytes = out->buffer;
+    lull_status status = LULL_OK;
+    while (status == LULL_OK && out->flushed < end) {
+        if (out->flushed == out->room)
+            status = make_records_room(file, out, number_of(writer, location),
+                                       in_units(end - out->room, unit) * unit, err);
+        if (status != LULL_OK)
+            return status;
+        const struct lull_tape_extent *extent = &file->process->extents[out->extent];
+        const uint64_t place = ((uint64_t)extent->page + extent->pages) * LULL_TAPE_PAGE;
+        const uint64_t part = (end < out->room ? end : out->room) - out->flushed;
+        status = write_fully(file, bytes, (size_t)part, place - (out->room - out->flushed), err);
+        bytes += part;
+        out->flushed += part;
+    }
     out->used = 0;
+    return status;
+}
+
+static lull_status tape_flush(const struct tape_writer *writer, uint32_t location,
+                              struct lull_error *err)
+{
+    struct process_file file;
+    lull_status status =
+        open_process_file(writer, writer->trace->locations[location].process, &file, err);
+    if (status == LULL_OK)
+        status = close_process_file(&file, write_records(writer, &file, location, false, err), err);
     return status;
 }
 
@@ -136,7 +280,7 @@ static lull_status flush_everything(struct tape_writer *writer, struct lull_erro
     for (uint32_t l = 0; status == LULL_OK && l < writer->trace->n_locations; l++) {
         struct tape_location *out = &writer->locations[l];
         if (out->used > 0)
-            status = tape_flush(writer, l, NULL, err);
+            status = tape_flush(writer, l, err);
         free(out->buffer);
         out->buffer = NULL;
         out->capacity = 0;
@@ -152,7 +296,7 @@ static lull_status make_buffer_room(struct tape_writer *writer, uint32_t locatio
     if (out->used + size <= out->capacity)
         return LULL_OK;
     if (out->capacity >= MOST_BUFFER)
-        return tape_flush(writer, location, NULL, err);
+        return tape_flush(writer, location, err);
     if (writer->buffered > MOST_BUFFERED) {
         lull_status status = flush_everything(writer, err);
         if (status != LULL_OK)
@@ -879,7 +1023,7 @@ static struct lull_tape_sums_header make_header(const struct tape_writer *writer
         .byte_order = LULL_TAPE_BYTE_ORDER,
         .header_size = sizeof header,
         .process = of->process,
-        .number = location - trace->processes[of->process].first_location,
+        .number = number_of(writer, location),
         .regions = trace->n_regions,
         .begin = (uint64_t)sums->begin,
         .end = (uint64_t)sums->end,
@@ -909,33 +1053,22 @@ static void put_region_sum(const struct lull_tape_sums_header *header,
     }
 }
 
-static lull_status write_file(const char *path, const struct lull_tape_sums_header *header,
-                              const unsigned char *sums, size_t size, struct lull_error *err)
-{
-    FILE *out = fopen(path, "wb");
-    bool good = out && fwrite(header, sizeof *header, 1, out) == 1 &&
-                (size == 0 || fwrite(sums, size, 1, out) == 1);
-    if (out && fclose(out) != 0)
-        good = false;
-    return good ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
-}
-
-/* The file of sums of a location of a run whose events do not tell all. */
-static lull_status tape_write_sums(const struct tape_writer *writer, uint32_t location,
+/* Of a location of a run whose events do not tell all. */
+static lull_status tape_write_sums(const struct tape_writer *writer,
+                                   const struct process_file *file, uint32_t location,
                                    struct lull_error *err)
 {
     struct lull_arena *scratch = lull_arena_create(NULL);
     struct lull_sums sums;
-    char path[4096];
-    tape_output_path(writer, location, "sums", path, sizeof path);
     lull_status status = lull_trace_read_sums(writer->trace, location, scratch, &sums, err);
     if (status == LULL_OK) {
         const struct lull_tape_sums_header header = make_header(writer, location, &sums);
-        size_t size = 2 * (size_t)header.regions * header.sum_size;
+        const size_t size = sizeof header + 2 * (size_t)header.regions * header.sum_size;
         unsigned char *bytes = lull_arena_zero(scratch, size, 1);
+        memcpy(bytes, &header, sizeof header);
         for (uint32_t r = 0; r < sums.n_regions; r++)
-            put_region_sum(&header, &sums.regions[r], bytes);
-        status = write_file(path, &header, bytes, size, err);
+            put_region_sum(&header, &sums.regions[r], bytes + sizeof header);
+        status = write_part(file, LULL_TAPE_PART_SUMS, header.number, bytes, size, err);
     }
     lull_arena_destroy(scratch);
     return status;
@@ -967,12 +1100,14 @@ static void put_main(const struct lull_trace *trace, uint32_t location,
     header->main_end = (uint64_t)process->main_end;
 }
 
-static lull_status finish_location(struct tape_writer *writer, uint32_t location,
-                                   struct lull_error *err)
+static lull_status finish_location(struct tape_writer *writer, const struct process_file *file,
+                                   uint32_t location, struct lull_error *err)
 {
     const struct lull_location *definition = &writer->trace->locations[location];
-    struct tape_location *out = &writer->locations[location];
+    const struct tape_location *out = &writer->locations[location];
     lull_status status = tape_release_pending(writer, location, err);
+    if (status == LULL_OK)
+        status = write_records(writer, file, location, true, err);
     if (status != LULL_OK)
         return status;
     union {
@@ -990,7 +1125,7 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
     top.header.role = definition->role;
     top.header.flags = LULL_TAPE_SHARED_IDS | LULL_TAPE_CLOSED | flag_of_cut(definition);
     top.header.source_id = definition->source_id;
-    top.header.committed = out->flushed + out->used;
+    top.header.committed = out->flushed;
     top.header.cores = (struct lull_tape_cores){.on = definition->cores.on,
                                                 .off = definition->cores.off,
                                                 .preempted = definition->cores.preempted,
@@ -1002,10 +1137,28 @@ static lull_status finish_location(struct tape_writer *writer, uint32_t location
         memcpy(top.header.core_set, definition->cores.set, sizeof top.header.core_set);
     put_main(writer->trace, location, &top.header);
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
-    status = tape_flush(writer, location, &top, err);
+    status =
+        write_part(file, LULL_TAPE_PART_HEAD, number_of(writer, location), &top, sizeof top, err);
     if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events != LULL_EVENTS_FIRST)
         return status;
-    return tape_write_sums(writer, location, err);
+    return tape_write_sums(writer, file, location, err);
+}
+
+static lull_status finish_process(struct tape_writer *writer, uint32_t number,
+                                  struct lull_error *err)
+{
+    const struct lull_process *process = &writer->trace->processes[number];
+    struct process_file file;
+    if (process->n_locations == 0)
+        return LULL_OK;
+    lull_status status = open_process_file(writer, number, &file, err);
+    if (status != LULL_OK)
+        return status;
+    for (uint32_t l = 0; status == LULL_OK && l < process->n_locations; l++)
+        status = finish_location(writer, &file, process->first_location + l, err);
+    if (status == LULL_OK)
+        status = write_process_tables(&file, number, err);
+    return close_process_file(&file, status, err);
 }
 
 static lull_status write_anchor(const struct tape_writer *writer, struct lull_error *err)
@@ -1023,8 +1176,8 @@ static lull_status close_tape_writer(void *state, bool commit, struct lull_error
 {
     struct tape_writer *writer = state;
     lull_status status = LULL_OK;
-    for (uint32_t l = 0; commit && status == LULL_OK && l < writer->trace->n_locations; l++)
-        status = finish_location(writer, l, err);
+    for (uint32_t p = 0; commit && status == LULL_OK && p < writer->trace->n_processes; p++)
+        status = finish_process(writer, p, err);
     if (commit && status == LULL_OK)
         status = lull_tape_write_definitions(writer->trace, lull_output_path(writer->output), err);
     if (commit && status == LULL_OK)
@@ -1034,7 +1187,10 @@ static lull_status close_tape_writer(void *state, bool commit, struct lull_error
         free(writer->locations[l].shapes);
         tape_free_numbers(&writer->locations[l]);
     }
+    for (uint32_t p = 0; p < writer->trace->n_processes; p++)
+        free(writer->processes[p].extents);
     free(writer->locations);
+    free(writer->processes);
     if (commit && status == LULL_OK)
         status = lull_output_commit(writer->output, err);
     else
@@ -1063,18 +1219,21 @@ lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *pa
                          trace->path, LULL_TAPE_MOST_IDS);
     struct tape_writer *writer = calloc(1, sizeof *writer);
     struct tape_location *locations = calloc(trace->n_locations, sizeof *locations);
-    if (!writer || !locations) {
-        free(writer);
-        free(locations);
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    struct tape_process *processes = calloc(trace->n_processes, sizeof *processes);
+    lull_status status = writer && locations && processes
+                             ? LULL_OK
+                             : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    if (status == LULL_OK) {
+        *writer = (struct tape_writer){.trace = trace,
+                                       .locations = locations,
+                                       .processes = processes,
+                                       .n_shapes = shapes_for(trace->n_locations)};
+        status = lull_output_begin(path, true, replace, &writer->output, err);
     }
-    writer->trace = trace;
-    writer->locations = locations;
-    writer->n_shapes = shapes_for(trace->n_locations);
-    lull_status status = lull_output_begin(path, true, replace, &writer->output, err);
     if (status != LULL_OK) {
         free(writer);
         free(locations);
+        free(processes);
         return status;
     }
     *ret_writer = (struct lull_writer){

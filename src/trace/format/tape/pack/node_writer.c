@@ -111,37 +111,18 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* In the file of a process. */
-static lull_status add_packed(struct pack_plan *plan, struct lull_tape_source *source,
-                              const struct lull_tape_file *file)
+static lull_status add_of_location(struct pack_plan *plan, struct lull_tape_source *source,
+                                   const struct lull_tape_file *file)
 {
     const struct lull_tape_told *header = &file->header;
+    if (file->left_out || file->damage)
+        return LULL_OK;
     const uint64_t in_chunks = file->tail ? header->flushed : header->committed;
     lull_status status =
         add_chunks(plan, source, &file->chunks, least(in_chunks, file->chunks.size));
     if (status == LULL_OK && file->tail)
         status = add_chunks(plan, source, &file->rest, least(file->tail_size, file->rest.size));
     return status;
-}
-
-static lull_status add_whole(struct pack_plan *plan, struct lull_tape_source *source,
-                             uint64_t offset, uint64_t size)
-{
-    struct lull_tape_piece piece = {offset, size};
-    const struct lull_tape_pieces pieces = {.list = &piece, .n = 1, .size = size};
-    return add_chunks(plan, source, &pieces, size);
-}
-
-static lull_status add_of_location(struct pack_plan *plan, struct lull_tape_source *source,
-                                   enum lull_tape_node_kind kind, const struct lull_tape_file *file)
-{
-    if (file->left_out || file->damage)
-        return LULL_OK;
-    if (kind == LULL_TAPE_NODE_PROCESS && file->packed)
-        return add_packed(plan, source, file);
-    if (kind == LULL_TAPE_NODE_TAPE && !file->packed)
-        return add_whole(plan, source, LULL_TAPE_HEADER_SIZE, file->header.committed);
-    return LULL_OK;
 }
 
 /* ---- the whole file ---------------------------------------------------------------------------
@@ -200,10 +181,8 @@ static bool fill_gaps(struct pack_plan *plan, uint64_t size)
     return good;
 }
 
-/* The locations of a process, or with a number the one of a file. */
 static lull_status add_of_process(struct pack_plan *plan, const struct lull_trace *trace,
-                                  struct lull_tape_source *source, enum lull_tape_node_kind kind,
-                                  uint32_t process, uint32_t number)
+                                  struct lull_tape_source *source, uint32_t process)
 {
     const struct lull_tape_data *data = trace->format_data;
     const uint32_t index = lull_tape_process_index(trace, process);
@@ -213,8 +192,7 @@ static lull_status add_of_process(struct pack_plan *plan, const struct lull_trac
     const struct lull_process *of = &trace->processes[index];
     for (uint32_t l = of->first_location;
          status == LULL_OK && l < of->first_location + of->n_locations; l++)
-        if (kind == LULL_TAPE_NODE_PROCESS || data->files[l].number == number)
-            status = add_of_location(plan, source, kind, &data->files[l]);
+        status = add_of_location(plan, source, &data->files[l]);
     return status;
 }
 
@@ -226,8 +204,7 @@ static lull_status add_of_container(struct pack_plan *plan, const struct lull_tr
     lull_status status = LULL_OK;
     for (size_t p = 0; status == LULL_OK && p < all->n_processes; p++)
         if (all->processes[p].container == source->container)
-            status = add_of_process(plan, trace, source, LULL_TAPE_NODE_PROCESS,
-                                    all->processes[p].process, 0);
+            status = add_of_process(plan, trace, source, all->processes[p].process);
     return status;
 }
 
@@ -238,10 +215,9 @@ static lull_status lull_pack_plan(const struct lull_trace *trace, struct lull_ta
                                   struct pack_plan *ret_plan, struct lull_error *err)
 {
     struct pack_plan plan = {0};
-    lull_status status =
-        file->kind == LULL_TAPE_NODE_CONTAINER
-            ? add_of_container(&plan, trace, source)
-            : add_of_process(&plan, trace, source, file->kind, file->process, file->number);
+    lull_status status = file->kind == LULL_TAPE_NODE_CONTAINER
+                             ? add_of_container(&plan, trace, source)
+                             : add_of_process(&plan, trace, source, file->process);
     if (status == LULL_OK) {
         drop_odd(&plan, file->size);
         status = fill_gaps(&plan, file->size) ? LULL_OK : LULL_ERR_MEMORY;

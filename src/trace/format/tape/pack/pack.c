@@ -11,7 +11,7 @@
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/format/tape/pack/node_writer.h"
 #include "trace/format/tape/pack/record_columns.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
 #include <dirent.h>
@@ -417,14 +417,13 @@ struct packing {
 };
 
 /* Of the folder for a thousand processes that it is in. */
-static bool parse_path(const char *path, struct lull_tape_name *name,
-                       enum lull_tape_node_kind *kind)
+static bool parse_path(const char *path, uint32_t *ret_number)
 {
     const char *slash = strchr(path, '/');
     char group[24];
-    if (!slash || !lull_tape_parse_name(slash + 1, name, kind))
+    if (!slash || !lull_tape_parse_name(slash + 1, ret_number))
         return false;
-    const int length = snprintf(group, sizeof group, "%u", name->process / LULL_TAPE_GROUP);
+    const int length = snprintf(group, sizeof group, "%u", *ret_number / LULL_TAPE_GROUP);
     return slash - path == length && memcmp(path, group, (size_t)length) == 0;
 }
 
@@ -461,8 +460,7 @@ static bool describe_file(const struct lull_trace *trace, const char *path,
                           struct pack_file *ret_file)
 {
     const struct lull_tape_container *container = container_at(trace, path);
-    struct lull_tape_name name;
-    enum lull_tape_node_kind kind;
+    uint32_t number;
     if (container) {
         *ret_file = (struct pack_file){
             .file = {.number = container->number, .kind = LULL_TAPE_NODE_CONTAINER},
@@ -470,14 +468,13 @@ static bool describe_file(const struct lull_trace *trace, const char *path,
             .name = lull_arena_strdup(trace->arena, path)};
         return true;
     }
-    if (!parse_path(path, &name, &kind))
+    if (!parse_path(path, &number))
         return false;
-    const uint32_t process = lull_tape_process_index(trace, name.process);
+    const uint32_t process = lull_tape_process_index(trace, number);
     if (process == LULL_NONE)
         return false;
-    *ret_file =
-        (struct pack_file){.file = {.process = name.process, .number = name.number, .kind = kind},
-                           .node = trace->processes[process].node};
+    *ret_file = (struct pack_file){.file = {.process = number, .kind = LULL_TAPE_NODE_PROCESS},
+                                   .node = trace->processes[process].node};
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* Call sites of a recorded run: regions that are the calls of another one from one place. */
 #include "binary/symbols.h"
 #include "tape/definition.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 
 #include <stdlib.h>
 #include <string.h>

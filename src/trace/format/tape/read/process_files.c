@@ -643,7 +643,6 @@ static bool take_location(const struct lull_trace *trace, const struct extent_en
                           size_t n, struct lull_tape_file *file)
 {
     bool has_head = false;
-    file->packed = true;
     file->has_sums = false;
     file->chunks = file->rest = file->sums = (struct lull_tape_pieces){0};
     file->n_ring = 0;
@@ -683,16 +682,24 @@ static size_t count_of_location(const struct table *table, size_t first)
 }
 
 /* Definitions do not lie in one piece, but each of them by itself. */
-static void take_definition_extents(const struct lull_trace *trace, const struct table *table,
+static void take_definition_extents(struct lull_arena *arena, const struct table *table,
                                     struct lull_tape_pieces *pieces)
 {
     for (size_t i = 0; i < table->n; i++) {
         const struct lull_tape_extent *extent = &table->entries[i].extent;
         if (extent->part != LULL_TAPE_PART_DEFINITIONS)
             continue;
-        append_piece(trace->arena, pieces, (uint64_t)extent->page * LULL_TAPE_PAGE,
+        append_piece(arena, pieces, (uint64_t)extent->page * LULL_TAPE_PAGE,
                      (uint64_t)extent->pages * LULL_TAPE_PAGE);
     }
+}
+
+static bool has_definitions(const struct table *table)
+{
+    size_t i = 0;
+    while (i < table->n && table->entries[i].extent.part != LULL_TAPE_PART_DEFINITIONS)
+        i++;
+    return i < table->n;
 }
 
 static void add_process_locations(struct lull_trace *trace, const struct table *table,
@@ -727,14 +734,15 @@ static bool hold_all(struct lull_trace *trace, const struct table *table, uint32
     return good;
 }
 
-lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
+lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_listed *process,
                                    struct lull_error *err)
 {
     struct table table;
-    lull_status status = open_table(trace, process, &table, err);
+    lull_status status = open_table(trace, process->number, &table, err);
     if (status == LULL_OK) {
-        add_process_locations(trace, &table, process);
-        if (!hold_all(trace, &table, process))
+        add_process_locations(trace, &table, process->number);
+        process->defines_nothing = !has_definitions(&table);
+        if (!hold_all(trace, &table, process->number))
             status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     }
     free(table.entries);
@@ -786,13 +794,14 @@ lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_f
     return status;
 }
 
-lull_status lull_tape_find_definitions(const struct lull_trace *trace, uint32_t process,
-                                       struct lull_tape_pieces *ret_pieces, struct lull_error *err)
+lull_status lull_tape_find_definitions(struct lull_tape_source *source, const char *path,
+                                       uint32_t process, struct lull_tape_pieces *ret_pieces,
+                                       struct lull_error *err)
 {
-    struct table table;
-    lull_status status = open_table(trace, process, &table, err);
+    struct table table = {0};
+    const lull_status status = read_table(source, path, process, &table, err);
     if (status == LULL_OK)
-        take_definition_extents(trace, &table, ret_pieces);
+        take_definition_extents(source->trace->arena, &table, ret_pieces);
     free(table.entries);
     return status;
 }

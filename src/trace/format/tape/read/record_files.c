@@ -1,11 +1,14 @@
-/* The files of records: their headers, and the newest records of one that is being written, or was
- * when its program died. See struct lull_tape_header. */
+/* The header of a location, and its newest records if it is being recorded, or was when its program
+ * died. See struct lull_tape_header. */
 #include "base/file.h"
 #include "tape/layout.h"
+#include "trace/format/tape/read/tape_definitions.h"
 #include "trace/format/tape/read/tape_source.h"
+#include "trace/format/tape/tape_share.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,7 +27,7 @@ static struct lull_tape_told told_by(const struct lull_tape_header *header)
 }
 
 static lull_status check_records_header(const char *path, const struct lull_tape_file *file,
-                                        const struct lull_tape_header *header, uint64_t file_size,
+                                        const struct lull_tape_header *header,
                                         struct lull_error *err)
 {
     const struct lull_tape_told *told = &file->header;
@@ -44,8 +47,7 @@ static lull_status check_records_header(const char *path, const struct lull_tape
     if (header->process != file->process)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to process %u", path, header->process);
     bool tailed = told->flags & LULL_TAPE_TAILED;
-    uint64_t in_file = tailed ? told->flushed : told->committed,
-             there = file->packed ? file->chunks.size : file_size - LULL_TAPE_HEADER_SIZE;
+    uint64_t in_file = tailed ? told->flushed : told->committed, there = file->chunks.size;
     if (told->committed % 16 != 0 || in_file > there)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: truncated: %llu bytes of records, the file holds %llu", path,
@@ -57,10 +59,6 @@ static lull_status check_records_header(const char *path, const struct lull_tape
                          "than one chunk",
                          path, (unsigned long long)told->committed,
                          (unsigned long long)told->flushed);
-    if (tailed && !file->packed)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: offset %zu: has a tail, which only a file of a process can hold",
-                         path, offsetof(struct lull_tape_header, flags));
     if (memchr(header->name, '\0', sizeof header->name) == NULL)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
                          offsetof(struct lull_tape_header, name));
@@ -71,7 +69,7 @@ static lull_status check_records_header(const char *path, const struct lull_tape
 static bool lacks_parts(const struct lull_tape_file *file)
 {
     const struct lull_tape_told *header = &file->header;
-    return file->packed && header->flags & LULL_TAPE_TAILED &&
+    return header->flags & LULL_TAPE_TAILED &&
            (header->flushed > file->chunks.size ||
             header->committed - header->flushed > file->rest.size);
 }
@@ -92,13 +90,13 @@ static lull_status read_records_header(const struct lull_trace *trace,
                          path, (unsigned long long)source->size, LULL_TAPE_HEADER_SIZE);
     lull_status status = LULL_OK;
     file->header = told_by(header);
-    const bool ring = file->packed && file->header.flags & LULL_TAPE_RING;
+    const bool ring = file->header.flags & LULL_TAPE_RING;
     file->lost = 0;
     if (ring || lacks_parts(file)) /* they have come meanwhile */
         status = lull_tape_refresh(trace, file, err);
     if (status == LULL_OK && ring)
         lull_tape_keep_ring(trace, file);
-    return status == LULL_OK ? check_records_header(path, file, header, source->size, err) : status;
+    return status == LULL_OK ? check_records_header(path, file, header, err) : status;
 }
 
 /* Reads the tail that belongs to file->header, and one slot more. */
@@ -169,10 +167,7 @@ lull_status lull_tape_open_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file,
                                    struct lull_tape_source *ret_source, struct lull_error *err)
 {
-    return file->packed ? lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, file->process, 0,
-                                                ret_source, err)
-                        : lull_tape_source_open(trace, LULL_TAPE_NODE_TAPE, file->process,
-                                                file->number, ret_source, err);
+    return lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, file->process, 0, ret_source, err);
 }
 
 /* What the file of a node tells of the location must be of these records. */
@@ -216,9 +211,7 @@ lull_status lull_tape_read_records_from(struct lull_tape_source *source,
         memcpy(bytes, file->tail + file->tail_size - left, *ret_got);
         return LULL_OK;
     }
-    const ssize_t got =
-        file->packed ? lull_tape_read_pieces(source, &file->chunks, bytes, size, begin)
-                     : lull_tape_source_read(source, bytes, size, LULL_TAPE_HEADER_SIZE + begin);
+    const ssize_t got = lull_tape_read_pieces(source, &file->chunks, bytes, size, begin);
     if (got < 0) {
         char path[LULL_TAPE_PATH];
         return lull_tape_source_fail(
@@ -286,5 +279,123 @@ lull_status lull_tape_copy_records(const struct lull_trace *trace,
     if (status == LULL_OK && !lull_tape_has_kept(&source, file))
         status = lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read", path);
     lull_tape_source_close(&source);
+    return status;
+}
+
+/* ==== need ==================================================================================== */
+
+/* What is not told of a process of another member, but found out when it is about to be read: where
+ * its records stand, and what its ids mean. */
+
+lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merge *merge,
+                                 struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_share *share = data->share;
+    lull_hash_free(&merge->known[LULL_TAPE_MAP_COMM]); /* the ids of communicators are known */
+    merge->learns = true;
+    share->merge = merge;
+    share->known = calloc(trace->n_processes + (size_t)1, sizeof *share->known);
+    if (!share->known)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        share->known[p] = lull_tape_is_own(trace, data->process_numbers[p]);
+    free(share->heads);
+    share->heads = NULL;
+    lull_arena_destroy(share->texts);
+    share->texts = NULL;
+    return LULL_OK;
+}
+
+/* It may be recorded at this moment: of what has come since, nothing counts. */
+static lull_status take_records_place(const struct lull_trace *trace, struct lull_tape_file *file,
+                                      const struct lull_tape_file *now, struct lull_error *err)
+{
+    char path[LULL_TAPE_PATH];
+    if (now->header.committed < file->header.committed || now->lost != file->lost)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: changes faster than it can be read",
+                         lull_tape_file_path(trace, file, path, sizeof path));
+    file->header.flags = (uint16_t)((file->header.flags & ~LULL_TAPE_TAILED) |
+                                    (now->header.flags & LULL_TAPE_TAILED));
+    file->header.flushed = now->header.flushed;
+    file->chunks = now->chunks;
+    file->rest = now->rest;
+    file->sums = now->sums;
+    file->ring = now->ring;
+    file->n_ring = now->n_ring;
+    file->n_kept = now->n_kept;
+    file->tail = now->tail;
+    file->tail_size = now->tail_size;
+    return LULL_OK;
+}
+
+/* Where the records of a location stand. */
+static lull_status find_place(const struct lull_trace *view, struct lull_tape_file *file,
+                              struct lull_error *err)
+{
+    struct lull_tape_header header;
+    struct lull_tape_file now = {.process = file->process,
+                                 .number = file->number,
+                                 .known = file->known,
+                                 .open_region = LULL_NONE};
+    lull_status status = lull_tape_refresh(view, &now, err);
+    if (status == LULL_OK)
+        status = lull_tape_read_header(view, &now, &header, err);
+    return status == LULL_OK ? take_records_place(view, file, &now, err) : status;
+}
+
+static lull_status find_places(const struct lull_trace *view, uint32_t process,
+                               struct lull_error *err)
+{
+    const struct lull_tape_data *data = view->format_data;
+    const struct lull_process *all = &view->processes[process];
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < all->n_locations; l++) {
+        struct lull_tape_file *file = &data->files[all->first_location + l];
+        if (!file->left_out)
+            status = find_place(view, file, err);
+    }
+    return status;
+}
+
+static lull_status find_ids(const struct lull_tape_share *share, uint32_t process,
+                            struct lull_error *err)
+{
+    const struct lull_trace *view = &share->view;
+    const struct lull_tape_data *data = view->format_data;
+    struct lull_tape_scope scope = {0};
+    char path[LULL_TAPE_PATH];
+    bool found;
+    lull_status status = lull_tape_read_definitions_of(
+        view, share->merge, data->process_numbers[process], &scope, path, &found, err);
+    lull_tape_keep_ids(share->merge, &scope);
+    for (int map = 0; map < LULL_TAPE_MAPS; map++)
+        if (map != LULL_TAPE_MAP_COMM)
+            data->scopes[process].maps[map] = scope.maps[map];
+    return status;
+}
+
+lull_status lull_tape_need(const struct lull_trace *trace, uint32_t location,
+                           struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_share *share = data->share;
+    const uint32_t process = trace->locations[location].process;
+    lull_status status = LULL_OK;
+    if (!share || data->files[location].left_out)
+        return LULL_OK;
+    pthread_mutex_lock(&share->lock);
+    if (!share->known[process]) {
+        if (!share->view.arena) {
+            share->view = *trace;
+            share->view.arena = lull_arena_create(NULL);
+            share->merge->trace = &share->view;
+        }
+        status = find_places(&share->view, process, err);
+        if (status == LULL_OK)
+            status = find_ids(share, process, err);
+        share->known[process] = status == LULL_OK;
+    }
+    pthread_mutex_unlock(&share->lock);
     return status;
 }

@@ -91,6 +91,16 @@ void lull_tape_divide_programs(struct lull_trace *trace)
     }
 }
 
+uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    if (number < trace->n_processes && data->process_numbers[number] == number)
+        return number; /* as nearly always */
+    const uint32_t at = (uint32_t)lull_sorted_first_u32(data->process_numbers, trace->n_processes,
+                                                        sizeof *data->process_numbers, 0, number);
+    return at < trace->n_processes && data->process_numbers[at] == number ? at : LULL_NONE;
+}
+
 uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number)
 {
     const struct lull_tape_data *data = trace->format_data;

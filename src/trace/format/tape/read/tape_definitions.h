@@ -6,7 +6,7 @@
 
 #include "base/hash.h"
 #include "tape/definition.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 
 /* What is kept of a communicator until all definitions have been read. */
 struct comm_draft {
@@ -78,33 +78,17 @@ lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map ma
 
 /* ---- definitions (tape_definitions.c) -------------------------------------------------------- */
 
-/* Whether definitions of this kind are one where they mean the same in several processes: nodes,
- * regions, states, counters, markers, objects, files and call sites. */
-bool lull_tape_is_shared(unsigned kind);
-/* Finds or makes a definition of such a kind: its index, and whether it is new. */
-lull_status lull_tape_define_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
-                                    bool whole_run, const struct lull_tape_definition *definition,
-                                    struct lull_tape_fields *fields, uint32_t *ret_index,
-                                    bool *ret_fresh);
-lull_status lull_tape_set_shared_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
-                                    const struct lull_tape_definition *definition, uint32_t index);
-/* Takes one definition, of any kind. */
-lull_status lull_tape_define(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
-                             bool whole_run, const unsigned char *bytes);
-/* Says that a definition failed with `status`, which stands at `offset` of a file and has this
- * id. */
-lull_status lull_tape_bad_definition(const char *path, uint64_t offset, const unsigned char *bytes,
-                                     uint32_t id, lull_status status, struct lull_error *err);
-/* Takes all definitions in `size` bytes, which stand in the file from `begin` on. `process` is a
- * process number or LULL_TAPE_WHOLE_RUN. */
-lull_status lull_tape_walk_definitions(struct lull_tape_merge *merge, const char *path,
-                                       uint32_t process, const unsigned char *bytes, size_t begin,
-                                       size_t size, struct lull_tape_scope *scope,
-                                       struct lull_error *err);
 void lull_tape_merge_free(struct lull_tape_merge *merge);
 
 /* The next field, a text, copied into the arena of the trace. */
 const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+
+/* ---- telling other members (trace/format/tape/tape_share.h) ----------------------------------- */
+
+/* Gives every member the definitions of the run and of all processes, as if it had read them all
+ * itself. */
+lull_status lull_tape_share_definitions(struct lull_trace *trace, struct lull_tape_merge *merge,
+                                        struct lull_error *err);
 
 /* ---- worlds of MPI (tape_comms.c) ------------------------------------------------------------ */
 

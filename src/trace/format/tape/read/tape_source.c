@@ -4,6 +4,7 @@
 
 #include "base/file.h"
 #include "base/sorted.h"
+#include "base/text.h"
 #include "trace/format/tape/pack/blocks.h"
 #include "trace/open_trace.h"
 
@@ -48,8 +49,8 @@ static lull_status check_node_header(const char *path, const struct lull_tape_no
 
 static bool is_file(const struct lull_tape_node_file *file, const struct lull_tape_node *node)
 {
-    return file->kind < LULL_TAPE_NODE_KINDS && file->first <= node->n_blocks &&
-           file->n_plain <= node->n_blocks - file->first &&
+    return (file->kind == LULL_TAPE_NODE_PROCESS || file->kind == LULL_TAPE_NODE_CONTAINER) &&
+           file->first <= node->n_blocks && file->n_plain <= node->n_blocks - file->first &&
            file->n_chunks <= node->n_blocks - file->first - file->n_plain &&
            file->size <= INT64_MAX && file->process != UINT32_MAX && file->number != UINT32_MAX;
 }
@@ -61,6 +62,8 @@ static lull_status take_files(struct lull_trace *trace, const struct lull_tape_n
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_packed *packed = data->packed_run;
     for (uint32_t f = 0; f < n; f++) {
+        if (files[f].kind > LULL_TAPE_NODE_PROCESS && files[f].kind < LULL_TAPE_NODE_CONTAINER)
+            return lull_tape_old_form(node->path, err);
         if (!is_file(&files[f], node))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: bad entry of a file",
                              node->path, sizeof(struct lull_tape_node_header) + f * sizeof *files);
@@ -229,9 +232,9 @@ lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *er
     return LULL_OK;
 }
 
-const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trace *trace,
-                                                          enum lull_tape_node_kind kind,
-                                                          uint32_t process, uint32_t number)
+static const struct lull_tape_packed_file *find_packed_file(const struct lull_trace *trace,
+                                                            enum lull_tape_node_kind kind,
+                                                            uint32_t process, uint32_t number)
 {
     const struct lull_tape_data *data = trace->format_data;
     const struct lull_tape_packed *packed = data->packed_run;
@@ -257,12 +260,6 @@ const struct lull_tape_node_location *lull_tape_packed_location(const struct lul
 }
 
 /* ==== source ================================================================================== */
-
-static const char *const kind_endings[LULL_TAPE_NODE_KINDS] = {[LULL_TAPE_NODE_PROCESS] = "tape",
-                                                               [LULL_TAPE_NODE_DEFINITIONS] =
-                                                                   "definitions",
-                                                               [LULL_TAPE_NODE_TAPE] = "tape",
-                                                               [LULL_TAPE_NODE_SUMS] = "sums"};
 
 static const struct lull_tape_container *find_container(const struct lull_trace *trace,
                                                         enum lull_tape_node_kind kind,
@@ -290,16 +287,10 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
             snprintf(buffer + length, size - length, ": process %u", process);
         return buffer;
     }
-    const struct lull_tape_packed_file *packed =
-        lull_tape_packed_find(trace, kind, process, number);
+    const struct lull_tape_packed_file *packed = find_packed_file(trace, kind, process, number);
     const char *where = packed ? packed->node->path : trace->path;
     const char *between = packed ? ": " : "/";
-    if (kind == LULL_TAPE_NODE_PROCESS || kind == LULL_TAPE_NODE_DEFINITIONS)
-        snprintf(buffer, size, "%s%s%u/%u.%s", where, between, process / LULL_TAPE_GROUP, process,
-                 kind_endings[kind]);
-    else
-        snprintf(buffer, size, "%s%s%u/%u.%u.%s", where, between, process / LULL_TAPE_GROUP,
-                 process, number, kind_endings[kind]);
+    snprintf(buffer, size, "%s%s%u/%u.tape", where, between, process / LULL_TAPE_GROUP, process);
     return buffer;
 }
 
@@ -335,7 +326,7 @@ lull_status lull_tape_source_open(const struct lull_trace *trace, enum lull_tape
         return open_container(ret_source, err);
     }
     *ret_source = (struct lull_tape_source){
-        .trace = trace, .packed = lull_tape_packed_find(trace, kind, process, number), .fd = -1};
+        .trace = trace, .packed = find_packed_file(trace, kind, process, number), .fd = -1};
     if (ret_source->packed) {
         ret_source->size = ret_source->packed->file.size;
         return LULL_OK;
@@ -391,8 +382,8 @@ static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char
     }
     lull_tape_source_path(source->trace, file->kind, file->process, file->number, path,
                           sizeof path);
-    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s, process %u, location %u", path,
-              (unsigned long long)offset, what, file->process, file->number);
+    lull_fail(&source->error, LULL_ERR_FORMAT, "%s: offset %llu: %s", path,
+              (unsigned long long)offset, what);
     return false;
 }
 
@@ -589,4 +580,101 @@ ssize_t lull_tape_source_read_block(struct lull_tape_source *source, void *bytes
         return -1;
     }
     return (ssize_t)length;
+}
+
+/* ==== names and damage ======================================================================== */
+
+/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
+bool lull_tape_parse_number(const char *text, size_t length, uint64_t *ret_number)
+{
+    return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
+}
+
+/* "12.tape" -> 12 */
+bool lull_tape_parse_name(const char *name, uint32_t *ret_process)
+{
+    const char *dot = strchr(name, '.');
+    uint64_t process;
+    if (!dot || strcmp(dot, ".tape") != 0 ||
+        !lull_tape_parse_number(name, (size_t)(dot - name), &process) || process >= UINT32_MAX)
+        return false;
+    *ret_process = (uint32_t)process;
+    return true;
+}
+
+int lull_tape_compare_names(const void *a, const void *b)
+{
+    const struct lull_tape_name *x = a, *y = b;
+    if (x->process != y->process)
+        return x->process < y->process ? -1 : 1;
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_file_names(const void *a, const void *b)
+{
+    const struct lull_tape_file *x = a, *y = b;
+    const struct lull_tape_name left = {x->process, x->number}, right = {y->process, y->number};
+    return lull_tape_compare_names(&left, &right);
+}
+
+void lull_tape_sort_files(struct lull_tape_data *data)
+{
+    if (data->n_files > 0)
+        qsort(data->files, data->n_files, sizeof *data->files, compare_file_names);
+}
+
+const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t process, char *buffer,
+                                   size_t size)
+{
+    return lull_tape_source_path(trace, LULL_TAPE_NODE_PROCESS, process, 0, buffer, size);
+}
+
+const char *lull_tape_file_path(const struct lull_trace *trace, const struct lull_tape_file *file,
+                                char *buffer, size_t size)
+{
+    lull_tape_process_path(trace, file->process, buffer, size);
+    const size_t length = strlen(buffer);
+    if (lull_tape_contained_find(trace, file->process))
+        snprintf(buffer + length, size - length, ", location %u", file->number);
+    return buffer;
+}
+
+lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err)
+{
+    if (version > LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by a newer lull: version %u, this one reads %d", path,
+                         version, LULL_TAPE_VERSION);
+    if (version < LULL_TAPE_VERSION)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: written by an older lull: version %u, this one reads %d; record it "
+                         "again, or have that lull convert it to otf2 or paraver",
+                         path, version, LULL_TAPE_VERSION);
+    return LULL_OK;
+}
+
+lull_status lull_tape_old_form(const char *path, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                     "%s: written by an older lull, with files of single locations; record it "
+                     "again, or have that lull convert it to otf2 or paraver",
+                     path);
+}
+
+lull_status lull_tape_leave_out_location(const struct lull_trace *trace, uint32_t location,
+                                         lull_status status, const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    status = lull_trace_leave_out(trace, location, status, err);
+    data->files[location].left_out |= status == LULL_OK;
+    return status;
+}
+
+void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err)
+{
+    struct lull_tape_data *data = trace->format_data;
+    lull_trace_add_quirk(trace, "a file of a node is damaged; what it holds is left out", "%s",
+                         err->text);
+    if (data->damage[0] == '\0')
+        snprintf(data->damage, sizeof data->damage, "%s", err->text);
 }

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "tape/layout.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 
 #include <sys/types.h>
 
@@ -113,12 +113,13 @@ lull_status lull_tape_source_fail(const struct lull_tape_source *source, const c
 const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape_node_kind kind,
                                   uint32_t process, uint32_t number, char *buffer, size_t size);
 
-/* ---- names of files (tape.c) ----------------------------------------------------------------- */
+/* ---- names of files -------------------------------------------------------------------------- */
 
-/* Takes the name of a file apart: "12.3.tape" is 12, 3 and LULL_TAPE_NODE_TAPE. False: no file of a
- * tape has such a name. */
-bool lull_tape_parse_name(const char *name, struct lull_tape_name *ret_name,
-                          enum lull_tape_node_kind *ret_kind);
+/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
+bool lull_tape_parse_number(const char *text, size_t length, uint64_t *ret_number);
+
+/* The process whose file has that name: 12 of "12.tape". False: no process's. */
+bool lull_tape_parse_name(const char *name, uint32_t *ret_process);
 
 /* Compares structs that begin with a struct lull_tape_name, by process and number. */
 int lull_tape_compare_names(const void *a, const void *b);
@@ -127,6 +128,9 @@ void lull_tape_sort_files(struct lull_tape_data *data);
 /* Notes a damage in the file of a node: it is told as a quirk, and what cannot be read is
  * missing. */
 void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err);
+/* As lull_trace_leave_out, and nothing of the location is read any more. */
+lull_status lull_tape_leave_out_location(const struct lull_trace *trace, uint32_t location,
+                                         lull_status status, const struct lull_error *err);
 
 /* ---- containers (process_files.c) ------------------------------------------------------------ */
 
@@ -161,10 +165,7 @@ void lull_tape_nodes_close(struct lull_trace *trace);
 /* Call it when the run is open. Opening reads small parts here and there, without reading ahead;
  * from now on the system may read ahead. */
 void lull_tape_nodes_opened(const struct lull_trace *trace);
-/* A packed file, or what is told of a packed location; NULL: it is not packed. */
-const struct lull_tape_packed_file *lull_tape_packed_find(const struct lull_trace *trace,
-                                                          enum lull_tape_node_kind kind,
-                                                          uint32_t process, uint32_t number);
+/* What is told of a packed location; NULL: it is not packed. */
 const struct lull_tape_node_location *lull_tape_packed_location(const struct lull_trace *trace,
                                                                 uint32_t process, uint32_t number);
 

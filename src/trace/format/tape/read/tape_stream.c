@@ -245,8 +245,7 @@ lull_status lull_tape_bad_record(const struct tape_stream *stream, const char *w
     char path[4096];
     const uint64_t begin =
         stream->base + (uint64_t)(stream->at - stream->first) * sizeof *stream->at;
-    const uint64_t offset = stream->file->packed ? lull_tape_offset_of(stream->file, begin)
-                                                 : LULL_TAPE_HEADER_SIZE + begin;
+    const uint64_t offset = lull_tape_offset_of(stream->file, begin);
     return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %llu: %s %llu",
                      lull_tape_file_path(stream->trace, stream->file, path, sizeof path),
                      (unsigned long long)offset, what, value);

@@ -1,4 +1,4 @@
-/* The files of sums. The recorder updates them in place, so that a reader may see a sum that is
+/* Sums of locations. The recorder updates them in place, so that a reader may see a sum that is
  * newer than another: the header, which bounds them all, is therefore read last. */
 #include "trace/format/tape/read/tape_sums.h"
 
@@ -8,15 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-static const char *path_of_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
-                                char *path)
-{
-    lull_tape_file_path(trace, file, path, LULL_TAPE_PATH);
-    if (!file->packed)
-        memcpy(path + strlen(path) - 4, "sums", 4);
-    return path;
-}
 
 static size_t size_of_sums(const struct lull_tape_sums_header *header)
 {
@@ -52,21 +43,13 @@ static lull_status check_sums_header(const char *path, const struct lull_tape_fi
     return LULL_OK;
 }
 
-/* Of sums, which may be a part of a file. */
-static ssize_t read_at(struct lull_tape_source *source, const struct lull_tape_file *file,
-                       void *bytes, size_t size, uint64_t offset)
-{
-    return file->packed ? lull_tape_read_pieces(source, &file->sums, bytes, size, offset)
-                        : lull_tape_source_read(source, bytes, size, offset);
-}
-
 /* `file`: a copy, whose sums may be found to have grown. */
 static lull_status read_sums_header(const struct lull_trace *trace, struct lull_tape_source *source,
                                     const char *path, struct lull_tape_file *file,
                                     struct lull_tape_sums_header *header, struct lull_error *err)
 {
     struct stat info;
-    ssize_t got = read_at(source, file, header, sizeof *header, 0);
+    ssize_t got = lull_tape_read_pieces(source, &file->sums, header, sizeof *header, 0);
     if (got < 0)
         return lull_tape_source_fail(source, path, err);
     if (!source->packed && fstat(source->fd, &info) == 0) /* it may have grown */
@@ -76,20 +59,11 @@ static lull_status read_sums_header(const struct lull_trace *trace, struct lull_
                          "%s: truncated: %lld bytes, expected a header of %zu", path,
                          (long long)got, sizeof *header);
     lull_status status = LULL_OK;
-    if (file->packed && size_of_sums(header) > file->sums.size - sizeof *header)
+    if (size_of_sums(header) > file->sums.size - sizeof *header)
         status = lull_tape_refresh(trace, file, err);
     if (status != LULL_OK)
         return status;
-    return check_sums_header(path, file, header, file->packed ? file->sums.size : source->size,
-                             err);
-}
-
-static lull_status open_sums(const struct lull_trace *trace, const struct lull_tape_file *file,
-                             struct lull_tape_source *ret_source, struct lull_error *err)
-{
-    return file->packed ? lull_tape_open_records(trace, file, ret_source, err)
-                        : lull_tape_source_open(trace, LULL_TAPE_NODE_SUMS, file->process,
-                                                file->number, ret_source, err);
+    return check_sums_header(path, file, header, file->sums.size, err);
 }
 
 lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
@@ -99,11 +73,12 @@ lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lul
     struct lull_tape_sums_header header;
     struct lull_tape_file now = *file;
     struct lull_tape_source source;
-    lull_status status = open_sums(trace, file, &source, err);
+    lull_status status = lull_tape_open_records(trace, file, &source, err);
     if (status != LULL_OK)
         return status;
     lull_tape_source_sparse(&source);
-    status = read_sums_header(trace, &source, path_of_sums(trace, file, path), &now, &header, err);
+    lull_tape_file_path(trace, file, path, sizeof path);
+    status = read_sums_header(trace, &source, path, &now, &header, err);
     lull_tape_source_close(&source);
     if (status != LULL_OK)
         return status;
@@ -290,7 +265,8 @@ static lull_status read_sums(struct lull_tape_source *source, struct reader *rea
     reader->bytes = malloc(size + 1);
     if (!reader->bytes)
         return lull_fail(reader->err, LULL_ERR_MEMORY, "%s: out of memory", reader->path);
-    ssize_t got = read_at(source, reader->file, reader->bytes, size, sizeof reader->header);
+    ssize_t got = lull_tape_read_pieces(source, &reader->file->sums, reader->bytes, size,
+                                        sizeof reader->header);
     if (got < 0)
         return lull_tape_source_fail(source, reader->path, reader->err);
     if ((size_t)got < size)
@@ -313,9 +289,9 @@ lull_status lull_tape_read_sums(const struct lull_trace *trace, uint32_t locatio
     char path[LULL_TAPE_PATH];
     struct lull_tape_file now = data->files[location];
     struct reader reader = {.trace = trace, .file = &now, .arena = arena, .err = err};
-    reader.path = path_of_sums(trace, reader.file, path);
+    reader.path = lull_tape_file_path(trace, &now, path, sizeof path);
     struct lull_tape_source source;
-    status = open_sums(trace, &now, &source, err);
+    status = lull_tape_open_records(trace, &now, &source, err);
     if (status != LULL_OK)
         return status;
     status = read_sums(&source, &reader);

@@ -1,8 +1,8 @@
-/* Reading the files of sums of a tape. */
+/* Reading the sums of a tape. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_SUMS_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_SUMS_H
 
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
 /* When a location began and ended, in ticks of its process's clock; both 0: nobody lived in it. */

@@ -3,7 +3,7 @@
 #include "tape/records.h"
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
-#include "trace/format/tape/tape.h"
+#include "trace/format/tape/tape_data.h"
 #include "trace/format/tape/tape_share.h"
 
 #include <math.h>
@@ -195,9 +195,7 @@ lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *e
     if (status == LULL_OK)
         status = make_clock(trace, path, &data->run, err);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
-        uint32_t number = data->process_numbers[p];
-        snprintf(path, sizeof path, "%s/%u/%u.definitions", trace->path, number / LULL_TAPE_GROUP,
-                 number);
+        lull_tape_process_path(trace, data->process_numbers[p], path, sizeof path);
         status = make_clock(trace, path, &data->scopes[p], err);
     }
     if (status == LULL_OK)
@@ -341,21 +339,30 @@ static bool is_looked_at(const struct lull_tape_data *data, const struct lull_ta
     return !file->left_out && !(data->closed && ended);
 }
 
-bool lull_tape_tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file)
+/* What the records of a location, and its sums, say of its begin and end. */
+struct location_life {
+    uint64_t first, last;          /* ticks, of its records; first > last: there are none */
+    uint64_t sums_begin, sums_end; /* ticks; both 0: not known, or not needed */
+    uint64_t open_time;            /* as in struct lull_tape_file */
+    uint32_t open_region, location;
+};
+
+/* Whether the header of a location tells its whole life. */
+static bool tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file)
 {
     const struct lull_tape_ends *told = told_ends(file);
     return !is_looked_at(data, file) ||
            (told && !(told->known & LULL_TAPE_KNOWN_BEHIND) && !lull_tape_sums_go_on(file));
 }
 
-lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t location,
-                                union lull_tape_slot *slots, struct lull_tape_life *ret_life,
-                                struct lull_error *err)
+static lull_status find_life(const struct lull_trace *trace, uint32_t location,
+                             union lull_tape_slot *slots, struct location_life *ret_life,
+                             struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[location];
     struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
-    *ret_life = (struct lull_tape_life){.location = location};
+    *ret_life = (struct location_life){.location = location};
     lull_status status = span_of_file(trace, file, slots, &span, err);
     if (status == LULL_OK && lull_tape_sums_go_on(file))
         status = lull_tape_sums_life(trace, file, &ret_life->sums_begin, &ret_life->sums_end, err);
@@ -365,6 +372,81 @@ lull_status lull_tape_find_life(const struct lull_trace *trace, uint32_t locatio
     ret_life->open_time = file->open_time;
     return status;
 }
+
+/* ---- lives that are told --------------------------------------------------------------------- */
+
+/* When locations begin and end of which no header tells it, as of killed programs. */
+
+struct heard {
+    const struct lull_trace *trace;
+    struct location_life *lives; /* malloc'd */
+    size_t count, capacity;
+};
+
+static lull_status tell_lives(const struct lull_trace *trace, union lull_tape_slot *slots,
+                              struct lull_tape_words *words, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        const struct lull_tape_file *file = &data->files[l];
+        struct location_life life;
+        if (!lull_tape_is_own(trace, file->process) || tells_life(data, file))
+            continue;
+        status = lull_tape_need(trace, l, err);
+        if (status == LULL_OK)
+            status = find_life(trace, l, slots, &life, err);
+        if (status == LULL_OK)
+            lull_tape_say(words, &life, sizeof life);
+    }
+    return status;
+}
+
+static lull_status hear_lives(void *context, uint32_t index, const void *bytes, size_t size,
+                              struct lull_error *err)
+{
+    struct heard *heard = context;
+    const unsigned char *at = bytes;
+    struct lull_tape_ear ear = {at, at + size, false};
+    (void)index;
+    while (ear.at < ear.end) {
+        if (!lull_array_reserve(&heard->lives, &heard->capacity, heard->count + 1,
+                                sizeof *heard->lives))
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", heard->trace->path);
+        struct location_life *life = &heard->lives[heard->count++];
+        if (!lull_tape_hear(&ear, life, sizeof *life) ||
+            life->location >= heard->trace->n_locations)
+            return lull_tape_other_run(heard->trace, err);
+    }
+    return LULL_OK;
+}
+
+static int compare_lives(const void *a, const void *b)
+{
+    const struct location_life *x = a, *y = b;
+    return (x->location > y->location) - (x->location < y->location);
+}
+
+/* The lives that headers do not tell: their owners look for them in the records and tell all. The
+ * list is ascending by location; the caller frees it. */
+static lull_status share_lives(const struct lull_trace *trace, struct location_life **ret_lives,
+                               size_t *ret_count, struct lull_error *err)
+{
+    struct lull_tape_words words = {0};
+    struct heard heard = {.trace = trace};
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    lull_status status = slots ? tell_lives(trace, slots, &words, err)
+                               : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    free(slots);
+    status = lull_tape_tell_all(trace, &words, status, hear_lives, &heard, err);
+    if (heard.count > 0)
+        qsort(heard.lives, heard.count, sizeof *heard.lives, compare_lives);
+    *ret_lives = heard.lives;
+    *ret_count = heard.count;
+    return status;
+}
+
+/* ---- the length of the run -------------------------------------------------------------------- */
 
 static int64_t file_ns(const struct lull_tape_file *file, uint64_t ticks)
 {
@@ -384,7 +466,7 @@ static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *fi
 
 /* The events of all locations end with those that end first; sums may go on. */
 static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
-                     const struct lull_tape_life *life, struct lull_tape_span *span)
+                     const struct location_life *life, struct lull_tape_span *span)
 {
     const unsigned flags = file->header.flags;
     if (flags & LULL_TAPE_PROFILE)
@@ -412,7 +494,7 @@ struct time_extent {
 };
 
 static void see_life(struct lull_trace *trace, struct time_extent *extent,
-                     const struct lull_tape_life *life)
+                     const struct location_life *life)
 {
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[life->location];
@@ -430,7 +512,7 @@ static void see_life(struct lull_trace *trace, struct time_extent *extent,
 }
 
 /* `told`: by others and this one, where several open the run. */
-static lull_status see_lives(struct lull_trace *trace, const struct lull_tape_life *told,
+static lull_status see_lives(struct lull_trace *trace, const struct location_life *told,
                              size_t n_told, struct time_extent *extent, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
@@ -439,12 +521,12 @@ static lull_status see_lives(struct lull_trace *trace, const struct lull_tape_li
         slots ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     size_t next = 0;
     for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
-        struct lull_tape_life life;
+        struct location_life life;
         if (!is_looked_at(data, &data->files[l]))
             continue;
-        const bool finds = !data->share || lull_tape_tells_life(data, &data->files[l]);
+        const bool finds = !data->share || tells_life(data, &data->files[l]);
         if (finds)
-            status = lull_tape_find_life(trace, l, slots, &life, err);
+            status = find_life(trace, l, slots, &life, err);
         else if (next < n_told && told[next].location == l)
             life = told[next++];
         else
@@ -462,13 +544,13 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
 {
     struct lull_tape_data *data = trace->format_data;
     struct time_extent extent = {INT64_MAX, INT64_MIN};
-    struct lull_tape_life *told = NULL;
+    struct location_life *told = NULL;
     size_t n_told = 0;
     trace->events_end = INT64_MAX;
     trace->events_begin = INT64_MIN;
     lull_status status = LULL_OK;
     if (data->share)
-        status = lull_tape_share_lives(trace, &told, &n_told, err);
+        status = share_lives(trace, &told, &n_told, err);
     if (status == LULL_OK)
         status = see_lives(trace, told, n_told, &extent, err);
     free(told);

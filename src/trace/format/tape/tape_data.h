@@ -1,16 +1,17 @@
 /* Tapes, lull's own traces (tape/layout.h); internal to the format: what its files share.
  *
  * tape.c              recognises and opens a run, finds its files
- * read/               tape_source.c: files on disk or packed; process_files.c, record_files.c: the
- *                     parts of a location; tape_definitions.c, tape_comms.c, call_sites.c:
- *                     definitions; tape_times.c: clocks and when a run begins and ends;
- *                     tape_stream.c, tape_records.c: records to events; tape_sums.c: sums
- * tape_share.c, told_definitions.c    a run that several processes open together
+ * read/               tape_source.c: files on disk or packed, their names, and what of them is
+ *                     damaged; process_files.c, record_files.c: the parts of a location;
+ *                     tape_definitions.c, tape_comms.c, call_sites.c: definitions; tape_times.c:
+ *                     clocks and when a run begins and ends; tape_stream.c, tape_records.c: records
+ *                     to events; tape_sums.c: sums
+ * tape_share.c        a run that several processes open together
  * tape_writer.c, definitions_writer.c writing tapes
  * tape_values.c       values of fields <-> the enums of trace/trace.h and trace/event.h
  * pack/               `lull pack`: the packed file of a node */
-#ifndef LULL_TRACE_FORMAT_TAPE_TAPE_H
-#define LULL_TRACE_FORMAT_TAPE_TAPE_H
+#ifndef LULL_TRACE_FORMAT_TAPE_TAPE_DATA_H
+#define LULL_TRACE_FORMAT_TAPE_TAPE_DATA_H
 
 #include "base/array.h"
 #include "tape/layout.h"
@@ -137,14 +138,11 @@ struct lull_tape_told {
 
 /* Where the records of a location are, and how to read them. */
 struct lull_tape_file {
-    uint32_t process, number; /* as in the file's name */
+    uint32_t process, number; /* of the location in its process */
     struct lull_tape_told header;
-    /* True: the location is in the file of its process (or of a node). Then `head` says where its
-     * header stands there, and the pieces where its other parts are; the last chunks may be
-     * missing.
-     */
-    bool packed;
     const char *damage; /* why nothing of its process can be read; NULL: something can */
+    /* Where its header and its other parts stand in the file of its process, or of a node; the last
+     * chunks may be missing. */
     uint64_t head;
     struct lull_tape_pieces chunks, rest, sums;
     /* With LULL_TAPE_RING: the chunks that were found, ascending by number. The last `n_kept` of
@@ -163,10 +161,10 @@ struct lull_tape_file {
      * slot more if there was one. NULL: all records are in the file. */
     const unsigned char *tail;
     size_t tail_size;
-    bool has_sums;     /* there is a file of sums */
+    bool has_sums;
     bool left_out;     /* its header or its ids are damaged: nothing of it is read */
-    bool has_own_file; /* the location, or its process, has a file of its own, which must be opened
-                          for reading; files of nodes are open already */
+    bool has_own_file; /* its process has a file of its own, which must be opened for reading; files
+                          of nodes are open already */
     const struct lull_tape_node_location *known; /* what the packed file of a node says of it; NULL:
                                                     nothing */
 };
@@ -186,7 +184,13 @@ struct lull_tape_ring_chunk {
     uint64_t entry; /* where the entry of its extent is, which changes when the chunk is replaced */
 };
 
-/* What a file's name says: process and number. */
+/* A process that was found, and whether all that it defines is in RUN/definitions. */
+struct lull_tape_listed {
+    uint32_t number;
+    bool defines_nothing;
+};
+
+/* Process and number of a location. */
 struct lull_tape_name {
     uint32_t process, number;
 };
@@ -212,16 +216,14 @@ struct lull_tape_data {
         *share; /* several open it together (trace/format/tape/tape_share.h); NULL: one does */
     struct lull_tape_file *files; /* per location; malloc'd */
     size_t n_files, files_capacity;
-    struct lull_tape_name *sums; /* the files of sums, sorted like `files`; malloc'd */
-    size_t n_sums, sums_capacity;
     struct lull_tape_packed *packed_run; /* the packed files of nodes; NULL: there are none */
     struct lull_tape_containers
-        *containers;   /* the files of nodes that processes have recorded; NULL:
+        *containers;                 /* the files of nodes that processes have recorded; NULL:
                                                 there are none */
-    char damage[1024]; /* what is wrong with the first damaged file of a node */
-    bool lacks_packed; /* some of what was packed cannot be read */
-    uint32_t *packed;  /* numbers of the processes that have all in one file, ascending; malloc'd */
-    size_t n_packed, packed_capacity;
+    char damage[1024];               /* what is wrong with the first damaged file of a node */
+    bool lacks_packed;               /* some of what was packed cannot be read */
+    struct lull_tape_listed *listed; /* all processes, ascending; malloc'd */
+    size_t n_listed, listed_capacity;
     struct lull_tape_scope run;
     struct lull_tape_scope *scopes;   /* per process that has its own definitions */
     uint32_t *process_numbers;        /* per process: p of the file names, ascending */
@@ -242,6 +244,8 @@ struct lull_tape_data {
 
 /* Fails, with what the user can do, unless a file has the version that this lull writes. */
 lull_status lull_tape_check_version(const char *path, uint32_t version, struct lull_error *err);
+/* Fails, because a run has a file of a single location. */
+lull_status lull_tape_old_form(const char *path, struct lull_error *err);
 
 /* No path of a tape is longer. */
 enum { LULL_TAPE_PATH = 4096 };
@@ -255,7 +259,7 @@ const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t proc
 /* ---- the parts of a location in files (process_files.c, record_files.c) ---------------------- */
 
 /* Finds the locations in the file of a process, and adds them to data->files. */
-lull_status lull_tape_read_process(struct lull_trace *trace, uint32_t process,
+lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_listed *process,
                                    struct lull_error *err);
 /* Looks again for the parts of a location, of which a recorder may have added more. */
 lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
@@ -264,9 +268,11 @@ lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_f
 void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *file);
 /* Whether these chunks are still there, and none of them has been replaced. */
 bool lull_tape_has_kept(struct lull_tape_source *source, const struct lull_tape_file *file);
-/* Finds where the definitions of a process are in its file; *ret_pieces must be empty before. */
-lull_status lull_tape_find_definitions(const struct lull_trace *trace, uint32_t process,
-                                       struct lull_tape_pieces *ret_pieces, struct lull_error *err);
+/* Finds where the definitions of a process are in its file, which is open; *ret_pieces must be
+ * empty before. */
+lull_status lull_tape_find_definitions(struct lull_tape_source *source, const char *path,
+                                       uint32_t process, struct lull_tape_pieces *ret_pieces,
+                                       struct lull_error *err);
 /* As lull_tape_source_read, from the pieces as if they were one file. */
 ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
                               const struct lull_tape_pieces *pieces, void *bytes, size_t size,
@@ -277,7 +283,7 @@ uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offs
 void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
                           const struct lull_tape_pieces *pieces, uint64_t size);
 
-/* Reads the header of a file, and with LULL_TAPE_TAILED its tail, as they were at one moment. All
+/* Reads the header of a location, and with LULL_TAPE_TAILED its tail, as they were at one moment. All
  * of the header goes to *ret_header, what is needed later also to `file`. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
@@ -295,7 +301,7 @@ lull_status lull_tape_read_records_from(struct lull_tape_source *source,
                                         const struct lull_tape_file *file, uint64_t begin,
                                         size_t size, void *bytes, size_t *ret_got,
                                         struct lull_error *err);
-/* Where a record of a packed file stands in it; `begin` as in lull_tape_read_records. */
+/* Where a record stands in the file; `begin` as in lull_tape_read_records. */
 uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin);
 /* Whether the location is a ring that is still being recorded, so that newer chunks, of any
  * location of its process, may replace its own. */
@@ -305,7 +311,7 @@ lull_status lull_tape_copy_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, void *bytes,
                                    struct lull_error *err);
 
-/* ---- processes and communicators (tape.c, tape_comms.c) -------------------------------------- */
+/* ---- processes and communicators (tape_comms.c) ---------------------------------------------- */
 
 /* Index of the process with number p, LULL_NONE if there is none. */
 uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number);
@@ -330,15 +336,12 @@ void lull_tape_divide_programs(struct lull_trace *trace);
 lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);
 
 struct lull_tape_merge;
-/* Reads the definitions of a process with that number, which are in the file of the process or in
- * one of their own. `path`, with room for LULL_TAPE_PATH, becomes the path of that file. */
+/* Reads the definitions of a process with that number from its file. `path`, with room for
+ * LULL_TAPE_PATH, becomes the path of that file. */
 lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
                                           struct lull_tape_merge *merge, uint32_t number,
                                           struct lull_tape_scope *scope, char *path,
                                           bool *ret_found, struct lull_error *err);
-/* The path of the file where they are, or would be. Returns `buffer`, which has room for
- * LULL_TAPE_PATH. */
-char *lull_tape_definitions_path(const struct lull_trace *trace, uint32_t number, char *buffer);
 /* Fails, because neither the process nor the run has definitions. */
 lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t number,
                                      struct lull_error *err);
@@ -362,21 +365,11 @@ void lull_tape_find_main(struct lull_trace *trace);
 
 /* A merge collects the definitions of all scopes (tape_definitions.c). */
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
-/* Reads one file of definitions into the trace and `scope`. `process` is LULL_TAPE_WHOLE_RUN or a
- * process number. A missing file is LULL_OK with *ret_found false. */
+/* Reads RUN/definitions, which is `path`, into the trace and `scope`. A missing file is LULL_OK with
+ * *ret_found false. */
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
-                                       uint32_t process, struct lull_tape_scope *scope,
-                                       bool *ret_found, struct lull_error *err);
-/* The same for definitions of a process that are in the packed file of a node. */
-lull_status lull_tape_read_stored_definitions(struct lull_tape_merge *merge, const char *path,
-                                              uint32_t process, struct lull_tape_scope *scope,
-                                              struct lull_error *err);
-/* The same for definitions in the file of a process, where `pieces` says. */
-lull_status lull_tape_read_packed_definitions(struct lull_tape_merge *merge, const char *path,
-                                              uint32_t process,
-                                              const struct lull_tape_pieces *pieces,
-                                              struct lull_tape_scope *scope,
-                                              struct lull_error *err);
+                                       struct lull_tape_scope *scope, bool *ret_found,
+                                       struct lull_error *err);
 /* Call it when all definitions of a scope have been read, before the next scope begins. */
 void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope);
 /* Moves what was collected into the trace, unless `status` is a failure. Frees `merge` in any case,

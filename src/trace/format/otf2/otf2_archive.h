@@ -1,8 +1,9 @@
 /* OTF2 archives, as Score-P and EZTrace write them; internal to the format: what its files share.
  *
  * otf2.c              recognises and opens an archive, finds the first and last time of all
- *                     locations, and wraps libotf2's error messages and reader handles
- * otf2_tables.c       maps the ids of a file to indices, and OTF2's enumerations to ours
+ *                     locations
+ * otf2_archive.c      wraps libotf2's error messages, maps the ids of a file to indices, and OTF2's
+ *                     enumerations to ours
  * otf2_definitions.c  collects the global definitions as they stand in the file; several processes
  *                     that open an archive together share that work
  * otf2_build.c        makes a lull_trace of the collected definitions
@@ -11,8 +12,8 @@
  * otf2_events.c       translates records to our events, and turns byte totals of Score-P into those
  *                     of one process
  * otf2_writer.c       writes archives */
-#ifndef LULL_TRACE_FORMAT_OTF2_OTF2_H
-#define LULL_TRACE_FORMAT_OTF2_OTF2_H
+#ifndef LULL_TRACE_FORMAT_OTF2_OTF2_ARCHIVE_H
+#define LULL_TRACE_FORMAT_OTF2_OTF2_ARCHIVE_H
 
 #include "base/arena.h"
 #include "base/error.h"
