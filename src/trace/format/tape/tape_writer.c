@@ -140,8 +140,8 @@ static lull_status give_pages(const struct process_file *file, uint64_t pages, u
     return LULL_OK;
 }
 
-static lull_status add_part(const struct process_file *file, unsigned part, uint32_t location,
-                            uint64_t pages, struct lull_error *err)
+static lull_status add_file_part(const struct process_file *file, unsigned part, uint32_t location,
+                                 uint64_t pages, struct lull_error *err)
 {
     struct tape_process *process = file->process;
     struct lull_tape_extent extent = {.pages = (uint32_t)pages, .location = location, .part = part};
@@ -159,7 +159,7 @@ static lull_status write_part(const struct process_file *file, unsigned part, ui
                               const void *bytes, size_t size, struct lull_error *err)
 {
     const struct tape_process *process = file->process;
-    lull_status status = add_part(file, part, location, in_units(size, LULL_TAPE_PAGE), err);
+    lull_status status = add_file_part(file, part, location, in_units(size, LULL_TAPE_PAGE), err);
     if (status != LULL_OK)
         return status;
     return write_fully(file, bytes, size,
@@ -229,7 +229,7 @@ static lull_status make_records_room(const struct process_file *file, struct tap
         status = give_pages(file, pages, &page, err);
         last->pages = process->pages - last->page;
     } else {
-        status = add_part(file, LULL_TAPE_PART_RECORDS, number, pages, err);
+        status = add_file_part(file, LULL_TAPE_PART_RECORDS, number, pages, err);
         out->extent = (uint32_t)process->n_extents - 1;
     }
     if (status == LULL_OK)
