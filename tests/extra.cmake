@@ -56,6 +56,10 @@ if(LULL_TESTS AND Python3_FOUND)
     set_tests_properties(examples.solvers PROPERTIES LABELS ${label_of_many_starts} SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
 if(LULL_TESTS AND Python3_FOUND)
+    add_test(NAME interrupted COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/interrupted.py $<TARGET_FILE:lull>)
+    set_tests_properties(interrupted PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 1800)
+endif()
+if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.performance
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/performance.py
                      $<TARGET_FILE:lull> ${PROJECT_SOURCE_DIR}/examples/check-performance.sh

@@ -505,7 +505,7 @@ static void *wait_for_signal(void *argument)
 void lull_interrupt_clean_up(void)
 {
     static sigset_t signals;
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
     sigemptyset(&signals);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
         struct sigaction old;

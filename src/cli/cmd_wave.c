@@ -134,7 +134,6 @@ static int simulate_waves(struct lull_cli_call *call)
     int status = lull_cli_read(call, read_inputs(&inputs, call));
     if (status != LULL_EXIT_OK)
         return status;
-    lull_interrupt_clean_up();
     uint64_t points = inputs.simulate.sweep->n_points;
     struct lull_wave_case *cases = lull_arena_zero(call->arena, points, sizeof *cases);
     lull_wave_simulate(&inputs, cases, (unsigned)wave_settings.threads, call->arena);
@@ -193,6 +192,7 @@ static int run_wave(struct lull_cli_call *call)
         return LULL_EXIT_OK;
     if (wave_settings.list)
         return lull_output_write(&wave_output, lull_simulate_list(call->arena));
+    lull_interrupt_clean_up();
     return path ? analyse(path, call) : simulate_waves(call);
 }
 

@@ -74,6 +74,21 @@ static void test_endless(void **state)
     check_error("for i = 1, 1e18 do end", "m.lua: line 1: no end after 50.0 million instructions");
 }
 
+/* Texts are compared in one step of the library: two of 4 MB that differ in their last letter, in turn. */
+static void test_sort_of_long_texts(void **state)
+{
+    (void)state;
+    check_error(
+        "local s = ('x')\nfor i = 1, 22 do s = s .. s end\nlocal a, b, t = s .. 'a', s .. 'b', {}\n"
+        "for i = 1, 30000 do t[i] = i % 2 == 0 and a or b end\ntable.sort(t)",
+        "m.lua: line 5: sort: 30000 texts of up to 4194305 bytes are too much to compare");
+    check_value("local t = {'b', 'c', 'a'} table.sort(t) return t[1] .. t[2] .. t[3]", "abc");
+    check_value("local t = {3, 1, 2} table.sort(t, function(a, b) return a > b end) "
+                "return t[1] .. t[2] .. t[3]",
+                "321");
+    check_error("table.sort({1, 'a'})", "m.lua: line 1: attempt to compare string with number");
+}
+
 static void test_memory_bombs(void **state)
 {
     (void)state;
@@ -112,8 +127,8 @@ TEST_GROUP(test_sandbox)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_what_is_there), cmocka_unit_test(test_what_is_not_there),
-        cmocka_unit_test(test_endless),       cmocka_unit_test(test_memory_bombs),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_endless),       cmocka_unit_test(test_sort_of_long_texts),
+        cmocka_unit_test(test_memory_bombs),  cmocka_unit_test(test_errors),
     };
     return run_cases(tests, NULL, NULL);
 }
