@@ -337,7 +337,7 @@ static void stop(void *context)
     lull_post_rouse_all(ideal);
 }
 
-void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer)
+static uint32_t wants_of(const struct lull_ideal *ideal)
 {
     const uint32_t told_in_short =
         LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
@@ -350,8 +350,14 @@ void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_con
         wants |= LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
     if (ideal->has_crews && ideal->makes_threads)
         wants |= LULL_STEPS_OF_THREADS;
+    return wants;
+}
+
+void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer)
+{
+    ideal->wants = wants_of(ideal);
     *ret_consumer = (struct lull_consumer){.context = ideal,
-                                           .wants = wants,
+                                           .wants = ideal->wants,
                                            .abreast = true,
                                            /* it tells how far threads without steps were read */
                                            .wants_ledger = ideal->has_crews,

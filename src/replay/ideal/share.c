@@ -142,7 +142,8 @@ struct process *lull_share_process(struct share *share, uint32_t index)
     }
     process->index = index;
     process->first_member = LULL_NONE;
-    return ideal->processes[index] = process;
+    ideal->processes[index] = process;
+    return process;
 }
 
 struct stream *lull_share_stream(struct share *share, uint32_t location)

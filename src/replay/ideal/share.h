@@ -521,11 +521,12 @@ struct lull_ideal {
     bool makes_threads;              /* the program may make threads itself */
     bool brief;                      /* the pass is asked for CALLs, not CALL_BEGINs and
                                         CALL_ENDs */
-    unsigned epoch_bits;             /* low bits of an ideal time: ns; those above count epochs */
-    uint32_t most_epochs;            /* 0: this reading has no epochs */
-    uint32_t n_epochs;               /* that all streams have ended; known after
+    uint32_t wants;               /* LULL_STEP_MASK of the kinds that it takes; others may come */
+    unsigned epoch_bits;          /* low bits of an ideal time: ns; those above count epochs */
+    uint32_t most_epochs;         /* 0: this reading has no epochs */
+    uint32_t n_epochs;            /* that all streams have ended; known after
                                      lull_ideal_look_back */
-    struct stream *first_blocked;    /* when stuck: the stream that tells best why */
+    struct stream *first_blocked; /* when stuck: the stream that tells best why */
     pthread_mutex_t lost_lock;
     struct lull_lost *lost;        /* NULL: not needed so far */
     struct lull_trace *silent;     /* in a team: the trace from which `lost` is read */

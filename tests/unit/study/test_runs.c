@@ -88,6 +88,23 @@ static void test_numbers(void **state)
     assert_true(told(LULL_NOTICE_INFO, "has no runtime on an ideal network"));
 }
 
+/* What is analysed beside it asks for other steps, which are nothing to it. */
+static void test_ideal_runtime_beside_waits(void **state)
+{
+    (void)state;
+    const char *path = golden_data("../tape/heat-faults", arena);
+    int64_t ideal[2];
+    for (int waits = 0; waits < 2; waits++) {
+        const struct lull_runs_options options = {.waits = waits, .workers = 1};
+        assert_int_equal(load(&path, 1, &options), LULL_OK);
+        ideal[waits] = runs.runs[0].breakdown->ideal_runtime_ns;
+        if (waits == 0)
+            lull_runs_close(&runs);
+    }
+    assert_true(ideal[0] > 0);
+    assert_int_equal(ideal[0], ideal[1]);
+}
+
 /* Two processes that only compute. */
 static void test_processes_without_mpi(void **state)
 {
@@ -264,6 +281,7 @@ TEST_GROUP(test_runs)
         TEST(test_order),
         TEST(test_shape_of_uneven_run),
         TEST(test_numbers),
+        TEST(test_ideal_runtime_beside_waits),
         TEST(test_processes_without_mpi),
         TEST(test_progress),
         TEST(test_many_threads),
