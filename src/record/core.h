@@ -243,6 +243,7 @@ struct rec_process {
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
     uint32_t first;       /* what communicators call the world's rank 0 */
+    uint32_t ranks;       /* of MPI_COMM_WORLD; 0: not known */
     uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
     uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
     uint64_t budget;      /* bytes of events */

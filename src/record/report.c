@@ -17,9 +17,11 @@ static uint64_t reported_visits, bytes, stored, flushing; /* `stored` counts the
                                                              chunks, `flushing` the ticks of writing
                                                              them */
 static uint32_t n_threads_reported;
+static uint64_t began; /* when this process began to be recorded */
 
 void rec_report_begin(void)
 {
+    began = rec_now();
     const char *quiet = getenv("LULL_RECORD_QUIET");
     has_errors = !(quiet && strcmp(quiet, "1") == 0) && fstat(2, &errors) == 0;
 }
@@ -49,15 +51,14 @@ static double cost_us(void)
            1e-3;
 }
 
-static const char *format_cost(char *text, size_t size)
+static const char *format_time(double us, char *text, size_t size)
 {
-    double us = cost_us();
     if (us < 999.5)
         snprintf(text, size, "%.0f us", us < 1 ? 1 : us);
     else if (us < 999.5e3)
         snprintf(text, size, "%.3g ms", us * 1e-3);
     else
-        snprintf(text, size, "%.3g s", us * 1e-6);
+        snprintf(text, size, us < 999.5e6 ? "%.3g s" : "%.0f s", us * 1e-6);
     return text;
 }
 
@@ -90,15 +91,20 @@ void rec_report(void)
 {
     if (!may_speak())
         return;
-    char text[32];
+    char length_text[32], cost[32];
+    const uint32_t ranks = rec_process.ranks ? rec_process.ranks : 1;
+    const double us = (double)(rec_now() - began) * rec_process.ns_per_tick * 1e-3;
     const char *end = strrchr(rec_process.folder, '/');
     int length = end ? (int)(end - rec_process.folder) : 0;
-    dprintf(2,
-            "lull record: %.*s: %llu events of %u thread%s of rank 0, %.1f MiB%s; they took about "
-            "%s\n",
-            length, rec_process.folder, (unsigned long long)reported_visits, n_threads_reported,
-            n_threads_reported == 1 ? "" : "s", (double)bytes / 1048576,
-            rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept"
-                                                                  : "",
-            format_cost(text, sizeof text));
+    const char *quote = strchr(rec_process.folder, ' ') ? "'" : "";
+    dprintf(
+        2,
+        "lull record: %u rank%s x %u thread%s, %s: rank 0 has %llu events, %.1f MiB%s; recording "
+        "them took about %s. Next: lull report %s%.*s%s\n",
+        ranks, ranks == 1 ? "" : "s", n_threads_reported, n_threads_reported == 1 ? "" : "s",
+        format_time(us, length_text, sizeof length_text), (unsigned long long)reported_visits,
+        (double)bytes / 1048576,
+        rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept"
+                                                              : "",
+        format_time(cost_us(), cost, sizeof cost), quote, length, rec_process.folder, quote);
 }

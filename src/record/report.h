@@ -1,5 +1,5 @@
-/* What the recorder tells the user: rank 0 says at the end where the run is and what recording has
- * cost, and earlier what cannot be had. Every message is one line on stderr. */
+/* What the recorder tells the user: rank 0 says at the end what was recorded, what that has cost
+ * and where the run is, and earlier what cannot be had. Every message is one line on stderr. */
 #ifndef LULL_RECORD_REPORT_H
 #define LULL_RECORD_REPORT_H
 

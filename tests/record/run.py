@@ -59,9 +59,12 @@ def main():
         if recorded.returncode != 0:
             print(f"status {recorded.returncode}, alone {alone.returncode}")
             return 1
-        cost = re.search(r"they took about (.*)$", recorded.stderr, re.M)
-        if cost and not re.fullmatch(r"[1-9]\d{0,2} us|[\d.]{1,4} m?s", cost[1]):
-            print(f"the recorder says that its work took '{cost[1]}'")
+        said = re.search("^lull record: (.*) Next: lull report (.*)$", recorded.stderr, re.M)
+        time = r"(?:[1-9]\d{0,2} us|[\d.]{1,4} m?s)"
+        if said and (not re.fullmatch(rf"\d+ ranks? x \d+ threads?, {time}: rank 0 has \d+ events, [\d.]+ MiB"
+                                      rf"(?:, of which the newest are kept)?; recording them took about {time}\.",
+                                      said[1]) or said[2] != run):
+            print(f"the recorder says '{said[0]}'")
             return 1
         check = subprocess.run([settings.check] + ["--clock"] * settings.clock + [run], input=recorded.stdout, text=True,
                                capture_output=True, timeout=600)

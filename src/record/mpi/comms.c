@@ -639,6 +639,7 @@ bool rec_mpi_begin_world(MPI_Comm world)
         return false;
     if (rec_mpi.Comm_group(world, &group) != MPI_SUCCESS || !begin_numbers(group, size, rank))
         return false;
+    rec_process.ranks = (uint32_t)size;
     rec_mpi_clocks_begin(world, size, rank);
     const struct rec_mpi_group numbers = {.first = members_own() - (uint32_t)rank, .row = true};
     *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .local = numbers};
