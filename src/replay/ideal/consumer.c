@@ -355,9 +355,10 @@ static uint32_t wants_of(const struct lull_ideal *ideal)
 
 void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer)
 {
-    ideal->wants = wants_of(ideal);
+    const uint32_t wants = wants_of(ideal);
+    ideal->takes = wants | LULL_STEP_MASK(LULL_STEP_RECV_POST); /* comes with many posts, unasked */
     *ret_consumer = (struct lull_consumer){.context = ideal,
-                                           .wants = ideal->wants,
+                                           .wants = wants,
                                            .abreast = true,
                                            /* it tells how far threads without steps were read */
                                            .wants_ledger = ideal->has_crews,

@@ -77,7 +77,7 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
                                        const struct lull_step *step)
 {
     struct reading *reading = &stream->reading;
-    if (!(share->ideal->wants >> step->kind & 1))
+    if (!(share->ideal->takes >> step->kind & 1))
         return true; /* others asked for it: nothing may depend on who is in the pass */
     if (share->ideal->has_span) {
         if (reading->over)
