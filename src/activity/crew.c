@@ -40,7 +40,7 @@ struct crew_reading *lull_crew_reading_create(void)
 
 /* ==== regions ================================================================================= */
 
-/* What a lock is known by: its number, where the trace has one, or its kind. */
+/* A lock is known by its number, where the trace has one, or else by its kind. */
 enum crew_lock { CREW_NO_LOCK, CREW_CRITICAL, CREW_ORDERED, CREW_UNKNOWN, CREW_NUMBERED };
 
 static inline uint64_t numbered_lock(uint64_t number)

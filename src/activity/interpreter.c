@@ -1034,7 +1034,7 @@ static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_
                                    LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
                                    LULL_STEP_MASK(LULL_STEP_IO);
 
-/* What CREWs are made of, beside what is told of regions that threads meet in. */
+/* CREWs are made of these steps, and of visits of regions that threads meet in. */
 static const uint32_t crew_kinds = LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_SPAN) |
                                    LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |
                                    LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) |

@@ -178,7 +178,7 @@ enum lull_stretch {
     LULL_STRETCH_WAIT   /* not kept */
 };
 
-/* What a CREW says. `time` is when it happened, or until when it lasted; the other members, beside
+/* A CREW says one of these. `time` is when it happened, or until when it lasted; the other members, beside
  * region and activity, are those of `crew`. */
 enum lull_crew_kind {
     LULL_CREW_WORK,   /* since when: began; activity; region: of the user, or else the innermost */
@@ -195,7 +195,7 @@ enum lull_crew_kind {
     LULL_CREW_LIFE_BEGIN,    /* number: of the thread itself */
     LULL_CREW_LIFE_END,      /* the same */
     LULL_CREW_JOIN_BEGIN,    /* number: of the thread that it waits for */
-    /* What ends a wait comes after what others did at the same time. */
+    /* The following end a wait, and come after what others did at the same time. */
     LULL_CREW_LEAVE,    /* the barrier, or the end of a parallel region */
     LULL_CREW_LOCK_END, /* began; region as of WORK; number: the lock */
     LULL_CREW_JOIN_END

@@ -1,5 +1,5 @@
-/* What goes to stderr: always one line, that begins with the name of the command; and the status
- * that lull exits with. */
+/* Messages to stderr, always one line that begins with the name of the command, and the status that
+ * lull exits with. */
 #ifndef LULL_CLI_MESSAGE_H
 #define LULL_CLI_MESSAGE_H
 

@@ -51,10 +51,10 @@ struct lull_case {
     const struct lull_rule *rule;       /* the rule that is asked now */
     struct lull_core_shortage shortage; /* of the application's threads */
     int64_t without_core_ns; /* core time that they had no core; 0 where it is not known */
-    int64_t
-        hidden_network_ns; /* of the runtime: a loss that may be the network's or that of threads
-                                  without a core; 0: there is none */
-    bool noisy;            /* a finding of noise was told: single delays are part of that */
+    /* ns of the runtime that an ideal network would save, where threads without a core may be the
+     * cause of all of it; 0: there is no such loss. */
+    int64_t hidden_network_ns;
+    bool noisy; /* a finding of noise was told: single delays are part of that */
 };
 
 struct lull_rule {

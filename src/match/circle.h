@@ -46,7 +46,7 @@ uint8_t lull_circle_series(uint8_t op, bool blocks);
 enum lull_collective_needs lull_circle_needs(const struct lull_trace *trace, uint32_t comm,
                                              uint8_t op);
 
-/* What one process does in an operation. */
+/* The part of one process in an operation. */
 struct lull_circle_part {
     uint8_t needs; /* enum lull_collective_needs: that of the operation, the same for all */
     bool is_root;

@@ -184,7 +184,7 @@ struct lull_match_ports {
     size_t count, capacity;
 };
 
-/* The other set has given that port to that queue. False: no memory. */
+/* Notes that the set of queues at the other end has given `port` to `queue`. False: no memory. */
 bool lull_match_port_set(struct lull_match_ports *ports, uint32_t port, uint32_t queue);
 
 #endif

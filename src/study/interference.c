@@ -30,8 +30,10 @@ const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_
 const char *lull_cores_excuse(const struct lull_trace *trace, bool shorter,
                               struct lull_arena *arena)
 {
+    if (!shorter)
+        return "";
     const struct lull_core_shortage shortage = lull_core_shortage_of(trace, LULL_NONE, arena);
-    return shorter && shortage.threads > 0
+    return shortage.threads > 0
                ? lull_arena_printf(arena,
                                    " Threads had no core for up to %.0f %% of the time: who waited "
                                    "for them waited for that, and no network explains it.",

@@ -354,7 +354,7 @@ static void tell_smaller_error(const struct fit_drawing *drawing)
         if (!model->absent && model->cv_error < least->cv_error)
             least = model;
     }
-    if (least->cv_error < 0.99 * best->cv_error)
+    if (least->cv_error < 0.99 * best->cv_error) /* else the table prints them nearly alike */
         lull_document_note(
             drawing->document, LULL_NOTE_INFO,
             "%s has the smaller left-out error, %.1f %% beside %.1f %% of %s, but what "

@@ -10,8 +10,8 @@
 enum network_cause { NETWORK_TRANSFER, NETWORK_SMALL_MESSAGES, NETWORK_CONTENTION };
 
 struct network_loss {
-    /* That an ideal network saves of the runtime: T - T_ideal, and what is left of it without the core
-     * time that threads had no core, of which a rule of its own tells. */
+    /* ns of the runtime. `most_ns`: an ideal network saves so much, T - T_ideal. `runtime_ns`: the
+     * same without the time that threads had no core, of which a rule of its own tells. */
     int64_t most_ns, runtime_ns;
     int64_t error_ns; /* by how much the replay on the measured network misses T; 0: not known */
     int64_t core_ns;  /* `runtime_ns` as core time */

@@ -445,7 +445,7 @@ static bool conclude_curve(struct problem *problem, const bool *held)
     lull_fit_conclude(problem->data, &linear, model);
     for (size_t j = 0; j < model->n_coefficients; j++) {
         struct lull_fit_coefficient *coefficient = &model->coefficients[j];
-        coefficient->low = fmax(coefficient->low, 0); /* also a time is no less */
+        coefficient->low = fmax(coefficient->low, 0); /* also for t1, x1 and e1 */
         coefficient->high = fmin(coefficient->high, high_of(problem, j));
     }
     return true;
