@@ -6,43 +6,59 @@ usage: interrupted.py LULL
 
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 
-ITERATIONS = 8000  # of 16 ranks: seconds of work
+# Iterations of 16 ranks: 8,000 are a second of work. On a machine that is busy enough the command may be over before
+# the signal comes, which says nothing: then a longer run is taken.
+LENGTHS = (8000, 32000, 128000)
 SECONDS = 300  # for what hangs
 
 
-def write_trace(lull, folder):
+def write_trace(lull, folder, iterations):
     """Of a format of which a copy is made, because a thread's events are not together in it."""
-    run, trace = str(folder / "run"), folder / "run.prv"
-    subprocess.run([lull, "simulate", "--pattern", f"chain:ranks=16,iterations={ITERATIONS}", "-o", run],
+    run, trace = str(folder / f"run-{iterations}"), folder / f"run-{iterations}.prv"
+    subprocess.run([lull, "simulate", "--pattern", f"chain:ranks=16,iterations={iterations}", "-o", run],
                    stdout=subprocess.DEVNULL, check=True)
     subprocess.run([lull, "convert", run, str(trace), "--to", "paraver"], check=True)
     return trace
+
+
+def interrupt(lull, trace, scratch, number):
+    """The status of the command, which gets the signal once it has something among the temporary files; and what it
+    leaves there."""
+    scratch.mkdir()
+    running = subprocess.Popen([lull, "wave", str(trace)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(scratch)))
+    while not any(scratch.iterdir()) and running.poll() is None:
+        time.sleep(0.001)
+    running.send_signal(number)
+    status = running.wait(timeout=SECONDS)
+    left = [path.name for path in scratch.iterdir()]
+    shutil.rmtree(scratch)
+    return status, left
 
 
 def main():
     lull = os.path.abspath(sys.argv[1])
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        scratch = folder / "scratch"
-        trace = write_trace(lull, folder)
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT):
-            scratch.mkdir()
-            running = subprocess.Popen([lull, "wave", str(trace)], stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(scratch)))
-            while not any(scratch.iterdir()) and running.poll() is None:
-                time.sleep(0.001)
-            running.send_signal(number)
-            status = running.wait(timeout=SECONDS)
-            left = [path.name for path in scratch.iterdir()]
-            if status != -number or left:
-                sys.exit(f"{number.name}: status {status}, left: {left}")
-            scratch.rmdir()
+        wanted = [signal.SIGINT, signal.SIGTERM, signal.SIGQUIT]
+        for length in LENGTHS:
+            trace = write_trace(lull, folder, length)
+            for number in list(wanted):
+                status, left = interrupt(lull, trace, folder / "scratch", number)
+                if left or status not in (0, -number):
+                    sys.exit(f"{number.name}: status {status}, left: {left}")
+                if status == -number:
+                    wanted.remove(number)
+            if not wanted:
+                return
+    sys.exit(f"ends before the signal comes: {wanted}")
 
 
 if __name__ == "__main__":
