@@ -37,14 +37,6 @@ struct lull_output {
 static pthread_mutex_t pending_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lull_output *pending;
 
-static void add_pending(struct lull_output *output)
-{
-    pthread_mutex_lock(&pending_lock);
-    output->next = pending;
-    pending = output;
-    pthread_mutex_unlock(&pending_lock);
-}
-
 static void free_output(struct lull_output *output)
 {
     pthread_mutex_lock(&pending_lock);
@@ -59,11 +51,20 @@ static void free_output(struct lull_output *output)
     free(output);
 }
 
+/* Other threads may be writing: under its own name a file of theirs would appear again behind the
+ * removal. Under another one they do not find the folder, and fail. */
+static void take_away(const char *path)
+{
+    char aside[PATH_MAX];
+    const bool fits = snprintf(aside, sizeof aside, "%s.ended", path) < (int)sizeof aside;
+    lull_remove_tree(fits && rename(path, aside) == 0 ? aside : path, NULL);
+}
+
 void lull_output_discard_pending(void)
 {
     pthread_mutex_lock(&pending_lock); /* never given back: nothing more is to be committed */
     for (const struct lull_output *output = pending; output; output = output->next)
-        lull_remove_tree(output->temporary, NULL);
+        take_away(output->temporary);
 }
 
 void lull_output_discard(struct lull_output *output)
@@ -181,6 +182,19 @@ static lull_status make_temporary(struct lull_output *output, struct lull_error 
     return LULL_OK;
 }
 
+/* In one step, so that nothing is there that a signal would leave. */
+static lull_status make_pending(struct lull_output *output, struct lull_error *err)
+{
+    pthread_mutex_lock(&pending_lock);
+    const lull_status status = make_temporary(output, err);
+    if (status == LULL_OK) {
+        output->next = pending;
+        pending = output;
+    }
+    pthread_mutex_unlock(&pending_lock);
+    return status;
+}
+
 lull_status lull_output_begin(const char *path, bool directory, bool replace,
                               struct lull_output **ret_output, struct lull_error *err)
 {
@@ -197,12 +211,11 @@ lull_status lull_output_begin(const char *path, bool directory, bool replace,
     if (status == LULL_OK)
         status = check_target(output, err);
     if (status == LULL_OK)
-        status = make_temporary(output, err);
+        status = make_pending(output, err);
     if (status != LULL_OK) {
         free_output(output);
         return status;
     }
-    add_pending(output);
     *ret_output = output;
     return LULL_OK;
 }
