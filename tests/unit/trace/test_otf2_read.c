@@ -245,6 +245,46 @@ static void test_messages(void **state)
     lull_trace_close(trace);
 }
 
+/* All requests complete or are cancelled: nothing is missed, whatever kinds of events are read. */
+static void test_complete_requests(void **state)
+{
+    (void)state;
+    static const uint64_t masks[] = {LULL_MASK_ALL,
+                                     LULL_MASK(LULL_EVENT_SEND),
+                                     LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV),
+                                     LULL_MASK(LULL_EVENT_RECV_POST),
+                                     LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_RECV),
+                                     LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN)};
+    struct otf2_archive made = otf2_archive_begin(folder_path("complete"), "");
+    OTF2_EvtWriter *events = otf2_archive_location(&made, 0);
+    OTF2_MUST(OTF2_EvtWriter_MpiIsend(events, NULL, 1, 1, 0, 1, 8, 1));
+    OTF2_MUST(OTF2_EvtWriter_MpiIsend(events, NULL, 2, 1, 0, 1, 8, 2));
+    OTF2_MUST(OTF2_EvtWriter_MpiIrecvRequest(events, NULL, 3, 3));
+    OTF2_MUST(OTF2_EvtWriter_MpiIrecvRequest(events, NULL, 4, 4));
+    OTF2_MUST(OTF2_EvtWriter_MpiIsendComplete(events, NULL, 5, 1));
+    OTF2_MUST(OTF2_EvtWriter_MpiRequestCancelled(events, NULL, 6, 2));
+    OTF2_MUST(OTF2_EvtWriter_MpiIrecv(events, NULL, 7, 1, 0, 1, 8, 3));
+    OTF2_MUST(OTF2_EvtWriter_MpiRequestCancelled(events, NULL, 8, 4));
+    OTF2_MUST(OTF2_EvtWriter_MpiCollectiveBegin(events, NULL, 9));
+    OTF2_MUST(
+        OTF2_EvtWriter_MpiCollectiveEnd(events, NULL, 10, OTF2_COLLECTIVE_OP_BCAST, 0, 1, 1, 1));
+    otf2_archive_location(&made, 1);
+    otf2_archive_end_events(&made);
+    otf2_archive_definitions(&made);
+    clock_properties(&made, 1000000000, 0, 10);
+    two_processes(&made, 0, 1);
+    otf2_archive_end(&made);
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+        struct lull_trace *trace = must_open(folder_path("complete"));
+        struct same_sequence sequence;
+        fail_if(collect_by_cursor(trace, 0, masks[m], arena, &sequence, &err) != LULL_OK, "%s",
+                err.text);
+        assert_true(sequence.count > 0);
+        assert_int_equal(quirk_count(trace, "no record of"), 0);
+        lull_trace_close(trace);
+    }
+}
+
 static void test_inter_communicator(void **state)
 {
     (void)state;
@@ -749,6 +789,7 @@ TEST_GROUP(test_otf2_read)
         cmocka_unit_test(test_metric_modes),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_complete_requests),
         cmocka_unit_test(test_damaged_files),
         cmocka_unit_test(test_foreign_anchors),
         cmocka_unit_test(test_undefined_region),

@@ -210,6 +210,7 @@ struct otf2_stream {
 
     uint64_t receives_posted, receives_completed;
     uint64_t sends_posted, sends_completed;
+    uint64_t requests_cancelled;                   /* of either kind; they need not complete */
     uint64_t collectives_begun, collectives_ended; /* non-blocking */
 };
 

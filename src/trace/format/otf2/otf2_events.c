@@ -745,7 +745,11 @@ static OTF2_CallbackCode on_request_test(COMMON, uint64_t request)
 static OTF2_CallbackCode on_request_cancelled(COMMON, uint64_t request)
 {
     IGNORE_COMMON;
-    return add_request(user, time, LULL_EVENT_REQUEST_CANCELLED, request);
+    struct otf2_stream *stream = user;
+    stream->requests_cancelled++;
+    return stream->mask & LULL_MASK(LULL_EVENT_REQUEST_CANCELLED)
+               ? add_request(stream, time, LULL_EVENT_REQUEST_CANCELLED, request)
+               : OTF2_CALLBACK_SUCCESS;
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
@@ -1073,7 +1077,9 @@ static void otf2_set_messages(struct lull_otf2_callbacks *callbacks, uint64_t ma
     }
     if (mask & LULL_MASK(LULL_EVENT_REQUEST_TEST))
         SET(MpiRequestTest, on_request_test);
-    if (mask & LULL_MASK(LULL_EVENT_REQUEST_CANCELLED))
+    /* Cancelled requests explain why completions are missing. */
+    if (mask & (LULL_MASK(LULL_EVENT_REQUEST_CANCELLED) | LULL_MASK(LULL_EVENT_SEND_DONE) |
+                LULL_MASK(LULL_EVENT_RECV_POST)))
         SET(MpiRequestCancelled, on_request_cancelled);
 }
 

@@ -969,24 +969,50 @@ static lull_status read_failed(const struct otf2_stream *stream, OTF2_ErrorCode 
                           position);
 }
 
+/* How many of what was begun did not complete; 0 where not both kinds of events were read. */
+static uint64_t missing_of(const struct otf2_stream *stream, unsigned begins, unsigned completes,
+                           uint64_t begun, uint64_t completed)
+{
+    const uint64_t both = LULL_MASK(begins) | LULL_MASK(completes);
+    return (stream->mask & both) == both && begun > completed ? begun - completed : 0;
+}
+
+/* Takes requests that were cancelled from those of one kind that did not complete. */
+static uint64_t not_cancelled(uint64_t missing, uint64_t *cancelled)
+{
+    const uint64_t of_these = missing < *cancelled ? missing : *cancelled;
+    *cancelled -= of_these;
+    return missing - of_these;
+}
+
 /* Reports what the records of a location lack, when all have been seen. */
 static void report_missing(struct otf2_stream *stream)
 {
     const struct lull_trace *trace = stream->trace;
     uint64_t id = trace->locations[stream->location].source_id;
+    uint64_t cancelled = stream->requests_cancelled;
     if (stream->probing)
         return;
-    if (stream->receives_posted > stream->receives_completed)
+    const uint64_t receives =
+        not_cancelled(missing_of(stream, LULL_EVENT_RECV_POST, LULL_EVENT_RECV,
+                                 stream->receives_posted, stream->receives_completed),
+                      &cancelled);
+    const uint64_t sends = not_cancelled(missing_of(stream, LULL_EVENT_SEND, LULL_EVENT_SEND_DONE,
+                                                    stream->sends_posted, stream->sends_completed),
+                                         &cancelled);
+    const uint64_t collectives =
+        missing_of(stream, LULL_EVENT_COLLECTIVE_BEGIN, LULL_EVENT_COLLECTIVE_END,
+                   stream->collectives_begun, stream->collectives_ended);
+    if (receives > 0)
         lull_trace_add_quirk(trace,
                              "non-blocking receives have no record of their completion; their "
                              "messages cannot be matched",
-                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
-                             stream->receives_posted - stream->receives_completed,
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id, receives,
                              stream->receives_posted);
-    if (stream->sends_posted > stream->sends_completed)
+    if (sends > 0)
         lull_trace_add_quirk(trace, "non-blocking sends have no record of their completion",
-                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
-                             stream->sends_posted - stream->sends_completed, stream->sends_posted);
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id, sends,
+                             stream->sends_posted);
     if (stream->copies_begun > stream->copies_completed)
         lull_trace_add_quirk(
             trace,
@@ -994,10 +1020,9 @@ static void report_missing(struct otf2_stream *stream)
             "behind them in which no kernel runs counts as copying",
             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
             stream->copies_begun - stream->copies_completed, stream->copies_begun);
-    if (stream->collectives_begun > stream->collectives_ended)
+    if (collectives > 0)
         lull_trace_add_quirk(trace, "collective operations begin and have no record of their end",
-                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
-                             stream->collectives_begun - stream->collectives_ended,
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id, collectives,
                              stream->collectives_begun);
 }
 
