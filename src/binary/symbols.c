@@ -141,6 +141,15 @@ static const char *own_name(const char *name, struct lull_arena *arena)
                                                  : plain_name(name, arena);
 }
 
+/* Whether two paths name different files: their last parts differ. Folders may be written in several
+ * ways. */
+static bool is_other_file(const char *unit, const char *file)
+{
+    const char *last = unit ? strrchr(unit, '/') : NULL;
+    const char *of_file = strrchr(file, '/');
+    return unit && strcmp(last ? last + 1 : unit, of_file ? of_file + 1 : file) != 0;
+}
+
 static void find_line(Dwarf_Die *unit, uint64_t address, struct lull_arena *arena,
                       struct lull_symbol *symbol)
 {
@@ -151,6 +160,7 @@ static void find_line(Dwarf_Die *unit, uint64_t address, struct lull_arena *aren
         return;
     symbol->file = lull_arena_strdup(arena, file);
     symbol->line = (uint32_t)number;
+    symbol->included = is_other_file(dwarf_diename(unit), file);
 }
 
 static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
@@ -245,7 +255,7 @@ static const char *name_of_symbol(struct lull_symbols *symbols, uint64_t offset,
 struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offset,
                                      struct lull_arena *arena)
 {
-    struct lull_symbol symbol = {"", "", 0, NULL};
+    struct lull_symbol symbol = {.function = "", .file = ""};
     if (symbols->dwarf)
         find_in_dwarf(symbols, offset, arena, &symbol);
     if (!*symbol.function)
@@ -399,7 +409,7 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
                                      struct lull_arena *arena)
 {
     (void)symbols, (void)offset, (void)arena;
-    return (struct lull_symbol){"", "", 0, NULL};
+    return (struct lull_symbol){.function = "", .file = ""};
 }
 
 struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_t offset,

@@ -14,6 +14,8 @@ struct lull_symbol {
     const char *file;     /* "": not known */
     uint32_t line;
     const struct lull_symbol *caller; /* where the function was inlined; NULL: it was not */
+    bool
+        included; /* the file is not that which was compiled: several functions may have the line */
 };
 
 enum lull_symbols_found {

@@ -854,6 +854,25 @@ static void set_level(struct lull_network *network, enum lull_level level,
     network->n_ranges[level] = reach->n_ranges;
 }
 
+/* Forgets messages that are larger than any that was sent: their receives tell sizes that cannot be.
+ */
+static void forget_unsent(struct network_tally *tally, const struct lull_eager_evidence *evidence)
+{
+    int largest = -1;
+    for (unsigned w = 0; w < evidence->workers; w++)
+        for (int size = largest + 1; size < EAGER_SIZES; size++)
+            if (evidence->tallies[w].of[0][SENT][size] || evidence->tallies[w].of[1][SENT][size])
+                largest = size;
+    for (int size = largest + 1; largest >= 0 && size < NETWORK_SIZES; size++)
+        for (int reach = 0; reach < NETWORK_REACHES; reach++) {
+            tally->totals[reach][size] = (struct totals){0};
+            for (int set = 0; set < SETS; set++) {
+                free(tally->of[reach][set][size]);
+                tally->of[reach][set][size] = NULL;
+            }
+        }
+}
+
 lull_status lull_network_samples_fit(struct lull_network_samples *samples,
                                      struct lull_eager_evidence *evidence, uint32_t application,
                                      struct lull_arena *arena, struct lull_network *ret_network,
@@ -864,6 +883,8 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
     if (tally->no_memory)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
                          samples->trace->path);
+    if (evidence)
+        forget_unsent(tally, evidence);
     lull_network_init(ret_network, lull_network_find("ranges"));
     double usual = ret_network->values[0][lull_network_parameter(ret_network->class, "eager")];
     for (int i = 0; i < NETWORK_REACHES; i++) {

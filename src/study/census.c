@@ -50,7 +50,10 @@ static void count_event(const struct census_counting *counting, unsigned worker,
         if (event->message.peer == LULL_PROC_NULL)
             break;
         census->received++;
-        census->received_bytes += believe(counting, location, event->message.bytes);
+        bytes = believe(counting, location, event->message.bytes);
+        census->received_bytes += bytes;
+        if (bytes > census->largest_received)
+            census->largest_received = bytes;
         break;
     case LULL_EVENT_COLLECTIVE_END:
         count_collective(census, event, believe(counting, location, event->collective.sent));
@@ -92,6 +95,8 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
     sum->received_bytes += part->received_bytes;
     if (part->largest_message > sum->largest_message)
         sum->largest_message = part->largest_message;
+    if (part->largest_received > sum->largest_received)
+        sum->largest_received = part->largest_received;
     sum->rma_bytes += part->rma_bytes;
     sum->io_bytes += part->io_bytes;
     for (uint32_t i = 0; i < n_counters; i++)
@@ -120,6 +125,8 @@ static lull_status sum_up(struct lull_team *team, struct lull_census *census, ui
         status = lull_team_sum(team, (int64_t *)sums[i].numbers, sums[i].count, err);
     if (status == LULL_OK)
         status = lull_team_max(team, (int64_t *)&census->largest_message, 1, err);
+    if (status == LULL_OK)
+        status = lull_team_max(team, (int64_t *)&census->largest_received, 1, err);
     return status;
 }
 
@@ -149,7 +156,13 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_r
     status = sum_up(team, counting.parts, trace->n_counters, err);
     if (status == LULL_OK)
         status = lull_division_gather_quirks(reading->division, trace, err);
-    if (status == LULL_OK)
-        *ret_census = counting.parts;
-    return status;
+    if (status != LULL_OK)
+        return status;
+    struct lull_census *census = *ret_census = counting.parts;
+    census->received_bytes = lull_received_bytes(
+        trace,
+        &(struct lull_message_sums){census->sent, census->sent_bytes, census->largest_message},
+        &(struct lull_message_sums){census->received, census->received_bytes,
+                                    census->largest_received});
+    return LULL_OK;
 }

@@ -10,9 +10,11 @@ struct lull_census {
     uint64_t collectives[LULL_COLLECTIVES];      /* how often a process took part in one: an
                                                     operation of 4 processes counts 4 */
     uint64_t collective_bytes[LULL_COLLECTIVES]; /* sent, all processes together */
-    uint64_t sent, received;             /* messages, without those to and from MPI_PROC_NULL */
-    uint64_t sent_bytes, received_bytes; /* of these messages */
-    uint64_t largest_message;
+    uint64_t sent, received;   /* messages, without those to and from MPI_PROC_NULL */
+    uint64_t sent_bytes;       /* of these messages */
+    uint64_t received_bytes;   /* or LULL_UNKNOWN_BYTES: see lull_received_bytes */
+    uint64_t largest_message;  /* that was sent */
+    uint64_t largest_received; /* as the receives tell it */
     uint64_t rma_bytes, io_bytes;
     uint64_t *readings; /* [n_counters] readings of each counter */
 };

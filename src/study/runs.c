@@ -7,6 +7,7 @@
 #include "study/interference.h"
 #include "study/joint_pass.h"
 #include "study/replay/replayed_run.h"
+#include "study/start_up.h"
 #include "trace/scan.h"
 #include "trace/trace.h"
 
@@ -39,8 +40,7 @@ static bool calls_init(const struct lull_trace *trace)
 {
     bool any = false;
     for (uint32_t r = 0; r < trace->n_regions; r++)
-        any |= strcmp(trace->regions[r].name, "MPI_Init") == 0 ||
-               strcmp(trace->regions[r].name, "MPI_Init_thread") == 0;
+        any |= lull_is_init(&trace->regions[r]);
     return any;
 }
 
@@ -891,6 +891,17 @@ static void tell_of_no_mpi(const struct lull_run *run, const struct lull_runs_op
         run->path, run->breakdown->n_processes);
 }
 
+/* Traces of other tools are whole: MPI_Init may be most of them. */
+static void tell_of_start_up(const struct lull_run *run, const struct lull_runs_options *options,
+                             struct lull_notices *notices)
+{
+    if (options->region || options->has_window || options->whole)
+        return;
+    const char *start_up = lull_start_up_describe(run, options->application, notices->arena);
+    if (start_up)
+        lull_notices_add(notices, LULL_NOTICE_INFO, "%s: %s.", run->name, start_up);
+}
+
 /* What part of a run was analysed. */
 enum part { MAIN_PART, MAIN_PART_CUT, LIFE, PARTS };
 
@@ -975,6 +986,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
         return status;
     tell_of_sums(run, options, notices);
     tell_of_no_mpi(run, options, notices);
+    tell_of_start_up(run, options, notices);
     lull_notices_add_quirks(notices, run->trace, path);
     const char *disturbed = lull_disturbed_describe(run->trace, notices->arena);
     if (disturbed)

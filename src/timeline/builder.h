@@ -202,7 +202,8 @@ struct lull_timeline_post {
 };
 struct lull_timeline_totals { /* of one worker */
     uint64_t sizes[LULL_TIMELINE_SIZES];
-    uint64_t count[2], bytes[2];
+    struct lull_message_sums
+        sums[2]; /* by side, inside the windows; the largest of the whole run */
 };
 struct lull_timeline_mail {
     const struct lull_timeline *timeline;

@@ -144,8 +144,8 @@ struct lull_timeline {
     size_t n_traffic;
     /* Messages sent by size: [0] has those of 0 bytes, [i] those from 2^(i-1) to below 2^i. */
     uint64_t sizes[LULL_TIMELINE_SIZES];
-    /* Inside the windows, also to and from processes of other applications, which are no parties.
-     */
+    /* Inside the windows, also to and from processes of other applications, which are no parties;
+     * bytes as lull_received_bytes tells them. */
     uint64_t sent, sent_bytes, received, received_bytes;
 
     struct lull_timeline_grid *grid;   /* internal */

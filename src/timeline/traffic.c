@@ -394,11 +394,13 @@ bool lull_timeline_mail_message(struct lull_timeline_mail *mail, unsigned worker
         return true;
     int64_t begin;
     const bool inside = is_inside(mail, leaf, step->time, &begin);
+    struct lull_timeline_totals *totals = mail->totals[worker];
+    if (step->message.bytes > totals->sums[side].largest)
+        totals->sums[side].largest = step->message.bytes;
     if (inside) {
-        struct lull_timeline_totals *totals = mail->totals[worker];
         const unsigned size = size_class(step->message.bytes);
-        totals->count[side]++;
-        totals->bytes[side] += step->message.bytes;
+        totals->sums[side].count++;
+        totals->sums[side].bytes += step->message.bytes;
         if (side == SENT)
             totals->sizes[size < LULL_TIMELINE_SIZES ? size : LULL_TIMELINE_SIZES - 1]++;
     }
@@ -546,8 +548,10 @@ static void add_totals(struct lull_timeline_totals *sum, const struct lull_timel
     for (unsigned i = 0; i < LULL_TIMELINE_SIZES; i++)
         sum->sizes[i] += part->sizes[i];
     for (int side = SENT; side <= RECEIVED; side++) {
-        sum->count[side] += part->count[side];
-        sum->bytes[side] += part->bytes[side];
+        sum->sums[side].count += part->sums[side].count;
+        sum->sums[side].bytes += part->sums[side].bytes;
+        if (part->sums[side].largest > sum->sums[side].largest)
+            sum->sums[side].largest = part->sums[side].largest;
     }
 }
 
@@ -603,10 +607,11 @@ lull_status lull_timeline_mail_conclude(struct lull_timeline_mail *mail,
     for (unsigned w = 0; w < mail->workers; w++)
         add_totals(&totals, mail->totals[w]);
     memcpy(timeline->sizes, totals.sizes, sizeof totals.sizes);
-    timeline->sent = totals.count[SENT];
-    timeline->sent_bytes = totals.bytes[SENT];
-    timeline->received = totals.count[RECEIVED];
-    timeline->received_bytes = totals.bytes[RECEIVED];
+    timeline->sent = totals.sums[SENT].count;
+    timeline->sent_bytes = totals.sums[SENT].bytes;
+    timeline->received = totals.sums[RECEIVED].count;
+    timeline->received_bytes =
+        lull_received_bytes(timeline->trace, &totals.sums[SENT], &totals.sums[RECEIVED]);
     if (mail->n_traffic)
         qsort(mail->traffic, mail->n_traffic, sizeof *mail->traffic, compare_traffic);
     timeline->traffic = mail->traffic;

@@ -249,3 +249,18 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process)
             return rank;
     return LULL_NONE;
 }
+
+/* ---- messages -------------------------------------------------------------------------------- */
+
+uint64_t lull_received_bytes(const struct lull_trace *trace, const struct lull_message_sums *sent,
+                             const struct lull_message_sums *received)
+{
+    if (received->largest <= sent->largest || received->count > sent->count)
+        return received->bytes;
+    lull_trace_add_quirk(trace,
+                         "receives tell of larger messages than any that was sent; what was sent "
+                         "counts",
+                         "a receive of %llu bytes, the largest send has %llu",
+                         (unsigned long long)received->largest, (unsigned long long)sent->largest);
+    return received->count == sent->count ? sent->bytes : LULL_UNKNOWN_BYTES;
+}

@@ -431,6 +431,19 @@ static inline uint64_t lull_believed_bytes(const struct lull_trace *trace, uint3
     return 0;
 }
 
+/* Messages of one direction. */
+struct lull_message_sums {
+    uint64_t count, bytes, largest; /* bytes of the largest */
+};
+#define LULL_UNKNOWN_BYTES UINT64_MAX
+
+/* The bytes of received messages as lull tells them. No message is larger than the largest that was
+ * sent. Where a receive says so although as many were sent, as tracers do that write a size of which
+ * they do not know, that is a quirk; then the bytes are those that were sent if all messages were
+ * received, else LULL_UNKNOWN_BYTES. */
+uint64_t lull_received_bytes(const struct lull_trace *trace, const struct lull_message_sums *sent,
+                             const struct lull_message_sums *received);
+
 const char *lull_activity_id(unsigned activity);   /* "mpi_p2p": key in documents */
 const char *lull_activity_name(unsigned activity); /* "MPI point-to-point": for people */
 const char *lull_paradigm_name(unsigned paradigm);

@@ -1,5 +1,7 @@
 #include "view/document_parts.h"
 
+#include "trace/trace.h"
+
 #include <math.h>
 
 /* ==== number cell ============================================================================= */
@@ -14,6 +16,13 @@ struct lull_cell lull_number_cell(double value)
 struct lull_cell lull_value_cell(double value, const char *unit)
 {
     return *unit ? lull_cell_quantity(value, unit) : lull_number_cell(value);
+}
+
+struct lull_cell lull_received_cell(uint64_t bytes)
+{
+    return bytes == LULL_UNKNOWN_BYTES
+               ? lull_cell_absent("the receives tell of larger messages than any that was sent")
+               : lull_cell_bytes(bytes);
 }
 
 /* ==== notices document ======================================================================== */

@@ -10,6 +10,8 @@ void lull_document_add_notices(struct lull_document *document, const struct lull
 
 /* A number of any size with four significant digits, unless that makes it too long for people. */
 struct lull_cell lull_number_cell(double value);
+/* The bytes of received messages, which may be LULL_UNKNOWN_BYTES (trace/trace.h). */
+struct lull_cell lull_received_cell(uint64_t bytes);
 /* Such a number with an SI unit; for the unit "" a plain number. */
 struct lull_cell lull_value_cell(double value, const char *unit);
 

@@ -4,6 +4,7 @@
 #include "lull_features.h"
 #include "study/interference.h"
 #include "trace/format.h"
+#include "view/document_parts.h"
 
 #include <string.h>
 #include <time.h>
@@ -169,7 +170,11 @@ static void add_communication(struct lull_document *document, const struct lull_
     lull_table_column(table, "count", "number");
     lull_table_column(table, "bytes", "bytes");
     add_transfer(table, "sent", "messages sent", census->sent, census->sent_bytes);
-    add_transfer(table, "received", "messages received", census->received, census->received_bytes);
+    if (census->received) {
+        uint32_t row = lull_table_row(table, "received", "messages received", LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(census->received));
+        lull_table_set(table, row, 1, lull_received_cell(census->received_bytes));
+    }
     for (unsigned op = 0; op < LULL_COLLECTIVES; op++)
         add_transfer(
             table, lull_collective_name(op),

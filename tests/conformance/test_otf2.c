@@ -22,6 +22,7 @@ static const char sst[] = "sstmacro-scorep-mpi10-otf2/traces.otf2";
 static const char pipit[] = "pipit-pingpong-otf2-papi/traces.otf2";
 static const char ez_mpi[] = "eztrace-mpi4-jacobi/eztrace_log.otf2";
 static const char ez_hybrid[] = "eztrace-hybrid2x2-pomp-jacobi/eztrace_log.otf2";
+static const char cuda[] = "casita-cuda-simple/traces.otf2";
 
 static struct lull_trace *must_open(const char *name)
 {
@@ -36,7 +37,7 @@ static struct lull_trace *must_open(const char *name)
 
 static void test_together(void **state)
 {
-    static const char *const names[] = {sst, pipit, ez_mpi, ez_hybrid};
+    static const char *const names[] = {sst, pipit, ez_mpi, ez_hybrid, cuda};
     (void)state;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         together_check(lull_arena_printf(arena, "%s/%s", folder, names[i]));

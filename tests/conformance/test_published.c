@@ -321,6 +321,48 @@ static void test_eztrace_hybrid(void **state)
     check_sensible("eztrace-hybrid2x2-pomp-jacobi/eztrace_log.otf2", 2, 4, *state);
 }
 
+/* ---- device streams -------------------------------------------------------------------------- */
+
+/* Time of a stream in kernels, and in copies while no kernel ran: unions of intervals, added up from
+ * what otf2-print prints. */
+struct device_stream {
+    int64_t kernels_ns, copies_ns;
+};
+
+static void check_streams(const struct lull_breakdown *breakdown,
+                          const struct device_stream *streams, uint32_t n_streams)
+{
+    uint32_t found = 0;
+    check_sums(breakdown);
+    for (uint32_t i = 0; i < breakdown->n_threads; i++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[i];
+        if (thread->kind != LULL_LOCATION_DEVICE)
+            continue;
+        assert_true(found < n_streams);
+        /* Each border of an interval is rounded to a nanosecond. */
+        check_near("kernels", (double)thread->times.ns[LULL_USEFUL][0],
+                   (double)streams[found].kernels_ns, 1);
+        check_near("copies", (double)thread->times.ns[LULL_DEVICE][0],
+                   (double)streams[found].copies_ns, 1);
+        found++;
+    }
+    assert_int_equal(found, n_streams);
+}
+
+static void test_copies(void **state)
+{
+    static const struct device_stream cuda[] = {{14053418, 72142256}, {14084740, 71325812}};
+    static const struct device_stream opencl[] = {{11895, 3172}};
+    struct lull_metric_value values[METRICS];
+    struct lull_breakdown *breakdown = analyse("casita-cuda-simple/traces.otf2", *state);
+    check_streams(breakdown, cuda, 2);
+    compute(input_of(breakdown, *state), NULL, values);
+    check_near("transfer", values[lull_metric_find("device_transfer")].value, 0.1634, 5e-5);
+    check_near("orchestration", values[lull_metric_find("device_orchestration")].value, 0.1214,
+               5e-5);
+    check_streams(analyse("casita-ocl-deps/traces.otf2", *state), opencl, 1);
+}
+
 TEST_GROUP(test_published)
 {
     struct stat info;
@@ -339,6 +381,7 @@ TEST_GROUP(test_published)
         TEST(test_sstmacro),
         TEST(test_eztrace_mpi),
         TEST(test_eztrace_hybrid),
+        TEST(test_copies),
     };
     return run_cases(tests, NULL, NULL);
 }

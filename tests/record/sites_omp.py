@@ -16,6 +16,7 @@ from sites import HERE, Bench, run
 SOURCE = "sites_omp.c"
 TAIL = "sites_tail.c"
 TAIL_BARRIERS = 20
+INCLUDED = "sites_included.c"
 MARK = re.compile(r"@ (\w+) x(\d+) ([~+]?)(\w[\w ]*?)( gcc| clang)?(?= \*/| @|$)")
 
 
@@ -84,6 +85,19 @@ def check_tail(bench, what, target):
         bench.wrong.append("%s: %d barriers, expected %d" % (what, barriers, TAIL_BARRIERS))
 
 
+def check_included(bench, what, target):
+    """A region in an included file is told with its function, every other one without."""
+    done = run([bench.lull, "metrics", "--whole", "--by", "region", "--format", "json", target])
+    names = sorted(row["label"] for name, table in json.loads(done.stdout)["tables"].items()
+                   if name.startswith("regions:") for row in table["rows"]
+                   if row["label"].startswith("!$omp parallel @"))
+    wanted = [r"sites_included\.c:\d+", r"sites_included\.inc:[23] in scale",
+              r"sites_included\.inc:[23] in smooth"]
+    if len(names) != len(wanted) or not all(
+            re.fullmatch(r"!\$omp parallel @" + one, name) for one, name in zip(wanted, names)):
+        bench.wrong.append("%s: %s" % (what, names))
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lull", required=True)
@@ -111,6 +125,12 @@ def main():
         shutil.rmtree(target, ignore_errors=True)
         run([settings.lull, "record", "-o", target, program])
         check_tail(bench, compiler + " tail", target)
+        for flags in ("-O0", "-O2"):
+            run([settings.compiler, "-std=gnu17", "-g", "-fopenmp", flags,
+                 os.path.join(HERE, INCLUDED), "-o", program])
+            shutil.rmtree(target, ignore_errors=True)
+            run([settings.lull, "record", "-o", target, program])
+            check_included(bench, "%s %s included" % (compiler, flags), target)
     for line in bench.wrong:
         print(line)
     return 1 if bench.wrong else 0

@@ -1,6 +1,7 @@
 /* Parts of the document of `lull report` that are matrices or histograms: who sent messages to whom
  * and of which size, the iterations of ranks, and how even the work is over rows and time. */
 #include "stats/histogram.h"
+#include "view/document_parts.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>
@@ -205,7 +206,7 @@ static void add_totals(struct lull_document *document, const struct lull_run *ru
     lull_table_set(table, sent, 0, lull_cell_count(timeline->sent));
     lull_table_set(table, sent, 1, lull_cell_bytes(timeline->sent_bytes));
     lull_table_set(table, received, 0, lull_cell_count(timeline->received));
-    lull_table_set(table, received, 1, lull_cell_bytes(timeline->received_bytes));
+    lull_table_set(table, received, 1, lull_received_cell(timeline->received_bytes));
 }
 
 void lull_report_add_traffic(struct lull_document *document, const struct lull_run *run,

@@ -254,6 +254,64 @@ static void who_waits_for_another_says_nothing(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Process 0 sends one message of 100,000 bytes. */
+static struct lull_eager_evidence *largest_of_100000(void)
+{
+    struct lull_error err = {""};
+    struct lull_eager_evidence *evidence;
+    struct lull_trace *sending = memory_trace_simple(2, 1, 1000, regions);
+    const struct lull_pass_options options = {.reading =
+                                                  &(const struct lull_reading){.workers = 1}};
+    memory_trace_world(sending, 2);
+    struct lull_event events[] = {memory_event(10, LULL_EVENT_ENTER, 0),
+                                  memory_event(10, LULL_EVENT_SEND, 0),
+                                  memory_event(20, LULL_EVENT_LEAVE, 0)};
+    events[1].message.bytes = 100000;
+    events[1].message.peer = 1;
+    events[1].message.tag = 0;
+    events[1].message.request = LULL_NO_REQUEST;
+    for (int i = 0; i < 3; i++)
+        memory_trace_add(sending, 0, &events[i]);
+    fail_if(lull_eager_evidence_create(sending, 1, &evidence, &err) != LULL_OK, "%s", err.text);
+    const struct lull_consumer consumer = lull_eager_evidence_consumer(evidence);
+    fail_if(lull_pass_run(sending, &options, &consumer, 1, &err) != LULL_OK, "%s", err.text);
+    lull_trace_close(sending);
+    return evidence;
+}
+
+/* Some receives tell sizes that nobody sent. */
+static void sizes_that_were_not_sent_do_not_count(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_network network[2];
+    struct lull_error err = {""};
+    for (int with = 0; with < 2; with++) {
+        begin();
+        for (int turn = 0; turn < MESSAGES; turn++) {
+            waited_for(turn);
+            struct lull_ideal_message m = message(turn);
+            m.called = m.sent - 500;
+            m.received = m.sent + 50 * LATENCY;
+            m.bytes = UINT64_C(382) << 40;
+            if (with)
+                lull_network_samples_take(samples, 0, &m);
+        }
+        struct lull_eager_evidence *evidence = largest_of_100000();
+        fail_if(lull_network_samples_fit(samples, evidence, 0, arena, &network[with], &err) !=
+                    LULL_OK,
+                "%s", err.text);
+        lull_eager_evidence_destroy(evidence);
+        lull_network_samples_destroy(samples);
+        lull_trace_close(trace);
+    }
+    assert_true(value(&network[0], "bandwidth") > 0);
+    assert_float_equal(value(&network[1], "bandwidth"), value(&network[0], "bandwidth"), 0);
+    assert_float_equal(value(&network[1], "latency"), value(&network[0], "latency"), 0);
+    assert_int_equal(network[1].n_ranges[LULL_LEVEL_NODE], network[0].n_ranges[LULL_LEVEL_NODE]);
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_measured_network)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +324,7 @@ TEST_GROUP(test_measured_network)
         cmocka_unit_test(sends_to_others_may_end_a_call),
         cmocka_unit_test(messages_under_way_count),
         cmocka_unit_test(who_waits_for_another_says_nothing),
+        cmocka_unit_test(sizes_that_were_not_sent_do_not_count),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -72,11 +72,66 @@ static void test_impossible_size(void **state)
     lull_step_cursor_close(cursor);
 }
 
+/* Process 0 sends `sent` messages of 40 bytes to process 1, which receives `received` of them; the
+ * last receive tells 382 TiB. */
+static const struct lull_census *count_sizes(int sent, int received)
+{
+    struct tape_maker tape;
+    begin_process(&tape, 0, 2);
+    for (int i = 0; i < sent; i++)
+        tape_message_call(&tape, LULL_TAPE_CALL_SEND, 10 + 10 * i, 1, 5, 1, 7, 0, 40);
+    tape_write(&tape, run.path, 0);
+    begin_process(&tape, 1, 2);
+    for (int i = 0; i + 1 < received; i++)
+        tape_message_call(&tape, LULL_TAPE_CALL_RECV, 15 + 10 * i, 2, 5, 0, 7, 0, 40);
+    union lull_tape_slot *slots =
+        tape_record(&tape, 500, LULL_TAPE_MESSAGE, 2, 0, LULL_TAPE_MESSAGE_RECV) + 1;
+    slots[0].u64[0] = UINT64_C(382) << 40;
+    slots[0].u64[1] = LULL_NO_REQUEST;
+    slots[1].i32[0] = 0;
+    slots[1].i32[1] = 7;
+    tape_write(&tape, run.path, 0);
+    run_open(run.path);
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = 1};
+    struct lull_census *census;
+    assert_int_equal(lull_census_take(run.trace, &whole, run.arena, &census, &run.err), LULL_OK);
+    assert_int_equal(census->sent_bytes, 40 * sent);
+    assert_int_equal(census->received, received);
+    struct lull_quirk *quirks;
+    const uint32_t n = lull_trace_quirks(run.trace, run.arena, &quirks);
+    assert_int_equal(n, received <= sent);
+    assert_true(n == 0 || strstr(quirks[0].kind, "larger messages than any that was sent"));
+    return census;
+}
+
+/* What is received is as large as what was sent. */
+static void test_size_of_receives(void **state)
+{
+    (void)state;
+    assert_int_equal(count_sizes(3, 3)->received_bytes, 120);
+}
+
+static void test_size_of_some_receives(void **state)
+{
+    (void)state;
+    assert_true(count_sizes(3, 2)->received_bytes == LULL_UNKNOWN_BYTES);
+}
+
+/* Where sends are missing, a large one may be among them. */
+static void test_size_without_sends(void **state)
+{
+    (void)state;
+    assert_true(count_sizes(1, 2)->received_bytes == (UINT64_C(382) << 40) + 40);
+}
+
 TEST_GROUP(test_census)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_impossible_size, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_nobody_is_no_partner, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_size_of_receives, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_size_of_some_receives, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_size_without_sends, run_set_up, run_tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -196,6 +196,26 @@ static void test_messages(void **state)
     lull_trace_close(trace);
 }
 
+/* A receive tells more than was sent: what was sent counts. */
+static void test_size_of_receives(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(2, 1, 100, regions);
+    memory_trace_world(trace, 2);
+    call(trace, 0, SEND, 20, 25);
+    message(trace, 0, LULL_EVENT_SEND, 21, 1, 7, 100);
+    call(trace, 1, RECV, 10, 50);
+    message(trace, 1, LULL_EVENT_RECV, 50, 0, 7, UINT64_C(382) << 40);
+    const struct lull_timeline_options options = {.most_steps = 100, .most_messages = 3};
+    struct timeline_case made;
+    timeline_case_make(trace, &options, 1, &made);
+    check_message(&made.timeline->messages[0], 21, 50, 100, 7);
+    assert_int_equal(made.timeline->sent_bytes, 100);
+    assert_int_equal(made.timeline->received_bytes, 100);
+    timeline_case_free(&made);
+    lull_trace_close(trace);
+}
+
 /* One message more than may be kept: they are counted. */
 static void test_too_many_messages(void **state)
 {
@@ -450,6 +470,7 @@ TEST_GROUP(test_timeline)
         cmocka_unit_test(test_rows_of_nodes),
         cmocka_unit_test(test_bands),
         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_size_of_receives),
         cmocka_unit_test(test_too_many_messages),
         cmocka_unit_test(test_messages_of_a_window),
         cmocka_unit_test(test_threads_of_a_window),

@@ -245,6 +245,46 @@ static void test_messages(void **state)
     lull_trace_close(trace);
 }
 
+/* All requests complete or are cancelled: nothing is missed, whatever kinds of events are read. */
+static void test_complete_requests(void **state)
+{
+    (void)state;
+    static const uint64_t masks[] = {LULL_MASK_ALL,
+                                     LULL_MASK(LULL_EVENT_SEND),
+                                     LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV),
+                                     LULL_MASK(LULL_EVENT_RECV_POST),
+                                     LULL_MASK(LULL_EVENT_RECV_POST) | LULL_MASK(LULL_EVENT_RECV),
+                                     LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN)};
+    struct otf2_archive made = otf2_archive_begin(folder_path("complete"), "");
+    OTF2_EvtWriter *events = otf2_archive_location(&made, 0);
+    OTF2_MUST(OTF2_EvtWriter_MpiIsend(events, NULL, 1, 1, 0, 1, 8, 1));
+    OTF2_MUST(OTF2_EvtWriter_MpiIsend(events, NULL, 2, 1, 0, 1, 8, 2));
+    OTF2_MUST(OTF2_EvtWriter_MpiIrecvRequest(events, NULL, 3, 3));
+    OTF2_MUST(OTF2_EvtWriter_MpiIrecvRequest(events, NULL, 4, 4));
+    OTF2_MUST(OTF2_EvtWriter_MpiIsendComplete(events, NULL, 5, 1));
+    OTF2_MUST(OTF2_EvtWriter_MpiRequestCancelled(events, NULL, 6, 2));
+    OTF2_MUST(OTF2_EvtWriter_MpiIrecv(events, NULL, 7, 1, 0, 1, 8, 3));
+    OTF2_MUST(OTF2_EvtWriter_MpiRequestCancelled(events, NULL, 8, 4));
+    OTF2_MUST(OTF2_EvtWriter_MpiCollectiveBegin(events, NULL, 9));
+    OTF2_MUST(
+        OTF2_EvtWriter_MpiCollectiveEnd(events, NULL, 10, OTF2_COLLECTIVE_OP_BCAST, 0, 1, 1, 1));
+    otf2_archive_location(&made, 1);
+    otf2_archive_end_events(&made);
+    otf2_archive_definitions(&made);
+    clock_properties(&made, 1000000000, 0, 10);
+    two_processes(&made, 0, 1);
+    otf2_archive_end(&made);
+    for (size_t m = 0; m < sizeof masks / sizeof *masks; m++) {
+        struct lull_trace *trace = must_open(folder_path("complete"));
+        struct same_sequence sequence;
+        fail_if(collect_by_cursor(trace, 0, masks[m], arena, &sequence, &err) != LULL_OK, "%s",
+                err.text);
+        assert_true(sequence.count > 0);
+        assert_int_equal(quirk_count(trace, "no record of"), 0);
+        lull_trace_close(trace);
+    }
+}
+
 static void test_inter_communicator(void **state)
 {
     (void)state;
@@ -483,6 +523,125 @@ static void test_devices(void **state)
     lull_trace_close(trace);
 }
 
+/* A device stream with copies, which may overlap kernels and each other, and a thread that puts. */
+static void write_copies(struct otf2_archive *made)
+{
+    OTF2_EvtWriter *events = otf2_archive_location(made, 0);
+    OTF2_MUST(OTF2_EvtWriter_RmaPut(events, NULL, 0, 0, 1, 100, 42));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteBlocking(events, NULL, 9, 0, 42));
+    events = otf2_archive_location(made, 1);
+    OTF2_MUST(OTF2_EvtWriter_RmaGet(events, NULL, 10, 0, 0, 1000, 42));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteBlocking(events, NULL, 20, 0, 42));
+    OTF2_MUST(OTF2_EvtWriter_Enter(events, NULL, 25, 0));
+    OTF2_MUST(OTF2_EvtWriter_RmaGet(events, NULL, 30, 0, 0, 2000, 42));
+    OTF2_MUST(OTF2_EvtWriter_Leave(events, NULL, 40, 0));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteNonBlocking(events, NULL, 50, 0, 42));
+    OTF2_MUST(OTF2_EvtWriter_RmaPut(events, NULL, 60, 0, 0, 3000, 1));
+    OTF2_MUST(OTF2_EvtWriter_RmaGet(events, NULL, 62, 0, 0, 4000, 2));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteBlocking(events, NULL, 65, 0, 1));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteBlocking(events, NULL, 70, 0, 2));
+    OTF2_MUST(OTF2_EvtWriter_RmaPut(events, NULL, 80, 0, 0, 5000, 42));
+    OTF2_MUST(OTF2_EvtWriter_Enter(events, NULL, 85, 0));
+    OTF2_MUST(OTF2_EvtWriter_Enter(events, NULL, 86, 0));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteBlocking(events, NULL, 87, 0, 42));
+    OTF2_MUST(OTF2_EvtWriter_Leave(events, NULL, 88, 0));
+    OTF2_MUST(OTF2_EvtWriter_Leave(events, NULL, 90, 0));
+    OTF2_MUST(OTF2_EvtWriter_RmaOpCompleteBlocking(events, NULL, 95, 0, 42)); /* of none */
+    OTF2_MUST(OTF2_EvtWriter_RmaGet(events, NULL, 97, 0, 0, 6000, 42));       /* never completed */
+}
+
+static struct lull_trace *make_copies(const char *path)
+{
+    struct otf2_archive made = otf2_archive_begin(path, "Score-P 8.0");
+    write_copies(&made);
+    otf2_archive_end_events(&made);
+    otf2_archive_definitions(&made);
+    clock_properties(&made, 1000000000, 0, 100);
+    otf2_archive_process(&made, 0);
+    otf2_archive_thread(&made, 0, 0, OTF2_LOCATION_TYPE_CPU_THREAD, 0);
+    otf2_archive_thread(&made, 1, 0, OTF2_LOCATION_TYPE_ACCELERATOR_STREAM, 0);
+    const uint64_t locations[] = {0, 1};
+    otf2_archive_group(&made, 0, OTF2_GROUP_TYPE_COMM_LOCATIONS, OTF2_PARADIGM_CUDA, 2, locations);
+    otf2_archive_group(&made, 1, OTF2_GROUP_TYPE_COMM_GROUP, OTF2_PARADIGM_CUDA, 2, locations);
+    otf2_archive_comm(&made, 0, "device", 1);
+    OTF2_MUST(OTF2_GlobalDefWriter_WriteRmaWin(made.global, 0, otf2_archive_string(&made, "w"), 0,
+                                               OTF2_RMA_WIN_FLAG_NONE));
+    otf2_archive_region(&made, 0, "cube(float*)", OTF2_REGION_ROLE_FUNCTION, OTF2_PARADIGM_CUDA);
+    otf2_archive_end(&made);
+    return must_open(path);
+}
+
+/* Copies are regions of their stream, where no kernel runs. */
+static void test_copies(void **state)
+{
+    (void)state;
+    static const struct {
+        uint8_t kind;
+        int64_t time;
+        const char *region;
+    } expected[] = {
+#define ENTERED(time, region) {LULL_EVENT_ENTER, time, region}
+#define LEFT(time, region)             \
+    {                                  \
+        LULL_EVENT_LEAVE, time, region \
+    }
+#define TRANSFERRED(time)          \
+    {                              \
+        LULL_EVENT_RMA, time, NULL \
+    }
+        ENTERED(10, "copy to device"),
+        TRANSFERRED(10),
+        LEFT(20, "copy to device"),
+        ENTERED(25, "cube(float*)"),
+        TRANSFERRED(30),
+        LEFT(40, "cube(float*)"),
+        ENTERED(40, "copy to device"),
+        LEFT(50, "copy to device"),
+        ENTERED(60, "copy from device"),
+        TRANSFERRED(60),
+        TRANSFERRED(62),
+        LEFT(70, "copy from device"),
+        ENTERED(80, "copy from device"),
+        TRANSFERRED(80),
+        LEFT(85, "copy from device"),
+        ENTERED(85, "cube(float*)"),
+        ENTERED(86, "cube(float*)"),
+        LEFT(88, "cube(float*)"),
+        LEFT(90, "cube(float*)"),
+        ENTERED(97, "copy to device"),
+        TRANSFERRED(97),
+        LEFT(100, "copy to device"), /* with the run */
+    };
+    struct lull_trace *trace = make_copies(folder_path("copies"));
+    struct same_sequence stream = must_read(trace, 1);
+    assert_int_equal(stream.count, sizeof expected / sizeof *expected);
+    for (size_t i = 0; i < stream.count; i++) {
+        const struct lull_event *event = &stream.events[i];
+        assert_int_equal(event->kind, expected[i].kind);
+        assert_int_equal(event->time, expected[i].time);
+        if (!expected[i].region)
+            continue;
+        const struct lull_region *region = &trace->regions[event->id];
+        assert_string_equal(region->name, expected[i].region);
+        assert_int_equal(lull_activity_on(region, LULL_LOCATION_DEVICE),
+                         *region->name == 'c' && region->name[1] == 'o' ? LULL_DEVICE
+                                                                        : LULL_USEFUL);
+    }
+    struct same_sequence thread = must_read(trace, 0);
+    assert_int_equal(thread.count, 1); /* a process puts in a call: that is its region */
+    assert_int_equal(quirk_count(trace, "copies on a device stream have no record"), 1);
+
+    /* Our own archive has the regions, and gets none beside them. */
+    fail_if(lull_convert(trace, folder_path("own"), lull_format_find("otf2"), true, NULL, NULL,
+                         &err) != LULL_OK,
+            "%s", err.text);
+    struct lull_trace *own = must_open(folder_path("own"));
+    const struct same_events_options options = {0};
+    fail_if(!same_events(trace, own, &options, &err), "%s", err.text);
+    lull_trace_close(own);
+    lull_trace_close(trace);
+}
+
 /* ---- damaged archives ------------------------------------------------------------------------ */
 
 /* Two locations; the second has several chunks of events. */
@@ -623,12 +782,20 @@ static void test_wrong_origin(void **state)
 TEST_GROUP(test_otf2_read)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sparse_ids),        cmocka_unit_test(test_local_definitions),
-        cmocka_unit_test(test_messages),          cmocka_unit_test(test_inter_communicator),
-        cmocka_unit_test(test_metric_modes),      cmocka_unit_test(test_devices),
-        cmocka_unit_test(test_damaged_files),     cmocka_unit_test(test_foreign_anchors),
-        cmocka_unit_test(test_undefined_region),  cmocka_unit_test(test_wrong_origin),
-        cmocka_unit_test(test_totals_of_score_p), cmocka_unit_test(test_bytes_by_producer),
+        cmocka_unit_test(test_sparse_ids),
+        cmocka_unit_test(test_local_definitions),
+        cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_inter_communicator),
+        cmocka_unit_test(test_metric_modes),
+        cmocka_unit_test(test_devices),
+        cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_complete_requests),
+        cmocka_unit_test(test_damaged_files),
+        cmocka_unit_test(test_foreign_anchors),
+        cmocka_unit_test(test_undefined_region),
+        cmocka_unit_test(test_wrong_origin),
+        cmocka_unit_test(test_totals_of_score_p),
+        cmocka_unit_test(test_bytes_by_producer),
     };
     return run_cases(tests, set_up, tear_down);
 }

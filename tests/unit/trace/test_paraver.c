@@ -379,16 +379,81 @@ static void test_quirks(void **state)
                      "2:1:1:1:1:3:50000003:31:777777777777:-1\n5:anything\nc:1:4:1:1\n"
                      "2:1:1:1:1:2000:50000003:0");
     assert_string_equal(story(0), "enter MPI point-to-point@1 | leave MPI point-to-point@2 | "
-                                  "enter MPI_Init@3 | marker@3 | leave MPI_Init@1000");
+                                  "enter MPI_Init@3 | marker@3 | leave MPI_Init@2000");
     assert_true(find_event(0, LULL_EVENT_MARKER)->number == UINT64_MAX);
     assert_int_equal(quirk_count("ends that did not begin"), 1);
     assert_int_equal(quirk_count("a value of an event type is named nowhere"), 1);
     assert_int_equal(quirk_count("unknown kind"), 1);
     assert_int_equal(quirk_count("behind the first record"), 1);
     assert_int_equal(quirk_count("the last line does not end"), 1);
-    assert_int_equal(quirk_count("behind the end of the run"), 1);
+    assert_int_equal(quirk_count("behind the end of the run by the header"), 1);
     assert_int_equal(quirk_count("no .pcf"), 1);
     assert_int_equal(quirk_count("no .row"), 1);
+}
+
+/* The header ends the run at 1000; the records decide, the latest of which need not be the last. */
+static void test_end(void **state)
+{
+    (void)state;
+    read_text(HEADER "1:1:1:1:1:0:6000:1\n1:1:1:2:1:10:20:1\n2:1:1:2:1:5000:50000003:31\n");
+    assert_int_equal(trace->duration, 6000);
+    assert_string_equal(story(0), "state Running@0+6000");
+    assert_string_equal(story(1),
+                        "state Running@10+10 | enter MPI_Init@5000 | leave MPI_Init@6000");
+    read_text(HEADER "3:1:1:1:1:5:7:2:1:2:1:6:7000:4096:1\n");
+    assert_int_equal(trace->duration, 7000);
+    assert_string_equal(story(1), "receive@7000");
+    /* 2e18 ns is no time of a run. */
+    read_text(HEADER "1:1:1:1:1:0:1000:1\n1:1:1:2:1:10:2000000000000000000:1\n");
+    assert_int_equal(trace->duration, 1000);
+    assert_string_equal(story(1), "state Running@10+990");
+    assert_int_equal(quirk_count("moved to its end"), 1);
+    assert_int_equal(quirk_count("by the header"), 0);
+    refuse(HEADER "2:1:1:1:1:2000:50000003:31\n2:1:1:3:1:3000:50000003:31\n", "line 4: task 3");
+}
+
+/* Each thread's records are in order, those of the file are not. */
+static void test_order(void **state)
+{
+    (void)state;
+    read_text(HEADER "2:1:1:1:1:10:50000003:31\n2:1:1:1:1:90:50000003:0\n"
+                     "2:1:1:2:1:20:50000003:31\n2:1:1:2:1:30:50000003:0\n"
+                     "2:1:1:1:1:95:50000003:32\n2:1:1:2:1:94:50000003:32\n");
+    assert_string_equal(story(0), "enter MPI_Init@10 | leave MPI_Init@90 | enter MPI_Finalize@95 | "
+                                  "leave MPI_Finalize@1000");
+    assert_string_equal(story(1), "enter MPI_Init@20 | leave MPI_Init@30 | enter MPI_Finalize@94 | "
+                                  "leave MPI_Finalize@1000");
+    assert_int_equal(quirk_count("not in order of time"), 3);
+}
+
+/* A state says that nothing was measured, an event, or both: that is told once. */
+static void test_tracing_disabled(void **state)
+{
+    (void)state;
+    static const char *const events[] = {"state Running@0+10",
+                                         "measurement off@10",
+                                         "state Tracing Disabled@10+20",
+                                         "measurement on@30",
+                                         "state Running@30+10",
+                                         "measurement off@40",
+                                         "state Tracing Disabled@40+20",
+                                         "measurement on@60",
+                                         "enter MPI_Init@70",
+                                         "measurement off@80",
+                                         "state Tracing Disabled@80+920",
+                                         "measurement on@1000",
+                                         "leave MPI_Init@1000"};
+    char all[1024] = "";
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        snprintf(all + strlen(all), sizeof all - strlen(all), "%s%s", i ? " | " : "", events[i]);
+    read_text(HEADER "1:1:1:1:1:0:10:1\n1:1:1:1:1:10:30:14\n1:1:1:1:1:30:40:1\n"
+                     "1:1:1:1:1:40:60:14\n2:1:1:1:1:70:50000003:31\n1:1:1:1:1:80:1000:14\n");
+    assert_string_equal(story(0), all);
+    read_text(HEADER "1:1:1:1:1:0:10:1\n2:1:1:1:1:10:40000012:0\n1:1:1:1:1:10:30:14\n"
+                     "2:1:1:1:1:30:40000012:1\n1:1:1:1:1:30:40:1\n1:1:1:1:1:40:60:14\n"
+                     "2:1:1:1:1:40:40000012:0\n2:1:1:1:1:60:40000012:1\n"
+                     "2:1:1:1:1:70:50000003:31\n1:1:1:1:1:80:1000:14\n");
+    assert_string_equal(story(0), all);
 }
 
 static void test_bad_records(void **state)
@@ -541,6 +606,9 @@ TEST_GROUP(test_paraver)
         cmocka_unit_test_setup_teardown(test_trace_control, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_microseconds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_quirks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_end, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tracing_disabled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),

@@ -215,6 +215,25 @@ static void test_bad_lines(void **state)
     folder_remove();
 }
 
+/* The header ends the run too early, which only the last lines show: times stay as they are. */
+static void test_end_behind_header(void **state)
+{
+    (void)state;
+    size_t size, packed_size;
+    char *text = make_text(&size);
+    memcpy(strstr(text, "60000_ns"), "59990", 5);
+    folder_make();
+    folder_write(folder_path("early.prv"), text, size);
+    check_good("early.prv");
+    memcpy(strstr(text, "59990_ns"), "00003", 5);
+    unsigned char *packed = pack(text, size, &packed_size);
+    folder_write(folder_path("early.gz"), packed, packed_size);
+    check_good("early.gz");
+    free(packed);
+    free(text);
+    folder_remove();
+}
+
 static void check_messages(const char *path, unsigned workers)
 {
     struct lull_trace *trace = NULL;
@@ -261,9 +280,10 @@ static void test_messages(void **state)
 TEST_GROUP(test_paraver_source)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers),       cmocka_unit_test(test_not_numbers),
-        cmocka_unit_test(test_empty_members), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_bad_lines),     cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_numbers),           cmocka_unit_test(test_not_numbers),
+        cmocka_unit_test(test_empty_members),     cmocka_unit_test(test_files),
+        cmocka_unit_test(test_bad_lines),         cmocka_unit_test(test_messages),
+        cmocka_unit_test(test_end_behind_header),
     };
     return run_cases(tests, NULL, NULL);
 }

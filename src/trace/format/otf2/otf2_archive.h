@@ -143,8 +143,10 @@ struct lull_otf2_archive {
     struct lull_otf2_clock clock;
     struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
     bool *self_comms; /* per communicator: it is like MPI_COMM_SELF, one for every process */
-    uint32_t *context_regions; /* region index per calling context */
-    uint32_t *window_comms;    /* communicator index per window */
+    uint32_t *context_regions;                 /* region index per calling context */
+    uint32_t *window_comms;                    /* communicator index per window */
+    uint32_t copy_to_device, copy_from_device; /* regions for copies on device streams; LULL_NONE:
+                                                  the archive has none, or regions of its own */
     struct lull_otf2_class *class_list;
     uint32_t most_members; /* of a metric class */
     uint32_t world;        /* communicator of all processes, or LULL_NONE */
@@ -199,8 +201,16 @@ struct otf2_stream {
     } io[LULL_OTF2_PENDING_IO];
     unsigned n_io;
 
+    /* Copies on a device stream. They are put and get records with a record of their completion;
+     * here they become regions. Time in which a kernel runs as well belongs to the kernel. */
+    bool makes_copies;                       /* the location is a device stream with copies */
+    uint64_t depth;                          /* of the file's regions that are open */
+    uint64_t copies_begun, copies_completed; /* counted while makes_copies */
+    uint32_t copy;                           /* the region of the copies that go on */
+
     uint64_t receives_posted, receives_completed;
     uint64_t sends_posted, sends_completed;
+    uint64_t requests_cancelled;                   /* of either kind; they need not complete */
     uint64_t collectives_begun, collectives_ended; /* non-blocking */
 };
 

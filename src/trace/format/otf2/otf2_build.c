@@ -752,6 +752,9 @@ static int compare_numbered(const void *left, const void *right)
     return order ? order : otf2_compare(a->index, b->index);
 }
 
+/* Regions that no definition makes: see add_copy_region. */
+enum { COPY_REGIONS = 2 };
+
 /* Makes one region of those that agree in everything: tracers that do not unify ids define a
  * function once per process. values[i] is the region of definition i. */
 static void merge_regions(struct otf2_builder *builder, struct numbered_region *sorted,
@@ -772,7 +775,8 @@ static void merge_regions(struct otf2_builder *builder, struct numbered_region *
         lull_arena_alloc(builder->definitions->arena, count * sizeof *unsorted);
     for (uint32_t i = 0; i < count; i++)
         unsorted[sorted[i].index] = sorted[i].region;
-    trace->regions = lull_arena_alloc(trace->arena, count * sizeof *trace->regions);
+    trace->regions =
+        lull_arena_alloc(trace->arena, (count + COPY_REGIONS) * sizeof *trace->regions);
     for (uint32_t i = 0; i < count; i++) {
         if (representative[i] != i) {
             values[i] = values[representative[i]];
@@ -784,6 +788,31 @@ static void merge_regions(struct otf2_builder *builder, struct numbered_region *
         region->name = lull_arena_strdup(trace->arena, region->name);
         region->file = lull_arena_strdup(trace->arena, region->file);
     }
+}
+
+static uint32_t add_copy_region(struct lull_trace *trace, const char *name)
+{
+    trace->regions[trace->n_regions] =
+        (struct lull_region){.name = lull_arena_strdup(trace->arena, name),
+                             .file = lull_arena_strdup(trace->arena, ""),
+                             .paradigm = LULL_PARADIGM_DEVICE,
+                             .role = LULL_ROLE_DATA_TRANSFER};
+    return trace->n_regions++;
+}
+
+/* Regions for copies on device streams. In archives that lull wrote, these are defined already. */
+static void add_copy_regions(struct otf2_builder *builder)
+{
+    struct lull_trace *trace = builder->trace;
+    struct lull_otf2_archive *archive = builder->archive;
+    bool has_devices = false;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        has_devices |= trace->locations[l].kind == LULL_LOCATION_DEVICE;
+    archive->copy_to_device = archive->copy_from_device = LULL_NONE;
+    if (!has_devices || archive->own || builder->definitions->windows.count == 0)
+        return;
+    archive->copy_to_device = add_copy_region(trace, "copy to device");
+    archive->copy_from_device = add_copy_region(trace, "copy from device");
 }
 
 static void otf2_build_regions(struct otf2_builder *builder)
@@ -799,6 +828,7 @@ static void otf2_build_regions(struct otf2_builder *builder)
         sorted[i].index = i;
     }
     merge_regions(builder, sorted, values);
+    add_copy_regions(builder);
     if (lull_otf2_map_build(&archive->regions, arena, definitions->regions.items,
                             sizeof *definitions->regions.items, values, count) > 0)
         lull_trace_add_quirk(builder->trace,

@@ -15,8 +15,9 @@
 #define IGNORE_COMMON       ((void)location, (void)position, (void)attributes)
 #define SET(kind, callback) (callbacks->kind = (callback))
 
-/* Adds an event in the place that the stream provides. Every callback adds one event at most.
- * Fields that the kind does not use are left as they are. */
+/* Adds an event in the place that the stream provides. Every callback adds one event at most, but
+ * two where the stream makes regions of copies. Fields that the kind does not use are left as they
+ * are. */
 static inline struct lull_event *otf2_add(struct otf2_stream *stream, OTF2_TimeStamp time,
                                           uint8_t kind, uint32_t id)
 {
@@ -279,6 +280,29 @@ static void otf2_add_quirk(const struct otf2_stream *stream, const char *kind, c
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
+/* Whether a copy goes on and no kernel runs, so that the copy's region is open. */
+static bool is_copying(const struct otf2_stream *stream)
+{
+    return stream->copies_begun > stream->copies_completed && stream->depth == 0;
+}
+
+static OTF2_CallbackCode add_enter(struct otf2_stream *stream, OTF2_TimeStamp time, uint32_t region)
+{
+    if (stream->makes_copies && is_copying(stream))
+        otf2_add(stream, time, LULL_EVENT_LEAVE, stream->copy);
+    stream->depth++;
+    otf2_add(stream, time, LULL_EVENT_ENTER, region);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
+static OTF2_CallbackCode add_leave(struct otf2_stream *stream, OTF2_TimeStamp time, uint32_t region)
+{
+    otf2_add(stream, time, LULL_EVENT_LEAVE, region);
+    if (stream->depth > 0 && --stream->depth == 0 && stream->makes_copies && is_copying(stream))
+        otf2_add(stream, time, LULL_EVENT_ENTER, stream->copy);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
 {
     IGNORE_COMMON;
@@ -286,8 +310,7 @@ static OTF2_CallbackCode on_enter(COMMON, OTF2_RegionRef region)
     uint32_t index = lull_otf2_find(&stream->archive->regions, region);
     if (index == LULL_NONE)
         return interrupt(stream, position, "region", region);
-    otf2_add(stream, time, LULL_EVENT_ENTER, index);
-    return OTF2_CALLBACK_SUCCESS;
+    return add_enter(stream, time, index);
 }
 
 static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
@@ -297,8 +320,7 @@ static OTF2_CallbackCode on_leave(COMMON, OTF2_RegionRef region)
     uint32_t index = lull_otf2_find(&stream->archive->regions, region);
     if (index == LULL_NONE)
         return interrupt(stream, position, "region", region);
-    otf2_add(stream, time, LULL_EVENT_LEAVE, index);
-    return OTF2_CALLBACK_SUCCESS;
+    return add_leave(stream, time, index);
 }
 
 static uint32_t region_of_context(const struct otf2_stream *stream, OTF2_CallingContextRef context)
@@ -315,8 +337,7 @@ static OTF2_CallbackCode on_context_enter(COMMON, OTF2_CallingContextRef context
     uint32_t index = region_of_context(stream, context);
     if (index == LULL_NONE)
         return interrupt(stream, position, "calling context", context);
-    otf2_add(stream, time, LULL_EVENT_ENTER, index);
-    return OTF2_CALLBACK_SUCCESS;
+    return add_enter(stream, time, index);
 }
 
 static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context)
@@ -326,8 +347,7 @@ static OTF2_CallbackCode on_context_leave(COMMON, OTF2_CallingContextRef context
     uint32_t index = region_of_context(stream, context);
     if (index == LULL_NONE)
         return interrupt(stream, position, "calling context", context);
-    otf2_add(stream, time, LULL_EVENT_LEAVE, index);
-    return OTF2_CALLBACK_SUCCESS;
+    return add_leave(stream, time, index);
 }
 
 /* How long a span that begins at `begin` lasts: until the end of the run at most. While the length
@@ -487,13 +507,16 @@ static void set_regions(struct lull_otf2_callbacks *callbacks, uint64_t mask)
 static void otf2_set_messages(struct lull_otf2_callbacks *callbacks, uint64_t mask);
 static void otf2_set_collectives(struct lull_otf2_callbacks *callbacks, uint64_t mask);
 static void otf2_set_transfers(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+static void set_copies(struct lull_otf2_callbacks *callbacks);
 
-void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mask)
+void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mask, bool copies)
 {
     set_regions(callbacks, mask);
     otf2_set_messages(callbacks, mask);
     otf2_set_collectives(callbacks, mask);
     otf2_set_transfers(callbacks, mask);
+    if (copies)
+        set_copies(callbacks);
     otf2_set_threads(callbacks, mask);
     otf2_set_tasks_and_locks(callbacks, mask);
     if (mask & (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_STATE)))
@@ -722,7 +745,11 @@ static OTF2_CallbackCode on_request_test(COMMON, uint64_t request)
 static OTF2_CallbackCode on_request_cancelled(COMMON, uint64_t request)
 {
     IGNORE_COMMON;
-    return add_request(user, time, LULL_EVENT_REQUEST_CANCELLED, request);
+    struct otf2_stream *stream = user;
+    stream->requests_cancelled++;
+    return stream->mask & LULL_MASK(LULL_EVENT_REQUEST_CANCELLED)
+               ? add_request(stream, time, LULL_EVENT_REQUEST_CANCELLED, request)
+               : OTF2_CALLBACK_SUCCESS;
 }
 
 /* ---- collectives ----------------------------------------------------------------------------- */
@@ -841,12 +868,46 @@ static OTF2_CallbackCode add_rma(struct otf2_stream *stream, OTF2_TimeStamp time
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static void begin_copy(struct otf2_stream *stream, OTF2_TimeStamp time, uint32_t region)
+{
+    const bool copying = is_copying(stream);
+    stream->copies_begun++;
+    if (copying || !is_copying(stream))
+        return;
+    stream->copy = region;
+    otf2_add(stream, time, LULL_EVENT_ENTER, region);
+}
+
+/* Copies of a stream are counted and not told apart: Score-P gives all of them the same id. */
+static void end_copy(struct otf2_stream *stream, OTF2_TimeStamp time)
+{
+    const bool copying = is_copying(stream);
+    if (stream->copies_completed == stream->copies_begun)
+        return;
+    stream->copies_completed++;
+    if (copying && !is_copying(stream))
+        otf2_add(stream, time, LULL_EVENT_LEAVE, stream->copy);
+}
+
+/* Adds a transfer that a device stream makes, or a process. */
+static OTF2_CallbackCode add_transfer(struct otf2_stream *stream, OTF2_TimeStamp time, uint8_t op,
+                                      OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes)
+{
+    if (stream->makes_copies)
+        begin_copy(stream, time,
+                   op == LULL_RMA_GET ? stream->archive->copy_to_device
+                                      : stream->archive->copy_from_device);
+    return stream->mask & LULL_MASK(LULL_EVENT_RMA)
+               ? add_rma(stream, time, op, window, remote, bytes)
+               : OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_CallbackCode on_put(COMMON, OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes,
                                 uint64_t matching_id)
 {
     IGNORE_COMMON;
     (void)matching_id;
-    return add_rma(user, time, LULL_RMA_PUT, window, remote, bytes);
+    return add_transfer(user, time, LULL_RMA_PUT, window, remote, bytes);
 }
 
 static OTF2_CallbackCode on_get(COMMON, OTF2_RmaWinRef window, uint32_t remote, uint64_t bytes,
@@ -854,7 +915,19 @@ static OTF2_CallbackCode on_get(COMMON, OTF2_RmaWinRef window, uint32_t remote, 
 {
     IGNORE_COMMON;
     (void)matching_id;
-    return add_rma(user, time, LULL_RMA_GET, window, remote, bytes);
+    return add_transfer(user, time, LULL_RMA_GET, window, remote, bytes);
+}
+
+/* Only asked for on device streams, and while the ends of the run are looked for. */
+static OTF2_CallbackCode on_rma_complete(COMMON, OTF2_RmaWinRef window, uint64_t matching_id)
+{
+    IGNORE_COMMON;
+    (void)matching_id;
+    struct otf2_stream *stream = user;
+    if (stream->probing)
+        return add_rma(stream, time, LULL_RMA_SYNC, window, OTF2_UNDEFINED_UINT32, 0);
+    end_copy(stream, time);
+    return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_atomic(COMMON, OTF2_RmaWinRef window, uint32_t remote,
@@ -1004,7 +1077,9 @@ static void otf2_set_messages(struct lull_otf2_callbacks *callbacks, uint64_t ma
     }
     if (mask & LULL_MASK(LULL_EVENT_REQUEST_TEST))
         SET(MpiRequestTest, on_request_test);
-    if (mask & LULL_MASK(LULL_EVENT_REQUEST_CANCELLED))
+    /* Cancelled requests explain why completions are missing. */
+    if (mask & (LULL_MASK(LULL_EVENT_REQUEST_CANCELLED) | LULL_MASK(LULL_EVENT_SEND_DONE) |
+                LULL_MASK(LULL_EVENT_RECV_POST)))
         SET(MpiRequestCancelled, on_request_cancelled);
 }
 
@@ -1020,6 +1095,14 @@ static void otf2_set_collectives(struct lull_otf2_callbacks *callbacks, uint64_t
         SET(RmaCollectiveEnd, on_rma_collective_end);
         SET(NonBlockingCollectiveComplete, on_collective_complete);
     }
+}
+
+static void set_copies(struct lull_otf2_callbacks *callbacks)
+{
+    SET(RmaPut, on_put);
+    SET(RmaGet, on_get);
+    SET(RmaOpCompleteBlocking, on_rma_complete);
+    SET(RmaOpCompleteNonBlocking, on_rma_complete);
 }
 
 static void otf2_set_transfers(struct lull_otf2_callbacks *callbacks, uint64_t mask)

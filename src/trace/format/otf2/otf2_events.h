@@ -7,6 +7,7 @@
 #define LULL_TRACE_FORMAT_OTF2_OTF2_EVENTS_H
 
 #include <otf2/otf2.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* X(type byte, kind, fields, arguments of the callback). Fields as they lie in the file:
@@ -51,6 +52,8 @@
     X(0x2e, RmaPut, "W488", A4)                    \
     X(0x2f, RmaGet, "W488", A4)                    \
     X(0x30, RmaAtomic, "W41888", A6)               \
+    X(0x31, RmaOpCompleteBlocking, "W8", A2)       \
+    X(0x32, RmaOpCompleteNonBlocking, "W8", A2)    \
     X(0x35, ThreadFork, "14", A2)                  \
     X(0x36, ThreadJoin, "1", A1)                   \
     X(0x37, ThreadTeamBegin, "C", A1)              \
@@ -81,9 +84,9 @@ struct lull_otf2_callbacks {
 #undef FIELD
 };
 
-/* Sets the callbacks that the mask (kinds of our events) needs, and no others: records without a
- * callback are skipped fast. */
-void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mask);
+/* Sets the callbacks that the mask (kinds of our events) needs, those of `copies` on device streams,
+ * and no others: records without a callback are skipped fast. */
+void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mask, bool copies);
 
 /* Turns the bytes of a collective operation, as Score-P counts them, into those of this process.
  *

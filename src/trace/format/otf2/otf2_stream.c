@@ -688,17 +688,33 @@ static bool has_room(const struct otf2_stream *stream)
            stream->most_readings - stream->n_readings >= stream->archive->most_members;
 }
 
+/* Decodes common records. While a copy goes on, regions are no common records. */
+static void decode_common(struct otf2_stream *stream, const struct lull_event *end)
+{
+    const struct lull_event *event = stream->next;
+    if (stream->copies_begun > stream->copies_completed)
+        return;
+    decode_usual(stream, end);
+    for (; stream->makes_copies && event < stream->next; event++) {
+        if (event->kind == LULL_EVENT_ENTER)
+            stream->depth++;
+        else if (stream->depth > 0)
+            stream->depth--;
+    }
+}
+
 /* Adds events at stream->next up to `end`; sets stream->ended at the end of the file. */
 static lull_status otf2_decoder_read(struct otf2_stream *stream, const struct lull_event *end,
                                      struct lull_error *err)
 {
     struct lull_otf2_decoder *decoder = stream->decoder;
     lull_status status = LULL_OK;
+    end -= stream->makes_copies; /* a record may give two events */
     while (status == LULL_OK && !stream->ended && stream->next < end && has_room(stream)) {
         if ((size_t)(decoder->at - decoder->mapping.data) + COMMON_SIZE > decoder->window_end &&
             decoder->window_end < decoder->mapping.size)
             slide_window(decoder);
-        decode_usual(stream, end);
+        decode_common(stream, end);
         if (stream->next < end)
             status = read_other(stream, err);
     }
@@ -771,7 +787,7 @@ static lull_status prepare_decoder(struct otf2_stream *stream, bool *ret_usual,
         return LULL_OK;
     if (!map_regions(stream))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
-    lull_otf2_set_callbacks(&decoder->callbacks, stream->mask);
+    lull_otf2_set_callbacks(&decoder->callbacks, stream->mask, stream->makes_copies);
     otf2_unwanted(&decoder->callbacks, decoder->unwanted);
     decoder->unwanted[ATTRIBUTES] = 1;
     /* A flush moves the clock on when it ends, as in libotf2. */
@@ -848,7 +864,7 @@ static lull_status register_callbacks(struct otf2_stream *stream, struct lull_er
     OTF2_EvtReaderCallbacks *callbacks = OTF2_EvtReaderCallbacks_New();
     if (!callbacks)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
-    lull_otf2_set_callbacks(&wanted, stream->mask);
+    lull_otf2_set_callbacks(&wanted, stream->mask, stream->makes_copies || stream->probing);
     otf2_register(&wanted, callbacks);
     OTF2_ErrorCode code = OTF2_Reader_RegisterEvtCallbacks(
         stream->handle.reader, stream->handle.events, callbacks, stream);
@@ -882,6 +898,13 @@ static lull_status open_library(struct otf2_stream *stream, struct lull_error *e
     return status == LULL_OK ? register_callbacks(stream, err) : status;
 }
 
+static bool makes_copies(const struct otf2_stream *stream)
+{
+    const uint64_t regions = LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE);
+    return stream->trace->locations[stream->location].kind == LULL_LOCATION_DEVICE &&
+           stream->archive->copy_to_device != LULL_NONE && (stream->mask & regions) == regions;
+}
+
 static lull_status open_stream(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                                bool probing, void **ret_stream, struct lull_error *err)
 {
@@ -894,6 +917,7 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
     stream->process = trace->locations[location].process;
     stream->mask = mask;
     stream->probing = probing;
+    stream->makes_copies = !probing && makes_copies(stream);
     lull_status status = LULL_OK;
     if (mask & LULL_MASK(LULL_EVENT_COUNTERS) && !make_readings(stream))
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
@@ -921,10 +945,12 @@ lull_status lull_otf2_probe_open(const struct lull_trace *trace, uint32_t locati
     return open_stream(trace, location, LULL_MASK_ALL, true, ret_stream, err);
 }
 
-/* How many more events fit into the block. Each has at most as many readings as the largest metric
- * class has members. */
+/* How many more records fit into the block. Each becomes one event, or two where the stream makes
+ * regions of copies, with at most as many readings as the largest metric class has members. */
 static uint64_t budget(const struct otf2_stream *stream, size_t room)
 {
+    if (stream->makes_copies)
+        room /= 2;
     if (stream->most_readings == 0)
         return room;
     uint64_t fitting = (stream->most_readings - stream->n_readings) / stream->archive->most_members;
@@ -943,28 +969,60 @@ static lull_status read_failed(const struct otf2_stream *stream, OTF2_ErrorCode 
                           position);
 }
 
+/* How many of what was begun did not complete; 0 where not both kinds of events were read. */
+static uint64_t missing_of(const struct otf2_stream *stream, unsigned begins, unsigned completes,
+                           uint64_t begun, uint64_t completed)
+{
+    const uint64_t both = LULL_MASK(begins) | LULL_MASK(completes);
+    return (stream->mask & both) == both && begun > completed ? begun - completed : 0;
+}
+
+/* Takes requests that were cancelled from those of one kind that did not complete. */
+static uint64_t not_cancelled(uint64_t missing, uint64_t *cancelled)
+{
+    const uint64_t of_these = missing < *cancelled ? missing : *cancelled;
+    *cancelled -= of_these;
+    return missing - of_these;
+}
+
 /* Reports what the records of a location lack, when all have been seen. */
 static void report_missing(struct otf2_stream *stream)
 {
     const struct lull_trace *trace = stream->trace;
     uint64_t id = trace->locations[stream->location].source_id;
+    uint64_t cancelled = stream->requests_cancelled;
     if (stream->probing)
         return;
-    if (stream->receives_posted > stream->receives_completed)
+    const uint64_t receives =
+        not_cancelled(missing_of(stream, LULL_EVENT_RECV_POST, LULL_EVENT_RECV,
+                                 stream->receives_posted, stream->receives_completed),
+                      &cancelled);
+    const uint64_t sends = not_cancelled(missing_of(stream, LULL_EVENT_SEND, LULL_EVENT_SEND_DONE,
+                                                    stream->sends_posted, stream->sends_completed),
+                                         &cancelled);
+    const uint64_t collectives =
+        missing_of(stream, LULL_EVENT_COLLECTIVE_BEGIN, LULL_EVENT_COLLECTIVE_END,
+                   stream->collectives_begun, stream->collectives_ended);
+    if (receives > 0)
         lull_trace_add_quirk(trace,
                              "non-blocking receives have no record of their completion; their "
                              "messages cannot be matched",
-                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
-                             stream->receives_posted - stream->receives_completed,
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id, receives,
                              stream->receives_posted);
-    if (stream->sends_posted > stream->sends_completed)
+    if (sends > 0)
         lull_trace_add_quirk(trace, "non-blocking sends have no record of their completion",
-                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
-                             stream->sends_posted - stream->sends_completed, stream->sends_posted);
-    if (stream->collectives_begun > stream->collectives_ended)
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id, sends,
+                             stream->sends_posted);
+    if (stream->copies_begun > stream->copies_completed)
+        lull_trace_add_quirk(
+            trace,
+            "copies on a device stream have no record of their completion; the time "
+            "behind them in which no kernel runs counts as copying",
+            "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
+            stream->copies_begun - stream->copies_completed, stream->copies_begun);
+    if (collectives > 0)
         lull_trace_add_quirk(trace, "collective operations begin and have no record of their end",
-                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id,
-                             stream->collectives_begun - stream->collectives_ended,
+                             "location %" PRIu64 ": %" PRIu64 " of %" PRIu64, id, collectives,
                              stream->collectives_begun);
 }
 

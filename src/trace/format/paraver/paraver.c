@@ -484,6 +484,8 @@ static lull_status read_first_line(struct prv_header *header, struct lull_error 
     if (status != LULL_OK)
         return status;
     header->most_threads = most_threads(header->lines->source);
+    header->paraver->file_size = lull_prv_source_file_size(header->lines->source);
+    header->paraver->gzip = lull_prv_source_gzip(header->lines->source);
     status = read_duration(header, err);
     if (status == LULL_OK)
         status = read_nodes(header, err);
@@ -815,6 +817,8 @@ static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
         status = lull_prv_build_types(trace, paraver, &labels, &sample)
                      ? lull_trace_complete(trace, err)
                      : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+        if (status == LULL_OK)
+            status = lull_prv_find_end(trace, err);
     }
     free(sample.types);
     return status;

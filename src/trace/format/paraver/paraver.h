@@ -7,6 +7,7 @@
  * prv_source.c   gives the bytes of the file, inflated by gunzip.c, and reads its numbers
  * prv_types.c    says which event type is a region, a counter or a marker, by labels or by what is
  *                known of Extrae
+ * prv_extent.c   finds when the run ends, where the header says it wrongly
  * prv_records.c  makes items of lines, in batches, by several threads
  * prv_scan.c     makes events of items
  *
@@ -46,6 +47,9 @@ enum lull_prv_parameter {
     LULL_PRV_TAG,       /* lull's own, of 32 bits */
     LULL_PRV_PARAMETERS
 };
+
+/* The state in which nothing is traced, "Tracing Disabled". */
+enum { LULL_PRV_STATE_OFF = 14 };
 
 /* A value of a region type and the region that it stands for. */
 struct lull_prv_value {
@@ -119,6 +123,8 @@ struct lull_paraver {
     uint32_t n_comm_ids;
     uint64_t records_offset; /* of the first record, in bytes of the uncompressed content */
     uint64_t records_line;   /* number of its line, from 1 */
+    uint64_t file_size;      /* bytes, as the file lies on the disk */
+    bool gzip;
     struct lull_prv_types types;
 };
 
@@ -165,6 +171,10 @@ bool lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver
                           const struct lull_prv_sample *sample);
 
 /* ---- reading and writing --------------------------------------------------------------------- */
+
+/* Moves the end of the run to the last record, with a warning, if records go on behind the end that
+ * the header gives. To be called when all definitions are complete. */
+lull_status lull_prv_find_end(struct lull_trace *trace, struct lull_error *err);
 
 lull_status lull_prv_drive(const struct lull_trace *trace, uint64_t mask, bool unordered,
                            struct lull_sink *sink, struct lull_error *err);

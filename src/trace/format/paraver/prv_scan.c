@@ -138,6 +138,10 @@ struct prv_track {
     uint32_t n_open;
     int64_t counted_time; /* of the latest readings */
     uint64_t *counted;    /* a bit for each counter that was read at that time */
+    int64_t last_time;    /* of its lines so far */
+    /* Measurement is off: by an event, and by a state until its end (INT64_MAX: by none). */
+    bool switched_off;
+    int64_t off_until;
     bool in_collective;
     uint32_t collective_open;     /* index of the collective's call in open[] */
     struct lull_event collective; /* the event that tells its end */
@@ -270,6 +274,42 @@ static lull_status put_halves(struct prv_scan *scan, const struct lull_prv_half 
     return status;
 }
 
+/* ---- measurement off ------------------------------------------------------------------------- */
+
+/* Extrae says that it measures nothing by an event, and by a state, which may stand alone. Each is
+ * told once, whether one of them says it or both. */
+
+static lull_status put_switch(struct prv_scan *scan, int64_t time, bool on, struct lull_error *err)
+{
+    const uint8_t kind = on ? LULL_EVENT_MEASURE_ON : LULL_EVENT_MEASURE_OFF;
+    return prv_put(scan, &(struct lull_event){.time = time, .kind = kind}, err);
+}
+
+/* The state in which nothing was measured ends, at a time up to that of the line at hand. */
+static lull_status end_state_off(struct prv_scan *scan, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    const int64_t at = track->off_until;
+    track->off_until = INT64_MAX;
+    lull_status status = put_messages(scan, at, err);
+    return status == LULL_OK && !track->switched_off ? put_switch(scan, at, true, err) : status;
+}
+
+static lull_status begin_state_off(struct prv_scan *scan, int64_t end, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    const bool off = track->switched_off || track->off_until != INT64_MAX;
+    track->off_until = end;
+    return off ? LULL_OK : put_switch(scan, scan->time, false, err);
+}
+
+static lull_status switch_measurement(struct prv_scan *scan, bool on, struct lull_error *err)
+{
+    struct prv_track *track = scan->track;
+    track->switched_off = !on;
+    return track->off_until != INT64_MAX ? LULL_OK : put_switch(scan, scan->time, on, err);
+}
+
 /* ---- the line at hand ------------------------------------------------------------------------ */
 
 /* Takes object and time of a state or event record, and checks that records are in order. */
@@ -279,14 +319,26 @@ static lull_status begin_line_of_track(struct prv_scan *scan, const struct lull_
     lull_status status = choose_track(scan, item->location, err);
     if (status != LULL_OK)
         return status;
-    scan->time = item->time;
-    if (scan->time < scan->last_time)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: line %llu: time %lld is before %lld, expected records in order",
-                         scan->trace->path, (unsigned long long)scan->line, (long long)scan->time,
-                         (long long)scan->last_time);
-    scan->last_time = scan->time;
     struct prv_track *track = scan->track;
+    scan->time = item->time;
+    if (scan->time < track->last_time)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %llu: time %lld is before %lld, expected the records of a "
+                         "thread in order",
+                         scan->trace->path, (unsigned long long)scan->line, (long long)scan->time,
+                         (long long)track->last_time);
+    track->last_time = scan->time;
+    if (scan->time < scan->last_time)
+        lull_trace_add_quirk(scan->trace,
+                             "records are not in order of time, but those of each thread are",
+                             "line %llu", (unsigned long long)scan->line);
+    else
+        scan->last_time = scan->time;
+    if (track->off_until <= scan->time) {
+        status = end_state_off(scan, err);
+        if (status != LULL_OK)
+            return status;
+    }
     if (track->counted_time != scan->time) {
         track->counted_time = scan->time;
         memset(track->counted, 0, scan->counted_words * sizeof *track->counted);
@@ -303,7 +355,10 @@ static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *
                                .kind = LULL_EVENT_STATE,
                                .id = item->state,
                                .duration = item->end - item->time};
-    return prv_put(scan, &event, err);
+    lull_status status = LULL_OK;
+    if (scan->trace->states[item->state].number == LULL_PRV_STATE_OFF)
+        status = begin_state_off(scan, item->end, err);
+    return status == LULL_OK ? prv_put(scan, &event, err) : status;
 }
 
 /* Chooses the readings that count: the first of each counter at a time, even if the readings of
@@ -425,9 +480,12 @@ static lull_status finish_tracks(struct prv_scan *scan, struct lull_error *err)
     lull_status status = LULL_OK;
     for (uint32_t l = 0; status == LULL_OK && l < scan->trace->n_locations; l++) {
         const struct prv_track *track = &scan->tracks[l];
-        if (track->next_half == track->last_half && track->n_events == 0)
+        if (track->next_half == track->last_half && track->n_events == 0 &&
+            track->off_until == INT64_MAX)
             continue;
         status = choose_track(scan, l, err);
+        if (status == LULL_OK && track->off_until != INT64_MAX)
+            status = end_state_off(scan, err);
         if (status == LULL_OK)
             status = put_messages(scan, INT64_MAX, err);
         if (status == LULL_OK)
@@ -476,6 +534,8 @@ static lull_status prepare_scan(struct prv_scan *scan, bool wants_messages, stru
 {
     const struct lull_trace *trace = scan->trace;
     const struct lull_prv_types *types = &scan->paraver->types;
+    const uint64_t states = LULL_MASK(LULL_EVENT_STATE) | LULL_MASK(LULL_EVENT_MEASURE_ON) |
+                            LULL_MASK(LULL_EVENT_MEASURE_OFF);
     scan->buffer_size = size_of_buffer(trace);
     scan->counted_words = trace->n_counters / 64 + 1;
     scan->tracks = calloc(trace->n_locations, sizeof *scan->tracks);
@@ -485,7 +545,7 @@ static lull_status prepare_scan(struct prv_scan *scan, bool wants_messages, stru
         return prv_no_memory(scan, err);
     scan->wish = (struct lull_prv_wish){.types = types,
                                         .needs = scan->needs,
-                                        .states = scan->mask >> LULL_EVENT_STATE & 1,
+                                        .states = scan->mask & states,
                                         .messages = wants_messages && scan->unordered,
                                         .odd = true};
     for (uint32_t i = 0; i < types->n_types; i++) {
@@ -496,8 +556,10 @@ static lull_status prepare_scan(struct prv_scan *scan, bool wants_messages, stru
             type->kind == LULL_PRV_COUNTER ? LULL_PRV_NEED_READING : LULL_PRV_NEED_VALUE;
         scan->wish.events = true;
     }
-    for (uint32_t l = 0; l < trace->n_locations; l++)
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
         scan->tracks[l].counted_time = INT64_MIN;
+        scan->tracks[l].off_until = INT64_MAX;
+    }
     if (!wants_messages || scan->unordered)
         return LULL_OK;
     lull_status status =
@@ -815,8 +877,7 @@ static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pa
                 status = region_event(scan, pair->type, pair->value, err);
             break;
         case LULL_PRV_SWITCH:
-            status = prv_put_simple(
-                scan, pair->value ? LULL_EVENT_MEASURE_ON : LULL_EVENT_MEASURE_OFF, 0, err);
+            status = switch_measurement(scan, pair->value != 0, err);
             break;
         case LULL_PRV_MARKER:
             status = marker(scan, pair, err);

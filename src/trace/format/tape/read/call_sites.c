@@ -1,4 +1,5 @@
 /* Call sites of a recorded run: regions that are the calls of another one from one place. */
+#include "binary/demangle.h"
 #include "binary/symbols.h"
 #include "tape/definition.h"
 #include "trace/format/tape/tape_data.h"
@@ -170,21 +171,24 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
         if (lookup->begins)
             continue;
         lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->address->offset, trace->arena)
-                                 : (struct lull_symbol){"", "", 0, NULL};
+                                 : (struct lull_symbol){.function = "", .file = ""};
         make_texts(object, lookup, trace->arena);
     }
     if (symbols)
         lull_symbols_close(symbols);
 }
 
-/* "!$omp parallel @heat.c:57": the function is not part of it. */
+/* "!$omp parallel @heat.c:57"; of a line that is included, which may stand in several functions,
+ * also "!$omp parallel @loops.inc:4 in smooth". */
 static void name_code(struct lull_trace *trace, struct lull_region *region,
                       const struct lookup *lookup)
 {
     const struct lull_symbol *symbol = &lookup->symbol;
+    const bool in = symbol->included && *symbol->function && *symbol->function != '.';
     region->name = *symbol->file
-                       ? lull_arena_printf(trace->arena, "%s @%s:%u", region->name,
-                                           last_part(symbol->file), symbol->line)
+                       ? lull_arena_printf(trace->arena, "%s @%s:%u%s%s", region->name,
+                                           last_part(symbol->file), symbol->line, in ? " in " : "",
+                                           in ? lull_demangle(trace->arena, symbol->function) : "")
                        : lull_arena_printf(trace->arena, "%s @%s", region->name, lookup->text);
 }
 
