@@ -160,7 +160,8 @@ void lull_executable_inspect(const char *word, struct lull_arena *arena,
 {
     struct lull_executable *executable = ret_executable;
     *executable = (struct lull_executable){.path = lull_executable_find(word, arena),
-                                           .name = lull_arena_strdup(arena, last_part(word))};
+                                           .name = lull_arena_strdup(arena, last_part(word)),
+                                           .compilers = ""};
     if (!executable->path)
         return;
     follow_scripts(executable, arena);
@@ -170,6 +171,8 @@ void lull_executable_inspect(const char *word, struct lull_arena *arena,
         return;
     executable->elf = true;
     executable->dynamic = elf.dynamic;
+    if (!executable->interprets)
+        executable->compilers = elf.compilers;
     lull_elf_libraries(executable->path, &elf, arena, see_library, executable);
     executable->static_mpi = elf.has_mpi && executable->mpi == LULL_MPI_NONE;
 }

@@ -19,8 +19,10 @@ struct lull_executable {
     bool dynamic;
     bool static_mpi;
     bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
-    bool openmp;     /* needs an OpenMP runtime */
-    bool openshmem;  /* needs the OpenSHMEM of Open MPI */
+    const char
+        *compilers; /* of a program (binary/elf.h); of a script and where nothing is said "" */
+    bool openmp;    /* needs an OpenMP runtime */
+    bool openshmem; /* needs the OpenSHMEM of Open MPI */
     enum lull_mpi_family mpi;
 };
 

@@ -470,6 +470,7 @@ static bool is_run(const char *path)
 
 /* Makes a folder that is complete before it gets its name, so that nobody sees half of it. */
 static enum lull_target_found make_run_folder(const char *path, const struct lull_job *job,
+                                              const struct lull_about *about,
                                               struct lull_arena *arena, struct lull_error *err)
 {
     char *temporary = lull_arena_printf(arena, "%s.XXXXXX", path);
@@ -484,6 +485,8 @@ static enum lull_target_found make_run_folder(const char *path, const struct lul
                 write_text(temporary, JOB_NAME, job->key);
     if (good && job->siblings)
         add_sibling(lull_arena_printf(arena, "%s/" JOB_NAME, temporary));
+    if (good && about)
+        lull_about_write(about, temporary, arena);
     if (good && rename(temporary, path) == 0)
         return LULL_TARGET_MADE;
     bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
@@ -493,7 +496,8 @@ static enum lull_target_found make_run_folder(const char *path, const struct lul
 }
 
 /* With the parent folder locked. */
-static enum lull_target_found claim(const char *path, const struct lull_job *job, bool replace,
+static enum lull_target_found claim(const char *path, const struct lull_job *job,
+                                    const struct lull_about *about, bool replace,
                                     struct lull_arena *arena, struct lull_error *err)
 {
     if (is_ours(path, job))
@@ -506,7 +510,7 @@ static enum lull_target_found claim(const char *path, const struct lull_job *job
         if (lull_remove_tree(path, err) != LULL_OK)
             return LULL_TARGET_FAILED;
     }
-    enum lull_target_found found = make_run_folder(path, job, arena, err);
+    enum lull_target_found found = make_run_folder(path, job, about, arena, err);
     if (found == LULL_TARGET_EXISTS)
         lull_fail(err, LULL_ERR_IO, "%s: is there and is no run, so it is not replaced", path);
     return found;
@@ -560,10 +564,10 @@ static enum lull_target_found claim_by_files(const char *path, const struct lull
     if (lock >= 0) /* where locks do not work, the names still are taken one by one */
         flock(lock, LOCK_EX);
     const char *name = path;
-    enum lull_target_found found = claim(name, job, options->replace, arena, err);
+    enum lull_target_found found = claim(name, job, options->about, options->replace, arena, err);
     for (unsigned n = 2; found == LULL_TARGET_EXISTS && options->number && n < MOST_NUMBERS; n++) {
         name = numbered(path, n, arena);
-        found = claim(name, job, false, arena, err);
+        found = claim(name, job, options->about, false, arena, err);
     }
     if (lock >= 0)
         close(lock);

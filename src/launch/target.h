@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "launch/about.h"
 #include "launch/executable.h"
 
 #include <stdbool.h>
@@ -39,8 +40,9 @@ enum lull_target_found {
 };
 
 struct lull_target_options {
-    bool replace; /* an existing run of another job is replaced */
-    bool number;  /* if the name is taken, "NAME-2.lull", ... */
+    bool replace;                   /* an existing run of another job is replaced */
+    bool number;                    /* if the name is taken, "NAME-2.lull", ... */
+    const struct lull_about *about; /* what is left in the folder where it is made; NULL: nothing */
     bool by_node; /* makes the file of this node, in which its processes are to record */
 };
 

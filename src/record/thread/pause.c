@@ -166,6 +166,7 @@ void rec_leave_to_parent(void)
     if (getpid() == rec_process.owner)
         return;
     rec_process.on = false;
+    rec_process.status = NULL;
     __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
     if (rec_self_or_null && rec_self_or_null != &rec_nobody)
         rec_buffer_detach(rec_self_or_null);
