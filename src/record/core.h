@@ -240,7 +240,9 @@ struct rec_process {
     bool tsc;                         /* the clock reads the processor's counter (base/clock.h) */
     bool disturbs;                    /* the program is disturbed on purpose (record/inject.h) */
     double ns_per_tick;               /* roughly, as measured at the start */
-    bool profile;                     /* sums only, no events */
+    bool sealed;          /* recording has ended for good, and the recorder must not call
+                                         the system any more (record/seccomp.c) */
+    bool profile;         /* sums only, no events */
     bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */

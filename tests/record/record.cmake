@@ -366,6 +366,11 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/alone.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+        record_program(sealed ${LULL_GCC} -fopenmp)
+        add_test(NAME record.sealed
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sealed.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/sealed.gcc)
+        set_tests_properties(record.sealed PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(about ${LULL_GCC})
         add_test(NAME record.about
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py
