@@ -318,7 +318,8 @@ void lull_about_collect(const struct lull_executable *executable, char *const *c
     char folder[PATH_MAX];
     *ret_about = (struct lull_about){.count = 0};
     add_known(ret_about, arena, "command", command_of(command, arena));
-    add_known(ret_about, arena, "program", executable->name);
+    add_known(ret_about, arena, "program",
+              command ? lull_executable_title(executable, command, arena) : executable->name);
     add_known(ret_about, arena, "executable", real_path(executable->path, arena));
     add_known(ret_about, arena, "compilers", executable->compilers);
     if (getcwd(folder, sizeof folder)) {

@@ -30,6 +30,11 @@ struct lull_executable {
 void lull_executable_inspect(const char *word, struct lull_arena *arena,
                              struct lull_executable *ret_executable);
 
+/* What runs of the command are named after: the script where it begins with an interpreter or a shell
+ * ("app" for "python3 -u app.py"), else executable->name. In `arena`. */
+const char *lull_executable_title(const struct lull_executable *executable, char *const *command,
+                                  struct lull_arena *arena);
+
 /* The path of `word`, found as execvp does, or NULL. */
 const char *lull_executable_find(const char *word, struct lull_arena *arena);
 

@@ -447,7 +447,7 @@ static const char *advice(const struct lull_recording *recording,
             " and Python and its like (--follow: all)",
             executable->name);
     if (recording->job.parallel && family_of(recording, wish) == LULL_MPI_NONE &&
-        !executable->interprets)
+        !wish->mpi_named && !executable->interprets)
         return lull_arena_printf(arena,
                                  "'%s' needs no MPI library that is known: its MPI calls, if any, "
                                  "will not be seen (see --mpi)",
@@ -548,7 +548,10 @@ static enum lull_target_found claim_target(struct lull_recording *recording,
                                             .by_node = stores_by_node(recording, wish)};
     const char *target = wish->output
                              ? wish->output
-                             : lull_target_default(&recording->executable, &recording->job, arena);
+                             : lull_target_default(&recording->executable,
+                                                   lull_executable_title(&recording->executable,
+                                                                         wish->command, arena),
+                                                   &recording->job, arena);
     return lull_target_claim(target, &recording->job, &how, arena, &recording->run, err);
 }
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -397,11 +398,10 @@ static uint32_t threads_of(const struct lull_executable *executable)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-const char *lull_target_default(const struct lull_executable *executable,
+const char *lull_target_default(const struct lull_executable *executable, const char *title,
                                 const struct lull_job *job, struct lull_arena *arena)
 {
-    return lull_arena_printf(arena, "%s.%ux%u.lull", executable->name, job->size,
-                             threads_of(executable));
+    return lull_arena_printf(arena, "%s.%ux%u.lull", title, job->size, threads_of(executable));
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */
@@ -468,6 +468,26 @@ static bool is_run(const char *path)
     return access(file, F_OK) == 0;
 }
 
+/* Whether there is room for what the first process of a run writes at least: without it nothing would
+ * be recorded, and the folder would stay. A process that may not write so much finds out by itself. */
+static bool has_room(const char *folder)
+{
+    enum { LEAST = 96 << 10 };
+    char path[PATH_MAX];
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < LEAST)
+        return true;
+    snprintf(path, sizeof path, "%s/room", folder);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    const int failed = posix_fallocate(fd, 0, LEAST);
+    close(fd);
+    unlink(path);
+    errno = failed;
+    return failed != ENOSPC && failed != EDQUOT;
+}
+
 /* Makes a folder that is complete before it gets its name, so that nobody sees half of it. */
 static enum lull_target_found make_run_folder(const char *path, const struct lull_job *job,
                                               const struct lull_about *about,
@@ -487,6 +507,7 @@ static enum lull_target_found make_run_folder(const char *path, const struct lul
         add_sibling(lull_arena_printf(arena, "%s/" JOB_NAME, temporary));
     if (good && about)
         lull_about_write(about, temporary, arena);
+    good = good && has_room(temporary);
     if (good && rename(temporary, path) == 0)
         return LULL_TARGET_MADE;
     bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;

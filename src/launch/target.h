@@ -29,8 +29,8 @@ struct lull_job {
 void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,
                        struct lull_job *ret_job);
 
-/* "heat.2x4.lull" for 2 processes of heat with 4 threads each. */
-const char *lull_target_default(const struct lull_executable *executable,
+/* "heat.2x4.lull" for 2 processes of the title "heat" with 4 threads each. */
+const char *lull_target_default(const struct lull_executable *executable, const char *title,
                                 const struct lull_job *job, struct lull_arena *arena);
 
 enum lull_target_found {

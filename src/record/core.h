@@ -242,6 +242,7 @@ struct rec_process {
     double ns_per_tick;               /* roughly, as measured at the start */
     bool sealed;          /* recording has ended for good, and the recorder must not call
                                          the system any more (record/seccomp.c) */
+    int full;             /* atomic; errno of the first write that failed, 0: none did */
     bool profile;         /* sums only, no events */
     bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */

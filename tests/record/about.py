@@ -78,6 +78,23 @@ def ends(study):
     study.expect("a child's status", study.about(path).get("exit"), "0")
 
 
+def names(study, program):
+    """A run is named after the script; and who says that there is no MPI is not warned of that."""
+    where = os.path.join(study.folder, "names")
+    os.mkdir(where)
+    with open(os.path.join(where, "app.py"), "w") as file:
+        file.write("pass\n")
+    run([study.lull, "record", "--", sys.executable, "-B", "app.py", "x"], cwd=where)
+    study.expect("names", sorted(os.listdir(where)), ["app.1x1.lull", "app.py"])
+    study.expect("program", study.about(os.path.join(where, "app.1x1.lull"))["program"], "app")
+    warning = "needs no MPI library"
+    rank = {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1", "PMIX_NAMESPACE": "x"}
+    said = study.record("mpi", [program], **rank)[1].stderr
+    study.expect("the warning: " + said, warning in said, True)
+    said = study.record("mpi", [program], ["--mpi", "none"], **rank)[1].stderr
+    study.expect("no warning: " + said, warning in said, False)
+
+
 def git(where, *words):
     names = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
     done = run(["git", *names, "-C", where, *words])
@@ -184,6 +201,7 @@ def main():
         else:
             plain(study, settings.program)
             ends(study)
+            names(study, settings.program)
             commits(study, settings.program)
             compared(study, settings.program)
         for line in study.wrong:

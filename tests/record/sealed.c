@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ROUNDS = 20000 };
+enum { ROUNDS = 2000 };
 
 /* What libgomp and the C library call once all threads are there, and what this program calls. */
 static const unsigned allowed[] = {SYS_write,      SYS_futex,  SYS_sched_yield, SYS_exit,
