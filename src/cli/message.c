@@ -1,6 +1,7 @@
 #include "cli/message.h"
 
 #include "base/text.h"
+#include "report/display.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -29,6 +30,9 @@ bool lull_cli_is_muted(void)
 static void put_line(const char *kind, const char *ending, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
+/* On a terminal lines are broken between words. */
+enum { LEAST_WIDTH = 20, INDENT = 2 };
+
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
  * message stays one line. It is written at once, because launchers write to the same place; without
  * memory for that, piece by piece. */
@@ -46,8 +50,13 @@ static void put_line(const char *kind, const char *ending, const char *format, v
         fwrite(piece, 1, length, out);
     }
     fputs(ending, out);
-    if (whole && fclose(whole) == 0)
-        fwrite(line, 1, size, stderr);
+    if (whole && fclose(whole) == 0) {
+        const unsigned width = lull_terminal_options(STDERR_FILENO, LULL_COLOUR_NEVER).width;
+        if (width > LEAST_WIDTH)
+            lull_display_wrap(stderr, line, width, INDENT);
+        else
+            fwrite(line, 1, size, stderr);
+    }
     free(line);
 }
 
