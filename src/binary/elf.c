@@ -169,6 +169,50 @@ static bool has_mpi(const struct image *image)
     return false;
 }
 
+/* ---- compilers ------------------------------------------------------------------------------- */
+
+enum { MOST_COMMENTS = 1024 }; /* bytes of the text that is kept */
+
+static bool has_comment(const char *list, const char *text)
+{
+    const size_t length = strlen(text);
+    for (const char *at = list; (at = strstr(at, text)); at++)
+        if ((at == list || at[-1] == ' ') && (at[length] == '\0' || at[length] == ','))
+            return true;
+    return false;
+}
+
+/* The texts of the section .comment, which the linker has collected. */
+static const char *compilers_of(const struct image *image, struct lull_arena *arena)
+{
+    const Elf64_Ehdr *header = image->header;
+    const Elf64_Shdr *section = header->e_shentsize == sizeof *section
+                                    ? part(image, header->e_shoff, header->e_shnum, sizeof *section)
+                                    : NULL;
+    const char *list = "";
+    if (!section || header->e_shstrndx >= header->e_shnum)
+        return list;
+    for (unsigned i = 0; i < header->e_shnum; i++) {
+        const uint64_t name = section[header->e_shstrndx].sh_offset + section[i].sh_name;
+        const char *is = text_at(image, name);
+        if (!is || strcmp(is, ".comment") != 0 || section[i].sh_type != SHT_PROGBITS ||
+            section[i].sh_offset > image->file.size ||
+            section[i].sh_size > image->file.size - section[i].sh_offset)
+            continue;
+        uint64_t at = section[i].sh_offset;
+        const uint64_t end = at + section[i].sh_size;
+        while (at < end && strlen(list) < MOST_COMMENTS) {
+            const char *text = (const char *)image->file.data + at;
+            const size_t length = strnlen(text, end - at);
+            const char *own = lull_arena_strndup(arena, text, length);
+            if (length > 0 && length < MOST_COMMENTS && !has_comment(list, own))
+                list = lull_arena_printf(arena, "%s%s%s", list, *list ? ", " : "", own);
+            at += length + 1;
+        }
+    }
+    return list;
+}
+
 lull_status lull_elf_read(const char *path, struct lull_arena *arena, struct lull_elf *ret_elf,
                           struct lull_error *err)
 {
@@ -176,12 +220,13 @@ lull_status lull_elf_read(const char *path, struct lull_arena *arena, struct lul
     lull_status status = lull_map_file(path, &image.file, err);
     if (status != LULL_OK)
         return status;
-    struct lull_elf elf = {.rpath = ""};
+    struct lull_elf elf = {.rpath = "", .compilers = ""};
     image.header = part(&image, 0, 1, sizeof *image.header);
     if (is_readable(image.header)) {
         elf.executable = image.header->e_type == ET_EXEC || image.header->e_type == ET_DYN;
         status = read_segments(&image, arena, &elf, err);
         elf.has_mpi = has_mpi(&image);
+        elf.compilers = compilers_of(&image, arena);
     } else {
         status = lull_fail(err, LULL_ERR_FORMAT, "%s: no ELF file of this machine", path);
     }

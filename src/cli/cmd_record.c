@@ -16,7 +16,7 @@ enum { EXIT_NOT_EXECUTABLE = 126, EXIT_NOT_FOUND = 127 };
 static struct lull_recording_texts record_texts;
 static struct {
     const char *output;
-    char *counters, *seed, **inject;
+    char *counters, *seed, **inject, **labels;
     int force, profile, follow, files, verbose;
 } record_settings;
 
@@ -75,6 +75,8 @@ static const struct poptOption record_options[] = {
      "SPEC"},
     {"seed", '\0', POPT_ARG_STRING, &record_settings.seed, 0, "of the noise that is injected (1)",
      "N"},
+    {"label", '\0', POPT_ARG_ARGV, &record_settings.labels, 0,
+     "what you call the run, kept with it (lull info): input=n512; may be repeated", "KEY=VALUE"},
     {"verbose", '\0', POPT_ARG_NONE, &record_settings.verbose, 0, "say what is done", NULL},
     POPT_TABLEEND,
 };
@@ -91,6 +93,7 @@ static lull_status read_record_settings(struct lull_cli_call *call,
                                          .follow = record_settings.follow,
                                          .files = record_settings.files,
                                          .counters = record_settings.counters};
+    record_texts.labels = record_settings.labels;
     lull_status status = lull_recording_wish_read(&record_texts, call->arena, wish, &call->err);
     return status == LULL_OK ? lull_injection_read(record_settings.inject, record_settings.seed,
                                                    call, ret_disturbance)
@@ -136,11 +139,11 @@ static int execute(char **argv)
     return reason == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-static int prepare_recording(const char *word, const struct lull_recording_wish *wish,
+static int prepare_recording(const struct lull_recording_wish *wish,
                              const struct lull_disturbance *disturbance, struct lull_cli_call *call)
 {
     struct lull_recording recording;
-    if (lull_recording_prepare(word, wish, call->arena, &recording, &call->err) != LULL_OK)
+    if (lull_recording_prepare(wish, call->arena, &recording, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     if (recording.warning)
         lull_cli_warn("%s", recording.warning);
@@ -172,7 +175,8 @@ static int run_record(struct lull_cli_call *call)
         if (!argv)
             status = lull_cli_usage("found no program behind '%s'", words.items[0]);
     } else {
-        status = prepare_recording(argv[0], &wish, disturbance, call);
+        wish.command = argv;
+        status = prepare_recording(&wish, disturbance, call);
     }
     return status == LULL_EXIT_OK ? execute(argv) : status;
 }

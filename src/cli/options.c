@@ -38,11 +38,6 @@ lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
 
 /* ==== options of commands around histories ==================================================== */
 
-static const char *or_empty(const char *text)
-{
-    return text ? text : "";
-}
-
 lull_status lull_history_settings_read(const struct lull_history_settings *settings,
                                        struct lull_cli_call *call, struct lull_runs_options *runs,
                                        struct lull_history_about *about)
@@ -55,8 +50,8 @@ lull_status lull_history_settings_read(const struct lull_history_settings *setti
                                        .workers = (unsigned)settings->threads,
                                        .progress = &call->progress};
     *about = (struct lull_history_about){
-        .key = {.program = or_empty(settings->program),
-                .input = or_empty(settings->input),
+        .key = {.program = settings->program,
+                .input = settings->input,
                 .machine = settings->machine},
         .commit = settings->commit ? settings->commit : lull_history_commit_of_job(),
         .has_time = settings->time != NULL,

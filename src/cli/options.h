@@ -102,8 +102,10 @@ struct lull_history_settings {
 /* Lines for a table of options; `settings` is an object of static storage. */
 /* clang-format off */
 #define LULL_HISTORY_KEY_OPTIONS(settings) \
-    {"program", 'p', POPT_ARG_STRING, &(settings).program, 0, "what ran", "NAME"}, \
-    {"input", 'i', POPT_ARG_STRING, &(settings).input, 0, "on which input", "NAME"}, \
+    {"program", 'p', POPT_ARG_STRING, &(settings).program, 0, \
+     "what ran (the program that the run names)", "NAME"}, \
+    {"input", 'i', POPT_ARG_STRING, &(settings).input, 0, \
+     "on which input (the run's label 'input')", "NAME"}, \
     {"machine", 'm', POPT_ARG_STRING, &(settings).machine, 0, \
      "where it ran (the node that the run names)", "NAME"}
 #define LULL_HISTORY_READ_OPTIONS(settings) \
@@ -116,7 +118,7 @@ struct lull_history_settings {
     LULL_FORCE_OPTION(settings)
 #define LULL_HISTORY_RUNS_OPTIONS(settings) \
     {"commit", '\0', POPT_ARG_STRING, &(settings).commit, 0, \
-     "of which version ($GITHUB_SHA or $CI_COMMIT_SHA)", "ID"}, \
+     "of which version ($GITHUB_SHA or $CI_COMMIT_SHA, or what the run says)", "ID"}, \
     {"time", '\0', POPT_ARG_STRING, &(settings).time, 0, \
      "when it ran, as 2026-11-23T02:51:09Z or in seconds since 1970 (what the run says, or now)", \
      "TIME"}, \

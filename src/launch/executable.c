@@ -129,6 +129,93 @@ static void follow_scripts(struct lull_executable *executable, struct lull_arena
         is_one_of(name, interpreters, sizeof interpreters / sizeof *interpreters, true);
 }
 
+/* ---- the script of an interpreter ------------------------------------------------------------ */
+
+/* How an interpreter's options are told from its script. Of letters behind one "-", those in `takes`
+ * have a value, in the same word or the next; behind one of `stops` there is no script, but code. With
+ * `takes` NULL options are words, of which those in `words` have the next one as their value. */
+static const struct script_options {
+    const char *name, *takes, *stops;
+    const char *words[6];
+} script_options[] = {
+    {"python", "WXQ", "c", {"--check-hash-based-pycs"}},
+    {"perl", "I", "eE", {NULL}},
+    {"ruby", "IrC", "e", {NULL}},
+    {"lua", "l", "e", {NULL}},
+    {"julia", "CHJLpt", "eE", {NULL}},
+    {"Rscript", "", "e", {NULL}},
+    {"R", "g", "e", {NULL}},
+    {"octave", "p", "", {"--path", "--image-path", "--exec-path"}},
+    {"node", "r", "ep", {"--require", "--import"}},
+    {"java", NULL, NULL, {"-cp", "-classpath", "--class-path", "-p", "--module-path"}},
+};
+
+static const struct script_options shell_options = {"", "oO", "cs", {"--rcfile", "--init-file"}};
+
+static const struct script_options *options_of(const struct lull_executable *executable)
+{
+    if (!executable->path || executable->interpreter)
+        return NULL;
+    if (executable->shell)
+        return &shell_options;
+    for (size_t i = 0; i < sizeof script_options / sizeof *script_options; i++)
+        if (is_one_of(last_part(executable->path), &script_options[i].name, 1, true))
+            return &script_options[i];
+    return NULL;
+}
+
+/* How many words an option is: 1 or 2; 0: what follows is no script. */
+static size_t option_words(const struct script_options *options, const char *word)
+{
+    for (size_t i = 0; i < sizeof options->words / sizeof *options->words && options->words[i]; i++)
+        if (strcmp(word, options->words[i]) == 0)
+            return 2;
+    if (!options->takes || word[1] == '-')
+        return 1;
+    for (const char *letter = word + 1; *letter; letter++) {
+        if (strchr(options->stops, *letter))
+            return 0;
+        if (strchr(options->takes, *letter))
+            return letter[1] ? 1 : 2;
+    }
+    return 1;
+}
+
+/* "app" of "src/app.py". */
+static const char *without_extension(const char *path, struct lull_arena *arena)
+{
+    enum { MOST_EXTENSION = 5 };
+    const char *name = last_part(path), *dot = strrchr(name, '.');
+    const bool has = dot && dot > name && strlen(dot) > 1 && strlen(dot) <= MOST_EXTENSION;
+    return has ? lull_arena_strndup(arena, name, (size_t)(dot - name)) : name;
+}
+
+const char *lull_executable_title(const struct lull_executable *executable, char *const *command,
+                                  struct lull_arena *arena)
+{
+    const struct script_options *options = options_of(executable);
+    const char *title = NULL;
+    for (size_t i = 1; options && !title && command[i];) {
+        const char *word = command[i];
+        const bool python = strcmp(options->name, "python") == 0;
+        if (python && strcmp(word, "-m") == 0 && command[i + 1]) {
+            i += 2;
+            if (strncmp(command[i - 1], "mpi4py", strlen("mpi4py")) != 0) /* it runs a script */
+                title = command[i - 1];
+        } else if ((*word == '-' || *word == '+') && strcmp(word, "--") != 0 && word[1]) {
+            const size_t words = option_words(options, word);
+            if (words == 0 || (words == 2 && !command[i + 1]))
+                break;
+            i += words;
+        } else if (strcmp(word, "--") == 0) {
+            title = command[i + 1] ? without_extension(command[i + 1], arena) : "";
+        } else {
+            title = strcmp(word, "-") == 0 ? "" : without_extension(word, arena);
+        }
+    }
+    return title && *title && !strchr(title, '/') ? title : executable->name;
+}
+
 /* ---- what it needs --------------------------------------------------------------------------- */
 
 static void see_library(void *context, const char *name)
@@ -160,7 +247,8 @@ void lull_executable_inspect(const char *word, struct lull_arena *arena,
 {
     struct lull_executable *executable = ret_executable;
     *executable = (struct lull_executable){.path = lull_executable_find(word, arena),
-                                           .name = lull_arena_strdup(arena, last_part(word))};
+                                           .name = lull_arena_strdup(arena, last_part(word)),
+                                           .compilers = ""};
     if (!executable->path)
         return;
     follow_scripts(executable, arena);
@@ -170,6 +258,8 @@ void lull_executable_inspect(const char *word, struct lull_arena *arena,
         return;
     executable->elf = true;
     executable->dynamic = elf.dynamic;
+    if (!executable->interprets)
+        executable->compilers = elf.compilers;
     lull_elf_libraries(executable->path, &elf, arena, see_library, executable);
     executable->static_mpi = elf.has_mpi && executable->mpi == LULL_MPI_NONE;
 }

@@ -19,14 +19,21 @@ struct lull_executable {
     bool dynamic;
     bool static_mpi;
     bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
-    bool openmp;     /* needs an OpenMP runtime */
-    bool openshmem;  /* needs the OpenSHMEM of Open MPI */
+    const char
+        *compilers; /* of a program (binary/elf.h); of a script and where nothing is said "" */
+    bool openmp;    /* needs an OpenMP runtime */
+    bool openshmem; /* needs the OpenSHMEM of Open MPI */
     enum lull_mpi_family mpi;
 };
 
 /* Finds `word` as exec would and looks into it. */
 void lull_executable_inspect(const char *word, struct lull_arena *arena,
                              struct lull_executable *ret_executable);
+
+/* What runs of the command are named after: the script where it begins with an interpreter or a shell
+ * ("app" for "python3 -u app.py"), else executable->name. In `arena`. */
+const char *lull_executable_title(const struct lull_executable *executable, char *const *command,
+                                  struct lull_arena *arena);
 
 /* The path of `word`, found as execvp does, or NULL. */
 const char *lull_executable_find(const char *word, struct lull_arena *arena);

@@ -2,6 +2,8 @@
 
 #include "launch/executable.h"
 
+#include "launch/executable.h"
+
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -330,8 +332,10 @@ const char *lull_launcher_output(char *const *argv, const char *output, struct l
     size_t programs[MOST_PROGRAMS];
     char folder[PATH_MAX];
     if (!output && lull_launcher_programs(argv, arena, programs, MOST_PROGRAMS) > 1) {
-        const char *first = argv[programs[0]], *slash = strrchr(first, '/');
-        output = lull_arena_printf(arena, "%s.lull", slash ? slash + 1 : first);
+        struct lull_executable first;
+        lull_executable_inspect(argv[programs[0]], arena, &first);
+        output = lull_arena_printf(arena, "%s.lull",
+                                   lull_executable_title(&first, argv + programs[0], arena));
     }
     if (!output || *output == '/' || !getcwd(folder, sizeof folder))
         return output;

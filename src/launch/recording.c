@@ -20,6 +20,7 @@
 
 enum {
     MOST_NAME = 255,  /* of a region that iterations refer to, bytes */
+    MOST_LABEL = 64,  /* bytes of the key of a label */
     MOST_CALLERS = 32 /* that the recorder follows */
 };
 
@@ -123,6 +124,19 @@ static lull_status read_bytes(const struct lull_recording_texts *texts,
     return LULL_OK;
 }
 
+static lull_status check_label(const char *text, struct lull_error *err)
+{
+    static const char allowed[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
+    const size_t length = strspn(text, allowed);
+    if (length == 0 || length > MOST_LABEL || text[length] != '=' || !text[length + 1])
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--label: expected KEY=VALUE such as input=n512, with a KEY of letters, "
+                         "digits, '_', '.' and '-', got '%s'",
+                         text);
+    return LULL_OK;
+}
+
 /* The filter is read here to be checked; the recorder reads it again. */
 static lull_status read_filter(const char *path, struct lull_arena *arena, const char **ret_filter,
                                struct lull_error *err)
@@ -190,6 +204,9 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
         status = read_time("waits", texts->waits, arena, &wish->waits, err);
     if (status == LULL_OK)
         status = read_iterations(texts->iterations, &wish->iterations, err);
+    wish->labels = texts->labels;
+    for (char *const *label = texts->labels; status == LULL_OK && label && *label; label++)
+        status = check_label(*label, err);
     return status == LULL_OK ? read_filter(texts->filter, arena, &wish->filter, err) : status;
 }
 
@@ -430,7 +447,7 @@ static const char *advice(const struct lull_recording *recording,
             " and Python and its like (--follow: all)",
             executable->name);
     if (recording->job.parallel && family_of(recording, wish) == LULL_MPI_NONE &&
-        !executable->interprets)
+        !wish->mpi_named && !executable->interprets)
         return lull_arena_printf(arena,
                                  "'%s' needs no MPI library that is known: its MPI calls, if any, "
                                  "will not be seen (see --mpi)",
@@ -522,31 +539,37 @@ static void set_environment(const struct lull_recording *recording,
 
 static enum lull_target_found claim_target(struct lull_recording *recording,
                                            const struct lull_recording_wish *wish,
-                                           struct lull_arena *arena, struct lull_error *err)
+                                           const struct lull_about *about, struct lull_arena *arena,
+                                           struct lull_error *err)
 {
     const struct lull_target_options how = {.replace = wish->replace,
                                             .number = !wish->output,
+                                            .about = about,
                                             .by_node = stores_by_node(recording, wish)};
     const char *target = wish->output
                              ? wish->output
-                             : lull_target_default(&recording->executable, &recording->job, arena);
+                             : lull_target_default(&recording->executable,
+                                                   lull_executable_title(&recording->executable,
+                                                                         wish->command, arena),
+                                                   &recording->job, arena);
     return lull_target_claim(target, &recording->job, &how, arena, &recording->run, err);
 }
 
 /* As lull_recording_prepare, but every rank has the warning. */
-static lull_status prepare(const char *word, const struct lull_recording_wish *wish,
-                           struct lull_arena *arena, struct lull_recording *recording,
-                           struct lull_error *err)
+static lull_status prepare(const struct lull_recording_wish *wish, struct lull_arena *arena,
+                           struct lull_recording *recording, struct lull_error *err)
 {
     struct lull_error refused;
-    lull_executable_inspect(word, arena, &recording->executable);
+    struct lull_about about;
+    lull_executable_inspect(wish->command[0], arena, &recording->executable);
     lull_job_describe(&recording->executable, arena, &recording->job);
     if (!recording->executable.path)
         return LULL_OK; /* a program that is not found: exec's message says it best */
     find_recorder(recording, wish, arena);
     if (!recording->library)
         return LULL_OK;
-    switch (claim_target(recording, wish, arena, &refused)) {
+    lull_about_collect(&recording->executable, wish->command, wish->labels, arena, &about);
+    switch (claim_target(recording, wish, &about, arena, &refused)) {
     case LULL_TARGET_EXISTS:
         return lull_fail(err, LULL_ERR_RANGE, "%s", refused.text);
     case LULL_TARGET_FAILED:
@@ -557,16 +580,16 @@ static lull_status prepare(const char *word, const struct lull_recording_wish *w
     default:
         recording->warning = advice(recording, wish, arena);
         set_environment(recording, wish, arena);
+        set("LULL_RECORD_ABOUT", lull_about_differing(&about, recording->run, arena));
         return LULL_OK;
     }
 }
 
-lull_status lull_recording_prepare(const char *word, const struct lull_recording_wish *wish,
-                                   struct lull_arena *arena, struct lull_recording *ret_recording,
-                                   struct lull_error *err)
+lull_status lull_recording_prepare(const struct lull_recording_wish *wish, struct lull_arena *arena,
+                                   struct lull_recording *ret_recording, struct lull_error *err)
 {
     *ret_recording = (struct lull_recording){.library = NULL};
-    lull_status status = prepare(word, wish, arena, ret_recording, err);
+    lull_status status = prepare(wish, arena, ret_recording, err);
     if (ret_recording->job.rank != 0)
         ret_recording->warning = NULL;
     return status;

@@ -30,6 +30,8 @@ struct lull_recording_wish {
     bool follow;    /* record also what the program starts */
     bool files;     /* record also the C library's calls for files */
     const char *counters, *callpath;
+    char *const *command; /* what will be executed */
+    char *const *labels;  /* "KEY=VALUE", NULL at the end; may be NULL */
     const char *filter;   /* path of a filter of functions (filter/filter.h), from the root on */
     const char *throttle; /* as the recorder reads them (record/core.h), like the following */
     const char *start, *duration, *signals, *iterations, *waits;
@@ -46,13 +48,12 @@ struct lull_recording {
     const char *warning; /* one line for the user, told by rank 0 only; NULL: nothing to say */
 };
 
-/* Prepares the program that `word` names. Changes the environment of this process, which the
+/* Prepares the program that wish->command begins with. Changes the environment of this process, which the
  * program inherits. Where something is missing or refused, the program can be run all the same,
  * without recording, and `warning` says why; fails only where a run would be overwritten. Strings
  * live in `arena`. */
-lull_status lull_recording_prepare(const char *word, const struct lull_recording_wish *wish,
-                                   struct lull_arena *arena, struct lull_recording *ret_recording,
-                                   struct lull_error *err);
+lull_status lull_recording_prepare(const struct lull_recording_wish *wish, struct lull_arena *arena,
+                                   struct lull_recording *ret_recording, struct lull_error *err);
 
 /* ==== what the user types ===================================================================== */
 
@@ -68,6 +69,7 @@ struct lull_recording_texts {
     const char *signals;                /* "on", "off": whether recording is on at first */
     const char *mpi;                    /* "openmpi", "mpich", "none" */
     const char *store;                  /* "node", "process" */
+    char *const *labels;                /* each "KEY=VALUE" */
     const char *filter;                 /* a file (filter/filter.h) */
 };
 

@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -397,11 +398,10 @@ static uint32_t threads_of(const struct lull_executable *executable)
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
-const char *lull_target_default(const struct lull_executable *executable,
+const char *lull_target_default(const struct lull_executable *executable, const char *title,
                                 const struct lull_job *job, struct lull_arena *arena)
 {
-    return lull_arena_printf(arena, "%s.%ux%u.lull", executable->name, job->size,
-                             threads_of(executable));
+    return lull_arena_printf(arena, "%s.%ux%u.lull", title, job->size, threads_of(executable));
 }
 
 /* ---- making it ------------------------------------------------------------------------------- */
@@ -468,8 +468,29 @@ static bool is_run(const char *path)
     return access(file, F_OK) == 0;
 }
 
+/* Whether there is room for what the first process of a run writes at least: without it nothing would
+ * be recorded, and the folder would stay. A process that may not write so much finds out by itself. */
+static bool has_room(const char *folder)
+{
+    enum { LEAST = 96 << 10 };
+    char path[PATH_MAX];
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur < LEAST)
+        return true;
+    snprintf(path, sizeof path, "%s/room", folder);
+    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return false;
+    const int failed = posix_fallocate(fd, 0, LEAST);
+    close(fd);
+    unlink(path);
+    errno = failed;
+    return failed != ENOSPC && failed != EDQUOT;
+}
+
 /* Makes a folder that is complete before it gets its name, so that nobody sees half of it. */
 static enum lull_target_found make_run_folder(const char *path, const struct lull_job *job,
+                                              const struct lull_about *about,
                                               struct lull_arena *arena, struct lull_error *err)
 {
     char *temporary = lull_arena_printf(arena, "%s.XXXXXX", path);
@@ -484,6 +505,9 @@ static enum lull_target_found make_run_folder(const char *path, const struct lul
                 write_text(temporary, JOB_NAME, job->key);
     if (good && job->siblings)
         add_sibling(lull_arena_printf(arena, "%s/" JOB_NAME, temporary));
+    if (good && about)
+        lull_about_write(about, temporary, arena);
+    good = good && has_room(temporary);
     if (good && rename(temporary, path) == 0)
         return LULL_TARGET_MADE;
     bool taken = errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR;
@@ -493,7 +517,8 @@ static enum lull_target_found make_run_folder(const char *path, const struct lul
 }
 
 /* With the parent folder locked. */
-static enum lull_target_found claim(const char *path, const struct lull_job *job, bool replace,
+static enum lull_target_found claim(const char *path, const struct lull_job *job,
+                                    const struct lull_about *about, bool replace,
                                     struct lull_arena *arena, struct lull_error *err)
 {
     if (is_ours(path, job))
@@ -506,7 +531,7 @@ static enum lull_target_found claim(const char *path, const struct lull_job *job
         if (lull_remove_tree(path, err) != LULL_OK)
             return LULL_TARGET_FAILED;
     }
-    enum lull_target_found found = make_run_folder(path, job, arena, err);
+    enum lull_target_found found = make_run_folder(path, job, about, arena, err);
     if (found == LULL_TARGET_EXISTS)
         lull_fail(err, LULL_ERR_IO, "%s: is there and is no run, so it is not replaced", path);
     return found;
@@ -560,10 +585,10 @@ static enum lull_target_found claim_by_files(const char *path, const struct lull
     if (lock >= 0) /* where locks do not work, the names still are taken one by one */
         flock(lock, LOCK_EX);
     const char *name = path;
-    enum lull_target_found found = claim(name, job, options->replace, arena, err);
+    enum lull_target_found found = claim(name, job, options->about, options->replace, arena, err);
     for (unsigned n = 2; found == LULL_TARGET_EXISTS && options->number && n < MOST_NUMBERS; n++) {
         name = numbered(path, n, arena);
-        found = claim(name, job, false, arena, err);
+        found = claim(name, job, options->about, false, arena, err);
     }
     if (lock >= 0)
         close(lock);

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "launch/about.h"
 #include "launch/executable.h"
 
 #include <stdbool.h>
@@ -28,8 +29,8 @@ struct lull_job {
 void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,
                        struct lull_job *ret_job);
 
-/* "heat.2x4.lull" for 2 processes of heat with 4 threads each. */
-const char *lull_target_default(const struct lull_executable *executable,
+/* "heat.2x4.lull" for 2 processes of the title "heat" with 4 threads each. */
+const char *lull_target_default(const struct lull_executable *executable, const char *title,
                                 const struct lull_job *job, struct lull_arena *arena);
 
 enum lull_target_found {
@@ -39,8 +40,9 @@ enum lull_target_found {
 };
 
 struct lull_target_options {
-    bool replace; /* an existing run of another job is replaced */
-    bool number;  /* if the name is taken, "NAME-2.lull", ... */
+    bool replace;                   /* an existing run of another job is replaced */
+    bool number;                    /* if the name is taken, "NAME-2.lull", ... */
+    const struct lull_about *about; /* what is left in the folder where it is made; NULL: nothing */
     bool by_node; /* makes the file of this node, in which its processes are to record */
 };
 

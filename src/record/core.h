@@ -34,6 +34,8 @@
  *    processes share; "process": into a file of this process, while others may use the file of the
  *    node; unset: every process has a file of its own
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
+ *  - LULL_RECORD_ABOUT: what this process has to say of itself: "KEY=VALUE" in lines, with "%" and
+ *    newlines as "%25" and "%0A" (record/about.h)
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, except where a thread, a definition or a chunk begins, and there only after stepping
@@ -238,7 +240,10 @@ struct rec_process {
     bool tsc;                         /* the clock reads the processor's counter (base/clock.h) */
     bool disturbs;                    /* the program is disturbed on purpose (record/inject.h) */
     double ns_per_tick;               /* roughly, as measured at the start */
-    bool profile;                     /* sums only, no events */
+    bool sealed;          /* recording has ended for good, and the recorder must not call
+                                         the system any more (record/seccomp.c) */
+    int full;             /* atomic; errno of the first write that failed, 0: none did */
+    bool profile;         /* sums only, no events */
     bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
     uint32_t number;      /* p of the file names */
@@ -249,7 +254,9 @@ struct rec_process {
     uint64_t budget;      /* bytes of events */
     uint64_t used;        /* atomic; bytes of the budget that are taken */
     pid_t owner;          /* the process that writes the files */
-    char folder[3072];    /* RUN/<p / 1000> */
+    uint64_t
+        *status; /* where its exit status is to be written, once recording has ended (about.h) */
+    char folder[3072]; /* RUN/<p / 1000> */
 };
 extern struct rec_process rec_process __attribute__((visibility("hidden")));
 

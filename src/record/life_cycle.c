@@ -1,6 +1,7 @@
 /* Process and threads: when recording begins and ends. */
 #include "record/life_cycle.h"
 
+#include "record/about.h"
 #include "record/core.h"
 #include "record/counters/counters.h"
 #include "record/file/file.h"
@@ -81,7 +82,8 @@ __attribute__((noinline)) static void start_once(void)
     const bool placed = rec_read_settings();
     const char *counters = getenv("LULL_RECORD_COUNTERS");
     rec_functions_prepare();
-    const char *injected = getenv("LULL_RECORD_INJECT"), *store = getenv("LULL_RECORD_STORE");
+    const char *injected = getenv("LULL_RECORD_INJECT"), *store = getenv("LULL_RECORD_STORE"),
+               *about = getenv("LULL_RECORD_ABOUT");
     rec_window_prepare();
     rec_locks_prepare();
     rec_files_prepare();
@@ -97,6 +99,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
+    rec_about_start(about);
     rec_counters_start(counters);
     rec_functions_start();
     rec_locks_start();
@@ -224,7 +227,7 @@ static void end_all(uint64_t now)
     rec_functions_stop();
     rec_define_clock(0);
     rec_inject_end();
-    rec_definitions_end();
+    rec_about_end();
     rec_report();
     pthread_mutex_unlock(&threads_lock);
 }

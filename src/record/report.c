@@ -87,10 +87,24 @@ void rec_report_refused(const char *run)
                    strerror(errno));
 }
 
+/* What of the events is missing. */
+static const char *what_is_missing(char *text, size_t size)
+{
+    const int reason = __atomic_load_n(&rec_process.full, __ATOMIC_RELAXED);
+    *text = '\0';
+    if (reason != 0)
+        snprintf(text, size, ", and no later ones: the file cannot be written any more (%s)",
+                 strerror(reason));
+    else if (rec_process.keeps_last && stored > rec_process.budget)
+        snprintf(text, size, ", of which the newest are kept");
+    return text;
+}
+
 void rec_report(void)
 {
     if (!may_speak())
         return;
+    char missing[128];
     char length_text[32], cost[32];
     const uint32_t ranks = rec_process.ranks ? rec_process.ranks : 1;
     const double us = (double)(rec_now() - began) * rec_process.ns_per_tick * 1e-3;
@@ -103,8 +117,6 @@ void rec_report(void)
         "them took about %s. Next: lull report %s%.*s%s\n",
         ranks, ranks == 1 ? "" : "s", n_threads_reported, n_threads_reported == 1 ? "" : "s",
         format_time(us, length_text, sizeof length_text), (unsigned long long)reported_visits,
-        (double)bytes / 1048576,
-        rec_process.keeps_last && stored > rec_process.budget ? ", of which the newest are kept"
-                                                              : "",
+        (double)bytes / 1048576, what_is_missing(missing, sizeof missing),
         format_time(cost_us(), cost, sizeof cost), quote, length, rec_process.folder, quote);
 }

@@ -112,6 +112,18 @@ static void warn_of_growth(const struct lull_run *run, const struct lull_run *re
                          run->path, evidence.instructions, reference->path, evidence.units);
 }
 
+/* Two versions of a program may be two files: this is no failure. */
+static void warn_of_programs(const struct lull_run *run, const struct lull_run *reference,
+                             struct lull_notices *notices)
+{
+    const char *is = run->trace ? lull_trace_property(run->trace, "program") : NULL;
+    const char *was = reference->trace ? lull_trace_property(reference->trace, "program") : NULL;
+    if (is && was && strcmp(is, was) != 0)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s is a run of '%s', %s one of '%s': are they the same program?",
+                         run->path, is, reference->path, was);
+}
+
 lull_status lull_study_check(const struct lull_runs *runs, bool force, struct lull_notices *notices,
                              struct lull_arena *arena, struct lull_error *err)
 {
@@ -127,6 +139,7 @@ lull_status lull_study_check(const struct lull_runs *runs, bool force, struct lu
                              run->path, reference->path);
         if (run->trace && reference->trace && strcmp(run->path, reference->path) == 0)
             lull_notices_add(notices, LULL_NOTICE_INFO, "%s is given twice.", run->path);
+        warn_of_programs(run, reference, notices);
         note_counters(reference, run, notices);
         warn_of_growth(run, reference, notices);
     }

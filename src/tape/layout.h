@@ -5,6 +5,7 @@
  *
  *     RUN/lull-tape                       anchor: the text LULL_TAPE_ANCHOR, nothing else
  *     RUN/definitions                     definitions with ids valid in the whole run (optional)
+ *     RUN/about                           properties of the run (optional)
  *     RUN/<p / 1000>/<p>.tape             all of process p, in extents
  *     RUN/<node>.tapes                    the same of all processes of a node: as their recorders
  *                                         write it (tape/container.h), or as `lull pack` does (the
@@ -338,6 +339,7 @@ struct lull_tape_sum {
 
 #define LULL_TAPE_SPAWNED_NAME  "spawned" /* a folder */
 #define LULL_TAPE_NODES_NAME    "nodes"   /* a folder that only recorders use */
+#define LULL_TAPE_ABOUT_NAME    "about"   /* a file of definitions, all of them PROPERTY */
 #define LULL_TAPE_SPAWNED_MAGIC "LULLSPWN"
 
 /* RUN/spawned/<application> tells the recorders which process numbers a world of MPI has that other
@@ -540,6 +542,14 @@ enum lull_tape_definition_kind {
                               because the time when they were sent was not known */
     LULL_TAPE_DEFINE_FILE, /* u32 kind (enum lull_tape_file_kind), text path or name: a file that
                               I/O TRANSFERs have as their id */
+    LULL_TAPE_DEFINE_PROPERTY, /* text key, text value: what was known of the run when it began. In
+                                  RUN/about it holds for all processes; in definitions of a process,
+                                  which has only what differs from that, for this one, and an empty
+                                  value says that it has none. In RUN/definitions behind the texts,
+                                  u32 processes, u32 first (optional): it holds for that many
+                                  processes, of which `first` is the first */
+    LULL_TAPE_DEFINE_EXIT,     /* u64: with which status the process ended; LULL_TAPE_NOT_EXITED: it
+                                  has not ended by exit or by return from main */
     LULL_TAPE_DEFINITIONS
 };
 
@@ -554,6 +564,7 @@ enum lull_tape_file_kind {
 };
 
 #define LULL_TAPE_NOT_COUNTED UINT64_MAX
+#define LULL_TAPE_NOT_EXITED  UINT64_MAX
 
 /* What the place of a SITE is. */
 enum lull_tape_code {

@@ -232,6 +232,17 @@ bool lull_trace_is_simulated(const struct lull_trace *trace)
     return strcmp(trace->producer, LULL_SIMULATOR) == 0;
 }
 
+const char *lull_trace_property(const struct lull_trace *trace, const char *key)
+{
+    const char *value = NULL;
+    for (uint32_t i = 0; i < trace->n_properties; i++) {
+        const struct lull_property *property = &trace->properties[i];
+        if (strcmp(property->key, key) == 0 && (!value || property->processes == 0))
+            value = property->value;
+    }
+    return value;
+}
+
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank)
 {
     if (rank >= comm->size)

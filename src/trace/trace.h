@@ -261,6 +261,18 @@ struct lull_left_out {
                         processes the longest */
 };
 
+/* Something that a run says of itself: its command, a variable of its environment, what the user
+ * called it. */
+struct lull_property {
+    const char *key;   /* "command", "OMP_NUM_THREADS", "label:input", ... (docs/formats/tape.md) */
+    const char *value; /* may hold anything; "": these processes have none */
+    uint32_t processes; /* so many processes say it of themselves; 0: it was said once, of all that
+                           say nothing else */
+    uint32_t first;     /* index of the first of these processes */
+};
+
+#define LULL_PROPERTY_LABEL "label:" /* begin of the keys of the user's own (lull record --label) */
+
 struct lull_format;
 
 #define LULL_SIMULATOR "lull simulate" /* the producer of runs that lull simulated */
@@ -311,6 +323,8 @@ struct lull_trace {
     uint32_t n_files;
     struct lull_left_out *left_out; /* the most calls first */
     uint32_t n_left_out;
+    struct lull_property *properties; /* in the order in which they were said */
+    uint32_t n_properties;
 
     const char *disturbed;   /* how the recorder disturbed the program on purpose (lull record
                                 --inject), one disturbance a line; NULL: it did not */
@@ -381,6 +395,10 @@ bool lull_trace_main_part(const struct lull_trace *trace, uint32_t application, 
                           int64_t *ret_end);
 
 bool lull_trace_is_simulated(const struct lull_trace *trace);
+
+/* What was said of all processes, or the first value that processes said of themselves. NULL: nobody
+ * said anything. */
+const char *lull_trace_property(const struct lull_trace *trace, const char *key);
 
 /* The member of a communicator: process index of a rank; LULL_NONE out of range. */
 uint32_t lull_comm_member(const struct lull_comm *comm, uint32_t rank);

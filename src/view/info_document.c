@@ -5,6 +5,7 @@
 #include "study/interference.h"
 #include "trace/format.h"
 #include "view/document_parts.h"
+#include "view/property_table.h"
 
 #include <string.h>
 #include <time.h>
@@ -310,6 +311,10 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_kept(document, trace, arena);
     add_disturbed(document, trace, arena);
     add_core_fact(document, trace, arena);
+    lull_table_of_properties(
+        document,
+        &(const struct lull_property_column){.id = "value", .heading = "", .trace = trace}, 1,
+        arena);
     add_events(document, census);
     add_communication(document, census, arena);
     add_counter_table(document, trace, census);

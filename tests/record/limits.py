@@ -85,9 +85,21 @@ class Test:
             self.demand((recorded.returncode, recorded.stdout) == (alone.returncode, alone.stdout),
                         "%s on %d KiB: status %d, alone %d: %s"
                         % (program[0], kib, recorded.returncode, alone.returncode, recorded.stderr))
+            self.told_of_disk(where, kib, recorded.stderr)
             if then:
                 then(where, alone.stdout)
             subprocess.run(["umount", folder], check=True)
+
+    def told_of_disk(self, where, kib, said):
+        """Where nothing was recorded nothing stays; where events are missing the last line says why."""
+        there = os.path.exists(where)
+        told = run([self.settings.lull, "info", where]) if there else None
+        self.demand(there or "No space left on device" in said, "%d KiB: no run, and it says %s" % (kib, said))
+        if there:
+            self.demand(told.returncode == 0, "%d KiB: a run that cannot be read: %s" % (kib, told.stderr))
+            cut = "could not write any more" in told.stdout
+            self.demand(cut == ("No space left on device" in said.splitlines()[-1]),
+                        "%d KiB: events %s missing, and it says %s" % (kib, "are" if cut else "are not", said))
 
     def full_disk(self):
         # pages of 4 KiB: from no room for anything to room for some chunks

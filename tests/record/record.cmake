@@ -366,6 +366,16 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/alone.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
         set_tests_properties(record.alone PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+        record_program(sealed ${LULL_GCC} -fopenmp)
+        add_test(NAME record.sealed
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sealed.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/sealed.gcc)
+        set_tests_properties(record.sealed PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(about ${LULL_GCC})
+        add_test(NAME record.about
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/about.gcc)
+        set_tests_properties(record.about PROPERTIES LABELS quick TIMEOUT 1800)
         add_test(NAME record.follow
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/follow.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)
@@ -411,7 +421,7 @@ function(record_mpi family)
         return()
     endif()
     set(bin ${CMAKE_CURRENT_BINARY_DIR}/record)
-    foreach(name ends hybrid phases many_calls schedules)
+    foreach(name about ends hybrid phases many_calls schedules)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source} patient ${lull_patient}
@@ -465,6 +475,11 @@ function(record_mpi family)
     add_test(NAME record.ends.whole.${family} COMMAND ${ends_words})
     set_tests_properties(record.ends.${family} record.ends.whole.${family}
                          PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77 COST 20)
+    add_test(NAME record.about.${family}
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py
+                --lull $<TARGET_FILE:lull> --program ${bin}/about.${family}
+                --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.about.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     add_test(NAME record.schedules.${family}
         COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/schedules.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>

@@ -142,6 +142,12 @@ static bool same_small(const struct lull_trace *a, const struct lull_trace *b, u
     for (uint32_t f = 0; f < a->n_files && f < b->n_files; f++) /* few formats tell them */
         if (!same_text(a->files[f].name, b->files[f].name) || a->files[f].kind != b->files[f].kind)
             return differ(err, "file", f);
+    for (uint32_t i = 0; i < a->n_properties && i < b->n_properties; i++)
+        if (!same_text(a->properties[i].key, b->properties[i].key) ||
+            !same_text(a->properties[i].value, b->properties[i].value) ||
+            a->properties[i].processes != b->properties[i].processes ||
+            a->properties[i].first != b->properties[i].first)
+            return differ(err, "property", i);
     if (!(but & SAME_BUT_STATES)) {
         if (!same_count(err, "states", a->n_states, b->n_states))
             return false;

@@ -2,6 +2,7 @@
 
 #include "record/libraries.h"
 #include "record/report.h"
+#include "record/store/definitions.h"
 
 #include <assert.h>
 #include <dlfcn.h>
@@ -125,9 +126,12 @@ static bool look_whether_it_fits(void)
     if (rec_mpi.Get_library_version(text, &length) != MPI_SUCCESS)
         text[0] = '\0';
     text[sizeof text - 1] = '\0';
-    if (says_it_fits(text) && has_our_handles())
-        return true;
+    const bool fits = says_it_fits(text) && has_our_handles();
     text[strcspn(text, "\n")] = '\0';
+    if (fits && rec_process.rank == 0)
+        rec_define_property("mpi", text);
+    if (fits)
+        return true;
     rec_report_say("MPI is not recorded: the library is not of the family of %s, but says '%.100s'"
                    " (see --mpi)",
                    REC_MPI_FAMILY, text);

@@ -303,7 +303,11 @@ bool rec_buffer_begin(struct rec_thread *self)
 /* Events go nowhere from now on; the flag says why. */
 static void buffer_stop(struct rec_thread *self, unsigned flag)
 {
+    int none = 0;
     __atomic_fetch_or(&self->header->flags, (uint16_t)flag, __ATOMIC_RELAXED);
+    if (flag & LULL_TAPE_WRITE_FAILED)
+        __atomic_compare_exchange_n(&rec_process.full, &none, errno ? errno : EIO, false,
+                                    __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     if (use_private_chunk(self))
         return;
     self->at = self->tail; /* no memory: nothing more to be had, not even sums */

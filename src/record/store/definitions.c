@@ -103,15 +103,6 @@ bool rec_definitions_begin(const char *run, const char *store)
     return false;
 }
 
-void rec_definitions_end(void)
-{
-    const struct rec_aside aside = lock_all();
-    if (own_definitions.header)
-        munmap(own_definitions.header, own_definitions.mapped);
-    own_definitions.header = NULL;
-    unlock_all(&aside);
-}
-
 /* ---- appending ------------------------------------------------------------------------------- */
 
 typedef void fill(struct lull_tape_builder *builder, const void *what);
@@ -472,6 +463,50 @@ void rec_define_offset(int64_t ns, int64_t to_root, double error)
     const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_OFFSET, 0, fill_offset, &offset);
     unlock_all(&aside);
+}
+
+/* ---- what the process says of itself --------------------------------------------------------- */
+
+struct property {
+    const char *key, *value;
+};
+
+static void fill_property(struct lull_tape_builder *builder, const void *what)
+{
+    const struct property *property = what;
+    lull_tape_build_text(builder, property->key);
+    lull_tape_build_text(builder, property->value);
+}
+
+void rec_define_property(const char *key, const char *value)
+{
+    const struct property property = {key, value};
+    const struct rec_aside aside = lock_all();
+    append(LULL_TAPE_DEFINE_PROPERTY, 0, fill_property, &property);
+    unlock_all(&aside);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void fill_exit(struct lull_tape_builder *builder, const void *what)
+{
+    (void)what;
+    lull_tape_build_u64(builder, LULL_TAPE_NOT_EXITED);
+}
+
+uint64_t *rec_definitions_end(void)
+{
+    uint64_t *status = NULL;
+    const struct rec_aside aside = lock_all();
+    if (append(LULL_TAPE_DEFINE_EXIT, 0, fill_exit, NULL))
+        status = (uint64_t *)(void *)((unsigned char *)(own_definitions.header + 1) +
+                                      own_definitions.header->committed) -
+                 1; /* its last field; the mapping stays for whoever knows it later */
+    else if (own_definitions.header)
+        munmap(own_definitions.header, own_definitions.mapped);
+    own_definitions.header = NULL;
+    unlock_all(&aside);
+    return status;
 }
 
 /* ---- what disturbed the program -------------------------------------------------------------- */

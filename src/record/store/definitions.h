@@ -42,7 +42,9 @@ struct rec_site {
 bool rec_definitions_begin(const char *run, const char *store);
 /* Nothing can be recorded after all: the file goes away. */
 void rec_definitions_drop(void);
-void rec_definitions_end(void);
+/* No definitions come any more. Returns where the status is to be written with which the process
+ * ends, when that is known; NULL: nowhere. */
+uint64_t *rec_definitions_end(void);
 
 uint32_t rec_define_region(const struct rec_region *region);
 /* Defines a region once: *id is set when it is 0, by whichever thread comes first. Returns it. */
@@ -69,6 +71,9 @@ void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
 /* This process is `rank` of a world of MPI, whose members communicators call `first` and up. */
 void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);
+
+/* What this process alone says of itself (LULL_TAPE_DEFINE_PROPERTY). */
+void rec_define_property(const char *key, const char *value);
 
 /* The program was disturbed on purpose: what the user asked for, in lines, and the seed. */
 void rec_define_disturbance(uint64_t seed, const char *specs);

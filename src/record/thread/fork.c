@@ -24,7 +24,8 @@ static const char *const passed_on[] = {
     "LULL_RECORD_DURATION", "LULL_RECORD_SIGNALS", "LULL_RECORD_ITERATIONS", "LULL_RECORD_SKEW",
     "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",   "LULL_RECORD_LAST",       "LULL_RECORD_STORE"};
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
-                                        "LULL_RECORD_FIRST", "LULL_RECORD_INJECT"};
+                                        "LULL_RECORD_FIRST", "LULL_RECORD_INJECT",
+                                        "LULL_RECORD_ABOUT"};
 static char *settings[4 + sizeof passed_on / sizeof *passed_on];
 static unsigned n_settings;
 

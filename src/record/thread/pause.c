@@ -163,9 +163,15 @@ void rec_pause_note(struct rec_thread *self)
 
 void rec_leave_to_parent(void)
 {
-    if (getpid() == rec_process.owner)
+    if (rec_process.sealed) {
+        rec_self_or_null = &rec_nobody;
+        return;
+    }
+    if (rec_process.owner != 0 &&
+        getpid() == rec_process.owner) /* 0: a child, and known to be one */
         return;
     rec_process.on = false;
+    rec_process.status = NULL;
     __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
     if (rec_self_or_null && rec_self_or_null != &rec_nobody)
         rec_buffer_detach(rec_self_or_null);

@@ -258,7 +258,7 @@ lull_status lull_check_make(const char *const *paths, uint32_t count,
     lull_status status = lull_history_measure(paths, count, &wish->runs, &wish->about, notices,
                                               arena, &runs, &ret_study->n_runs, err);
     if (status == LULL_OK)
-        status = lull_history_read_series(wish->against, &runs->key, wish->about.commit, arena,
+        status = lull_history_read_series(wish->against, &runs->key, runs->commit, arena,
                                           &ret_study->history, err);
     if (status == LULL_OK) {
         lull_history_follow_edit(ret_study->history.entries, ret_study->history.count, &runs[0],

@@ -59,6 +59,18 @@ static const char *machine_of(const struct lull_run *run, struct lull_arena *are
     return lull_arena_strdup(arena, trace->nodes[trace->processes[0].node].name);
 }
 
+/* What the run says, by a label of that name or by itself; "" if nothing. */
+static const char *said_by(const struct lull_run *run, const char *key, struct lull_arena *arena)
+{
+    if (!run->trace)
+        return "";
+    const char *label = lull_arena_printf(arena, LULL_PROPERTY_LABEL "%s", key);
+    const char *value = lull_trace_property(run->trace, label);
+    if (!value)
+        value = lull_trace_property(run->trace, key);
+    return value ? lull_arena_strdup(arena, value) : "";
+}
+
 const char *lull_history_commit_of_job(void)
 {
     const char *github = getenv("GITHUB_SHA"), *gitlab = getenv("CI_COMMIT_SHA");
@@ -75,8 +87,16 @@ void lull_history_entry_of(const struct lull_run *run, const struct lull_history
         .time = about->now,
     };
     ret_entry->key.layout = lull_run_shape(run, arena);
+    if (!ret_entry->key.program)
+        ret_entry->key.program = said_by(run, "program", arena);
+    if (!ret_entry->key.input)
+        ret_entry->key.input = said_by(run, "input", arena);
     if (!ret_entry->key.machine)
+        ret_entry->key.machine = said_by(run, "machine", arena);
+    if (!*ret_entry->key.machine && !about->key.machine)
         ret_entry->key.machine = machine_of(run, arena);
+    if (!*ret_entry->commit)
+        ret_entry->commit = said_by(run, "commit", arena);
     if (about->has_time)
         ret_entry->time = about->time;
     else if (run->trace && run->trace->start_realtime > 0)
@@ -547,8 +567,9 @@ static bool matches(const char *wish, const char *value)
 
 static bool matches_key(const struct lull_history_key *wish, const struct lull_history_key *key)
 {
-    return matches(wish->program, key->program) && matches(wish->input, key->input) &&
-           matches(wish->machine, key->machine) && matches(wish->layout, key->layout);
+    return (!*key->program || matches(wish->program, key->program)) &&
+           matches(wish->input, key->input) && matches(wish->machine, key->machine) &&
+           matches(wish->layout, key->layout);
 }
 
 /* Spells a key: "program 'heat', input 'n=512', machine 'a', layout 2 x 1". What it does not say is
@@ -607,18 +628,22 @@ static lull_status history_select(const struct lull_history *history,
                                   struct lull_error *err)
 {
     struct lull_history series = {.path = history->path};
+    struct lull_history_key key = {.program = ""};
     bool any = false;
     series.entries = lull_arena_zero(arena, history->count + 1, sizeof(*series.entries));
     for (uint32_t i = 0; i < history->count; i++) {
         const struct lull_history_entry *entry = &history->entries[i];
         if (!matches_key(wish, &entry->key))
             continue;
-        any = true;
-        if (series.count && !matches_key(&series.entries[0].key, &entry->key))
+        if (any && !matches_key(&key, &entry->key) && !matches_key(&entry->key, &key))
             return lull_fail(err, LULL_ERR_FORMAT,
                              "%s: holds runs that cannot be compared, choose with --program, "
                              "--input, --machine or --layout: %s",
                              history->path, list_keys(history, wish, arena));
+        const char *program = *key.program ? key.program : entry->key.program;
+        key = entry->key;
+        key.program = program;
+        any = true;
         if (!but_commit || !*but_commit || strcmp(but_commit, entry->commit) != 0)
             series.entries[series.count++] = *entry;
     }

@@ -13,8 +13,9 @@
  * useful time. */
 extern const char *const lull_history_quantities[];
 
-/* What runs must have in common to be compared. The texts are the user's, "" where nothing was
- * said. In a wish NULL means any. */
+/* What runs must have in common to be compared. The texts are the user's or the run's own, "" where
+ * nothing was said. In a wish NULL means any. Entries of which nobody said the program, as an
+ * older lull has written them, may be of any. */
 struct lull_history_key {
     const char *program, *input, *machine;
     const char *layout; /* processes and threads of each, "8 x 2" */
@@ -48,8 +49,8 @@ struct lull_history {
 
 /* What users say about runs besides what the runs themselves hold. */
 struct lull_history_about {
-    struct lull_history_key key; /* its layout is not looked at; machine NULL: that of the run */
-    const char *commit;
+    struct lull_history_key key; /* its layout is not looked at; NULL: what the run says */
+    const char *commit;          /* "": what the run says */
     bool has_time;
     int64_t time; /* if has_time; else the time is that of the run, or `now` where a run has none */
     int64_t now;

@@ -5,6 +5,7 @@
 #include "study/replay/replayed_run.h"
 #include "trace/cores.h"
 #include "view/document_parts.h"
+#include "view/property_table.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>
@@ -883,6 +884,18 @@ static void add_file_tables(struct lull_document *document, const struct lull_ru
                            "Files: those with most time; lull metrics --by file has all of them.");
 }
 
+/* ---- what the runs say of themselves --------------------------------------------------------- */
+
+static void add_properties(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    struct lull_property_column *columns = lull_arena_zero(arena, runs->count, sizeof *columns);
+    for (uint32_t i = 0; i < runs->count; i++)
+        columns[i] = (struct lull_property_column){
+            .id = runs->runs[i].name, .heading = runs->runs[i].name, .trace = runs->runs[i].trace};
+    lull_table_of_properties(document, columns, runs->count, arena);
+}
+
 /* ---- the document ---------------------------------------------------------------------------- */
 
 static void add_report_facts(struct lull_document *document, const struct lull_report_wish *wish)
@@ -920,6 +933,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);
     }
+    add_properties(document, runs, arena);
     add_findings(document, report, arena);
     add_charts(document, runs, arena);
     add_remarks(document, report, wish, arena);

@@ -396,6 +396,58 @@ static int tear_down(void **state)
     return 0;
 }
 
+/* What people type behind interpreters, by their manuals. */
+static void test_titles(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line, *title;
+    } cases[] = {
+        {"python3 app.py", "app"},
+        {"python3.11 -u -W ignore -Xdev src/app.py 5", "app"},
+        {"python3 -uB app", "app"},
+        {"python3 -m mpi4py app.py in.txt", "app"},
+        {"python3 -m mpi4py.run -- app.py", "app"},
+        {"python3 -m pkg.solver in.py", "pkg.solver"},
+        {"python3 -c code app.py", "python3"},
+        {"python3 -", "python3"},
+        {"python3", "python3"},
+        {"python3 -W", "python3"},
+        {"python3 --version", "python3"},
+        {"python3 -- -odd.py", "-odd"},
+        {"python3 .hidden", ".hidden"},
+        {"python3 v1.2.release", "v1.2.release"},
+        {"python3 folder/", "python3"},
+        {"bash -e run.sh", "run"},
+        {"sh -c ./a.out", "sh"},
+        {"bash -o pipefail +x job.sh", "job"},
+        {"perl -w -I lib sim.pl", "sim"},
+        {"perl -ne code", "perl"},
+        {"julia -t 4 --project=. heat.jl", "heat"},
+        {"java -cp lib Main", "Main"},
+        {"java -Xmx1g -jar sim.jar", "sim"},
+        {"Rscript --vanilla fit.R", "fit"},
+        {"heat app.py", "heat"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char *words[16], *rest, *line = lull_arena_strdup(arena, cases[i].line);
+        size_t n = 0;
+        for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
+            words[n++] = word;
+        words[n] = NULL;
+        const struct lull_executable executable = {
+            .path = lull_arena_printf(arena, "/usr/bin/%s", words[0]),
+            .name = words[0],
+            .shell = strstr(words[0], "sh") != NULL && *words[0] != 'R'};
+        assert_string_equal(lull_executable_title(&executable, words, arena), cases[i].title);
+    }
+    /* "./app.py" with "#!/usr/bin/python3" is called what the user calls it. */
+    char name[] = "./app.py", input[] = "in.py", *script[] = {name, input, NULL};
+    const struct lull_executable executable = {
+        .path = "/usr/bin/python3", .interpreter = "/usr/bin/python3", .name = "app.py"};
+    assert_string_equal(lull_executable_title(&executable, script, arena), "app.py");
+}
+
 TEST_GROUP(test_executable)
 {
     const struct CMUnitTest tests[] = {
@@ -404,6 +456,7 @@ TEST_GROUP(test_executable)
         cmocka_unit_test(test_this_program),   cmocka_unit_test(test_families),
         cmocka_unit_test(test_static),         cmocka_unit_test(test_scripts),
         cmocka_unit_test(test_setuid),         cmocka_unit_test(test_find),
+        cmocka_unit_test(test_titles),
     };
     return run_cases(tests, set_up, tear_down);
 }

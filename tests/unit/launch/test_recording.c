@@ -38,9 +38,10 @@ static int tear_down(void **state)
 /* Nothing is recorded, nothing is changed. */
 static struct lull_recording prepare(const char *word)
 {
-    const struct lull_recording_wish wish = {.output = folder_path("run")};
+    char *command[] = {lull_arena_strdup(arena, word), NULL};
+    const struct lull_recording_wish wish = {.output = folder_path("run"), .command = command};
     struct lull_recording recording;
-    assert_int_equal(lull_recording_prepare(word, &wish, arena, &recording, &err), LULL_OK);
+    assert_int_equal(lull_recording_prepare(&wish, arena, &recording, &err), LULL_OK);
     assert_null(recording.library);
     assert_null(getenv("LULL_RECORD_DIR"));
     assert_null(getenv("LD_PRELOAD"));

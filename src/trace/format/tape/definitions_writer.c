@@ -129,6 +129,16 @@ static void fill_run(struct lull_tape_builder *builder, const struct lull_trace 
     lull_tape_build_text(builder, trace->producer);
 }
 
+static void fill_property(struct lull_tape_builder *builder, const struct lull_trace *trace,
+                          uint32_t p)
+{
+    const struct lull_property *property = &trace->properties[p];
+    lull_tape_build_text(builder, property->key);
+    lull_tape_build_text(builder, property->value);
+    lull_tape_build_u32(builder, property->processes);
+    lull_tape_build_u32(builder, property->first);
+}
+
 static void fill_disturbance(struct lull_tape_builder *builder, const struct lull_trace *trace,
                              uint32_t i)
 {
@@ -159,6 +169,7 @@ static void write_definitions(struct definitions_output *out, const struct lull_
         {LULL_TAPE_DEFINE_COUNTER, trace->n_counters, fill_counter},
         {LULL_TAPE_DEFINE_MARKER, trace->n_markers, fill_marker},
         {LULL_TAPE_DEFINE_FILE, trace->n_files, fill_file},
+        {LULL_TAPE_DEFINE_PROPERTY, trace->n_properties, fill_property},
         {LULL_TAPE_DEFINE_DISTURBANCE, trace->disturbed != NULL, fill_disturbance},
         {LULL_TAPE_DEFINE_HELD, trace->disturbed != NULL, fill_held},
         {LULL_TAPE_DEFINE_RUN, 1, fill_run},

@@ -168,6 +168,7 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
     lull_tape_keep_ids(merge, &data->run);
     for (uint32_t p = 0; status == LULL_OK && p < trace->n_processes; p++) {
         uint32_t number = data->process_numbers[p];
+        lull_tape_merge_process(merge, p);
         status = lull_tape_read_definitions_of(trace, merge, number, &data->scopes[p], path, &found,
                                                err);
         if (status == LULL_ERR_FORMAT) {
@@ -275,6 +276,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     struct lull_tape_merge *merge = lull_tape_merge_begin(trace);
     if (!merge)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    lull_tape_read_about(merge);
     status = read_all_definitions(trace, merge, err);
     status = lull_tape_merge_end(merge, status, err);
     if (status == LULL_OK)

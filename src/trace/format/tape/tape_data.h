@@ -370,6 +370,10 @@ struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        struct lull_tape_scope *scope, bool *ret_found,
                                        struct lull_error *err);
+/* Reads RUN/about; what is wrong with it becomes a quirk (tape_properties.c). */
+void lull_tape_read_about(struct lull_tape_merge *merge);
+/* The definitions of the process with that index are read next. */
+void lull_tape_merge_process(struct lull_tape_merge *merge, uint32_t process);
 /* Call it when all definitions of a scope have been read, before the next scope begins. */
 void lull_tape_keep_ids(struct lull_tape_merge *merge, struct lull_tape_scope *scope);
 /* Moves what was collected into the trace, unless `status` is a failure. Frees `merge` in any case,

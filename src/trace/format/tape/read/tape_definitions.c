@@ -321,6 +321,11 @@ struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace)
     return merge;
 }
 
+void lull_tape_merge_process(struct lull_tape_merge *merge, uint32_t process)
+{
+    merge->process = process;
+}
+
 /* Looks the content up; a new one gets `fresh` as its index and *ret_new. */
 lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
@@ -340,6 +345,7 @@ void lull_tape_merge_free(struct lull_tape_merge *merge)
         free(merge->room.ids[map]);
     }
     lull_hash_free(&merge->lists);
+    lull_hash_free(&merge->properties);
     free(merge);
 }
 
@@ -582,6 +588,12 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         return LULL_OK;
     case LULL_TAPE_DEFINE_HELD:
         tape_define_held(merge, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_PROPERTY:
+        lull_tape_define_property(merge, whole_run, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_EXIT:
+        lull_tape_define_exit(merge, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         tape_define_process(merge, scope, definition->id, fields);
@@ -1193,6 +1205,7 @@ static lull_status hear_process(const struct listener *listener, uint32_t proces
         return lull_tape_other_run(trace, err);
     struct lull_tape_ear ear = {bytes, bytes + told.size, false};
     merge->names = &speech->names;
+    merge->process = process;
     lull_status status = hear_entries(listener, &ear, number, &data->scopes[process], err);
     merge->names = NULL;
     if (status == LULL_ERR_FORMAT)

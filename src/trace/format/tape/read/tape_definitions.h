@@ -54,8 +54,11 @@ struct lull_tape_merge {
     struct comm_half *halves; /* groups of inter-communicators (tape_comms.c) */
     size_t n_halves, halves_capacity;
     uint64_t most_ids; /* bytes of definitions in the file being read: ids are below that */
-    struct lull_tape_room room; /* of the scope being read */
-    struct lull_hash lists;     /* list of indices -> the same list in the arena, for sharing */
+    struct lull_tape_room room;  /* of the scope being read */
+    struct lull_hash properties; /* key and value -> index in trace->properties */
+    size_t properties_capacity;
+    uint32_t process;       /* index of the one whose definitions are being read */
+    struct lull_hash lists; /* list of indices -> the same list in the arena, for sharing */
 };
 
 /* The index of an id in its scope, LULL_NONE if it is not defined. */
@@ -82,6 +85,14 @@ void lull_tape_merge_free(struct lull_tape_merge *merge);
 
 /* The next field, a text, copied into the arena of the trace. */
 const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
+
+/* ---- properties (tape_properties.c) ---------------------------------------------------------- */
+
+/* Takes a PROPERTY of the whole run, or of merge->process. */
+void lull_tape_define_property(struct lull_tape_merge *merge, bool whole_run,
+                               struct lull_tape_fields *fields);
+/* Takes the EXIT of merge->process. */
+void lull_tape_define_exit(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 
 /* ---- telling other members (trace/format/tape/tape_share.h) ----------------------------------- */
 

@@ -1,0 +1,12 @@
+/* What a process says of itself beside what it does: in what it differs from the run as a whole, as
+ * `lull record` has found out, and with which status it ends. */
+#ifndef LULL_RECORD_ABOUT_H
+#define LULL_RECORD_ABOUT_H
+
+/* `lines` is LULL_RECORD_ABOUT (core.h), or NULL. */
+void rec_about_start(const char *lines);
+/* When nothing more is recorded: ends the definitions. The C library tells the status of an exit
+ * before or after this. A process that is killed, or ends by _exit, has none. */
+void rec_about_end(void);
+
+#endif

@@ -1,0 +1,68 @@
+/* Programs that allow themselves no more system calls than they name (seccomp(2)): what the recorder
+ * would call after that, the system may answer by killing the program. So recording ends before a
+ * program installs a filter of system calls, by prctl or by syscall, which libseccomp uses. From then on no function of the recorder calls the system: it hands every call on
+ * to the function behind it. A filter that is installed without these two functions is not seen. */
+#include "record/life_cycle.h"
+#include "record/next.h"
+#include "record/report.h"
+
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define FUNCTIONS(X) X(prctl) X(syscall)
+enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+static const char *const next_names[N_NEXT] = {FUNCTIONS(REC_NEXT_NAME)};
+static rec_function next[N_NEXT];
+
+__attribute__((constructor)) static void find_next(void)
+{
+    rec_next_find(next, next_names, N_NEXT);
+}
+
+/* Of all threads, though a filter may be for the calling one alone: they record into one file. */
+static void end_recording(void)
+{
+    if (rec_process.on)
+        rec_report_say("the program restricts its system calls (seccomp): recording ends here, and "
+                       "what was recorded before is kept");
+    rec_stop();
+    rec_process.sealed = true;
+    rec_self_or_null = &rec_nobody;
+}
+
+/* Whether the call installs a filter. Without one it only asks whether the system has them. */
+static bool is_by_prctl(long option, long mode, long filter)
+{
+    return option == PR_SET_SECCOMP &&
+           (mode == SECCOMP_MODE_STRICT || (mode == SECCOMP_MODE_FILTER && filter != 0));
+}
+
+static bool is_by_seccomp(long operation, long filter)
+{
+    return operation == SECCOMP_SET_MODE_STRICT ||
+           (operation == SECCOMP_SET_MODE_FILTER && filter != 0);
+}
+
+/* Under names of our own, because the C library declares both with "...". */
+REC_EXPORT int prctl_in_front(int option, long a, long b, long c, long d) __asm__("prctl");
+REC_EXPORT long syscall_in_front(long number, long a, long b, long c, long d, long e,
+                                 long f) __asm__("syscall");
+
+int prctl_in_front(int option, long a, long b, long c, long d)
+{
+    if (REC_UNLIKELY(is_by_prctl(option, a, b)))
+        end_recording();
+    return REC_NEXT(prctl)(option, a, b, c, d);
+}
+
+/* Its last act is a jump, by which it leaves nothing on the stack: a program may make a child by it
+ * that shares its stack. */
+long syscall_in_front(long number, long a, long b, long c, long d, long e, long f)
+{
+    if (REC_UNLIKELY((number == SYS_seccomp && is_by_seccomp(a, c)) ||
+                     (number == SYS_prctl && is_by_prctl(a, b, c))))
+        end_recording();
+    return REC_NEXT(syscall)(number, a, b, c, d, e, f);
+}
