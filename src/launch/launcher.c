@@ -2,8 +2,6 @@
 
 #include "launch/executable.h"
 
-#include "launch/executable.h"
-
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
