@@ -32,7 +32,7 @@ static void put_line(const char *kind, const char *ending, const char *format, v
     __attribute__((format(printf, 3, 0)));
 
 /* On a terminal lines are broken between words. */
-enum { LEAST_WIDTH = 20, INDENT = 2 };
+enum { LEAST_WIDTH = 20, INDENT_OF_LINES = 2 };
 
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
  * message stays one line. It is written at once, because launchers write to the same place; without
@@ -54,7 +54,7 @@ static void put_line(const char *kind, const char *ending, const char *format, v
     if (whole && fclose(whole) == 0) {
         const unsigned width = lull_terminal_options(STDERR_FILENO, LULL_COLOUR_NEVER).width;
         if (width > LEAST_WIDTH)
-            lull_display_wrap(stderr, line, width, INDENT);
+            lull_display_wrap(stderr, line, width, INDENT_OF_LINES);
         else
             fwrite(line, 1, size, stderr);
     }

@@ -10,7 +10,7 @@ enum { MOST_LOOKED_AT = 256 };
 /* A process that has not left MPI_Init by then begins with something else. */
 enum { MOST_EVENTS = 1 << 16 };
 
-#define ENOUGH 0.1 /* of the runtime, to be told */
+#define LEAST_TOLD 0.1 /* of the runtime, to be told */
 
 bool lull_is_init(const struct lull_region *region)
 {
@@ -144,7 +144,7 @@ const char *lull_start_up_describe(const struct lull_run *run, uint32_t applicat
     for (uint32_t r = 0; r < trace->n_regions; r++)
         has_init |= lull_is_init(&trace->regions[r]);
     if (!has_init || run->main_part || run->life_ns || trace->events != LULL_EVENTS_ALL ||
-        share_of_other(run->breakdown) < ENOUGH)
+        share_of_other(run->breakdown) < LEAST_TOLD)
         return NULL;
     struct looking looking = {
         .trace = trace, .inits = lull_arena_zero(arena, trace->n_processes, sizeof *looking.inits)};
@@ -161,7 +161,7 @@ const char *lull_start_up_describe(const struct lull_run *run, uint32_t applicat
         end = init->ended < end ? init->ended : end;
         n++;
     }
-    if (n == 0 || sum / n < ENOUGH * runtime || end >= trace->duration)
+    if (n == 0 || sum / n < LEAST_TOLD * runtime || end >= trace->duration)
         return NULL;
     return lull_arena_printf(
         arena,

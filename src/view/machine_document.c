@@ -633,7 +633,7 @@ static const struct lull_number *pick_number(const struct lull_machine *machine,
 }
 
 /* What users look for first. */
-static void add_summary(struct lull_document *document, const struct lull_machine *machine)
+static void add_bench_summary(struct lull_document *document, const struct lull_machine *machine)
 {
     static const struct {
         const char *label, *begin, *part;
@@ -837,7 +837,7 @@ struct lull_document *lull_bench_document(const struct lull_machine *machine,
     fact(document, "name", "Machine", machine->name);
     add_cpu(document, machine, arena);
     add_provenance(document, machine);
-    add_summary(document, machine);
+    add_bench_summary(document, machine);
     for (size_t i = 0; i < SECTIONS; i++)
         add_section(document, machine, i);
     add_network(document, machine, arena);

@@ -210,7 +210,7 @@ static void explain_blocked(struct conclusion *conclusion, const struct lull_blo
 }
 
 /* Until when the operations of a thread of this member are complete; INT64_MAX: to its end. */
-static int64_t find_end(const struct lull_ideal *ideal, uint32_t location)
+static int64_t end_of_operations(const struct lull_ideal *ideal, uint32_t location)
 {
     const struct lull_trace *trace = ideal->trace;
     const struct lull_process *process = &trace->processes[trace->locations[location].process];
@@ -240,7 +240,7 @@ static lull_status gather_ends(struct conclusion *conclusion, struct lull_error 
         return status;
     int64_t *ends = lull_arena_alloc(conclusion->arena, (n + (size_t)1) * sizeof *ends);
     for (uint32_t l = 0; l < n; l++)
-        ends[l] = -find_end(ideal, l);
+        ends[l] = -end_of_operations(ideal, l);
     status = lull_team_max_to_all(team_of(ideal), ends, n, err);
     for (uint32_t l = 0; l < n; l++)
         ends[l] = -ends[l];

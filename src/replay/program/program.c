@@ -156,7 +156,8 @@ static const char *const *region_names(const struct lull_trace *trace, struct lu
 }
 
 /* The end of the part that is replayed, where the run goes on behind it. */
-static int64_t find_end(const struct lull_trace *trace, const struct lull_replay_options *options)
+static int64_t end_of_part(const struct lull_trace *trace,
+                           const struct lull_replay_options *options)
 {
     int64_t begin, end = trace->duration;
     lull_trace_main_part(trace, options->application, &begin, &end);
@@ -182,7 +183,7 @@ lull_status lull_replay_open(const struct lull_trace *trace,
                                      .data = replay};
     replay->trace = trace;
     replay->options = *options;
-    replay->ends_at = find_end(trace, options);
+    replay->ends_at = end_of_part(trace, options);
     program->unfinished = replay->ends_at < INT64_MAX;
     if (options->network)
         replay->eager = lull_network_parameter(options->network->class, "eager");
