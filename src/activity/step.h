@@ -167,6 +167,7 @@ enum lull_call {
     LULL_CALL_REQUEST_FREE,
     LULL_CALL_COLLECTIVE, /* blocking */
     LULL_CALL_ICOLLECTIVE,
+    LULL_CALL_FINALIZE, /* waits for all processes, and leaves no operation */
     LULL_CALLS
 };
 

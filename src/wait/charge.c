@@ -16,6 +16,7 @@ const char *lull_wait_kind_name(unsigned kind)
         [LULL_WAIT_EARLY_REDUCE] = "early reduce",
         [LULL_WAIT_LATE_BROADCAST] = "late broadcast",
         [LULL_WAIT_EARLY_SCAN] = "early scan",
+        [LULL_WAIT_FINALIZE] = "finalize",
         [LULL_WAIT_THREAD_BARRIER] = "thread barrier",
         [LULL_WAIT_LOCK] = "lock",
         [LULL_WAIT_THREAD_JOIN] = "thread join",

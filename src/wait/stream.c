@@ -103,7 +103,7 @@ static size_t note_work(const struct wait_reading *reading, const struct lull_st
 /* Of what it waited for nothing is known. */
 static bool is_lost(const struct wait_reading *reading, uint8_t call)
 {
-    if (reading->operations || call == LULL_CALL_TEST)
+    if (reading->operations || call == LULL_CALL_TEST || call == LULL_CALL_FINALIZE)
         return false;
     return call == LULL_CALL_OTHER || call == LULL_CALL_PROBE || lull_call_leaves_operations(call);
 }
@@ -167,8 +167,9 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
                        struct wait_note *notes, size_t count)
 {
     const bool lost = is_lost(reading, step->op);
+    const bool ends_mpi = step->op == LULL_CALL_FINALIZE && !reading->operations;
     struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
-    if (last && last->kind == NOTE_CALL_BEGIN && !lost) {
+    if (last && last->kind == NOTE_CALL_BEGIN && !lost && !ends_mpi) {
         const int64_t began = last->time;
         struct wait_note *before = count > 1 ? last - 1 : NULL;
         if (before && before->kind == NOTE_CALL && before->time == began) {
@@ -190,7 +191,10 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
         *last = call;
         return count - 1;
     }
-    notes[count] = (struct wait_note){.kind = NOTE_CALL_END, .time = step->time, .lost = lost};
+    notes[count] = (struct wait_note){.kind = NOTE_CALL_END,
+                                      .op = ends_mpi ? LULL_CALL_FINALIZE : LULL_CALL_OTHER,
+                                      .time = step->time,
+                                      .lost = lost};
     return count + 1;
 }
 
@@ -418,6 +422,19 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
         lull_wait_need(waits, stream, &pending);
 }
 
+/* In MPI_Finalize all wait for all, though no operation is recorded. */
+static void come_to_end(struct lull_waits *waits, struct wait_stream *stream)
+{
+    struct wait_pending pending;
+    const struct wait_cause arrival = lull_wait_make_cause(waits, stream, stream->call_began);
+    if (stream->operated > 0)
+        stream->sums.tail_ns = stream->call_began - stream->operated;
+    if (arrival.late.snapshot && lull_wait_arrive_at_end(waits, &arrival, &pending))
+        lull_wait_need(waits, stream, &pending);
+    else
+        stream->unmatched = true;
+}
+
 /* ---- the end of a call --------------------------------------------------------------------- */
 
 /* How many ns from `begin` to `end` are inside the windows. */
@@ -476,6 +493,9 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
     lull_wait_cause_drop(&stream->cause);
     lull_wait_moment_drop(&stream->since);
     stream->pending_at = stream->n_pending = 0;
+    if (stream->operates)
+        stream->operated = end;
+    stream->operates = false;
     stream->unmatched = stream->anew = stream->in_call = false;
 }
 
@@ -498,10 +518,12 @@ static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
     }
 }
 
-bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream,
+                          const struct wait_pending *pending)
 {
     stream->unmatched = true;
     waits->unmatched_operations++;
+    waits->unmatched_ends += pending->kind == LULL_WAIT_FINALIZE;
     return true;
 }
 
@@ -516,7 +538,7 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
             if (wait_never_comes(waits, pending))
-                return lull_wait_go_without(waits, stream);
+                return lull_wait_go_without(waits, stream, pending);
             stream->next_waiting = waits->queues.all[pending->what].waiting;
             waits->queues.all[pending->what].waiting = stream;
             lull_wait_blocked_by(waits, stream->process, waits->channels[pending->what].source);
@@ -527,11 +549,11 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     } else {
         if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
             if (wait_never_comes(waits, pending))
-                return lull_wait_go_without(waits, stream);
+                return lull_wait_go_without(waits, stream, pending);
             lull_wait_in_line(waits, stream, pending);
             return false;
         }
-        waits->gathered++;
+        waits->gathered += pending->kind != LULL_WAIT_FINALIZE;
         const struct wait_member *member = lull_wait_meets_all(waits, pending);
         if (member && member->met == cause.met) /* other threads may have met before */
             since = &member->base;
@@ -582,6 +604,15 @@ static void reach(struct lull_waits *waits, const struct wait_stream *stream, in
         lull_wait_reach(waits, stream->process, time);
 }
 
+/* Nothing comes any more for which others wait. */
+static void end_stream(struct lull_waits *waits, struct wait_stream *stream)
+{
+    if (!stream->ended)
+        wait_end(waits, stream->process);
+    stream->ended = true;
+    reach(waits, stream, INT64_MAX);
+}
+
 /* A call, or several, in which there is nothing to wait for. */
 static void end_alone(struct lull_waits *waits, struct wait_stream *stream, int64_t end)
 {
@@ -600,11 +631,13 @@ static void take_send_call(struct lull_waits *waits, struct wait_stream *stream,
     begin_call(stream, note->time - (int64_t)(note->value >> 32), (uint32_t)note->root, note->call);
     lull_wait_note_message(waits, stream, note);
     end_alone(waits, stream, note->time + (uint32_t)note->value);
+    stream->operated = stream->call_ends;
 }
 
 static void take_operation(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *note)
 {
+    stream->operates = true;
     if (note->kind == NOTE_BEGIN)
         begin_collective(waits, stream, note);
     else if (note->kind == NOTE_COLLECTIVE)
@@ -638,11 +671,14 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
         stream->call_ends = note->time;
         stream->unmatched |= note->lost;
         reach(waits, stream, note->time);
+        if (note->op == LULL_CALL_FINALIZE) {
+            come_to_end(waits, stream);
+            end_stream(waits, stream);
+        }
         wait_for_all(waits, stream);
         break;
     case NOTE_END:
-        wait_end(waits, stream->process);
-        reach(waits, stream, INT64_MAX);
+        end_stream(waits, stream);
         break;
     default:
         take_operation(waits, stream, note);

@@ -233,7 +233,7 @@ static void release(struct lull_waits *waits, struct wait_stream *stream)
     }
     recheck_stream(waits, stream);
     stream->pending_at++;
-    lull_wait_go_without(waits, stream);
+    lull_wait_go_without(waits, stream, pending);
 }
 
 static void go_on_all(struct lull_waits *waits,
@@ -317,6 +317,32 @@ static bool may_wait_for_receives(const struct lull_trace *trace)
     return may;
 }
 
+/* Whether a process is one of the ranks of the application. */
+static bool is_member(const struct lull_waits *waits, uint32_t process)
+{
+    const struct lull_trace *trace = waits->trace;
+    return process < trace->n_processes &&
+           trace->processes[process].application == waits->reading->application &&
+           trace->processes[process].n_threads > 0;
+}
+
+/* A communicator of all ranks of the application; LULL_NONE: there is none. */
+static uint32_t find_world(const struct lull_waits *waits)
+{
+    const struct lull_trace *trace = waits->trace;
+    for (uint32_t c = 0; c < trace->n_comms; c++) {
+        if (!lull_circle_knows(trace, c, LULL_COLLECTIVE_BARRIER) ||
+            lull_circle_is_between(trace, c) || lull_circle_size(trace, c) != waits->n_ranks)
+            continue;
+        uint32_t members = 0;
+        while (members < waits->n_ranks && is_member(waits, lull_circle_process(trace, c, members)))
+            members++;
+        if (members == waits->n_ranks)
+            return lull_comm_canonical(trace, c);
+    }
+    return LULL_NONE;
+}
+
 /* False: no memory. */
 static bool make_crews(struct lull_waits *waits)
 {
@@ -349,8 +375,8 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->reading = lull_reading_of(options->reading);
     pthread_mutex_init(&waits->lock, NULL);
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        waits->n_ranks += trace->processes[p].application == waits->reading->application &&
-                          trace->processes[p].n_threads > 0;
+        waits->n_ranks += is_member(waits, p);
+    waits->world = find_world(waits);
     waits->follows_posts = !options->each_thread && may_wait_for_receives(trace);
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_watcher *));
@@ -570,7 +596,7 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
         lull_arena_zero(arena, waits->trace->n_locations + (size_t)1, sizeof *locations);
     result->messages = waits->received;
     result->collectives = waits->gathered;
-    result->unmatched_operations = waits->unmatched_operations;
+    result->unmatched_operations = waits->unmatched_operations - waits->unmatched_ends;
     result->unmatched_sends = lull_match_left(&waits->queues, sizeof(struct wait_cause));
     find_sums(waits, locations);
     lull_status status =

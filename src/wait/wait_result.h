@@ -16,6 +16,7 @@ enum lull_wait_kind {
     LULL_WAIT_EARLY_REDUCE,
     LULL_WAIT_LATE_BROADCAST,
     LULL_WAIT_EARLY_SCAN,
+    LULL_WAIT_FINALIZE,
     LULL_WAIT_MPI_KINDS,
     /* of threads for others of their process */
     LULL_WAIT_THREAD_BARRIER = LULL_WAIT_MPI_KINDS,
@@ -69,6 +70,8 @@ struct lull_wait_location {
     int64_t
         unmatched_ns;   /* in calls that wait for something unknown: MPI_Init, MPI_Probe, one-sided
                              operations, or records are missing */
+    int64_t tail_ns;    /* from its last operation of MPI to the begin of MPI_Finalize; not cut to
+                           windows; 0: not known */
     int64_t threads_ns; /* in barriers and joins of threads and for locks: the sum of the waits of
                              threads and threads_rest_ns */
     int64_t threads_ends_ns; /* the part of threads_ns at ends of parallel regions whose barrier the
