@@ -194,8 +194,20 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
     notes[count] = (struct wait_note){.kind = NOTE_CALL_END,
                                       .op = ends_mpi ? LULL_CALL_FINALIZE : LULL_CALL_OTHER,
                                       .time = step->time,
+                                      .value = reading->bytes,
                                       .lost = lost};
     return count + 1;
+}
+
+/* As in struct lull_wait_call. */
+static uint64_t bytes_of(const struct lull_step *step)
+{
+    if (step->kind == LULL_STEP_RECV)
+        return step->message.bytes;
+    if (step->kind != LULL_STEP_COLLECTIVE_END)
+        return 0;
+    const uint64_t sent = step->collective.sent, received = step->collective.received;
+    return sent > received ? sent : received;
 }
 
 static bool is_silent(const struct lull_step *step)
@@ -215,6 +227,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
         case LULL_STEP_CALL_BEGIN:
             reading->in_call = true;
             reading->operations = false;
+            reading->bytes = 0;
             notes[count++] = (struct wait_note){.kind = NOTE_CALL_BEGIN,
                                                 .op = step->op,
                                                 .time = step->time,
@@ -229,6 +242,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
         case LULL_STEP_COLLECTIVE_BEGIN:
         case LULL_STEP_COLLECTIVE_END:
             reading->operations = true;
+            reading->bytes += bytes_of(step);
             if (!is_silent(step))
                 notes[count++] = note_of_operation(step);
             break;
@@ -470,6 +484,18 @@ static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
         lull_wait_ledger_begin_anew(&stream->ledger);
 }
 
+/* `length`: of the call, inside the windows. */
+static void count_call(struct lull_waits *waits, const struct wait_stream *stream, int64_t length,
+                       int64_t transfer)
+{
+    if (length <= 0 || stream->call >= waits->trace->n_regions)
+        return;
+    struct lull_wait_call *call = &waits->calls[stream->call];
+    call->calls++;
+    call->bytes += stream->bytes;
+    call->transfer_ns += transfer;
+}
+
 static void end_call(struct lull_waits *waits, struct wait_stream *stream)
 {
     const int64_t begin = stream->told, end = stream->call_ends;
@@ -489,6 +515,8 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
         if (stream->cause_kind != LULL_WAIT_LATE_SENDER)
             sums->waited_ns[stream->cause_kind] += waited;
         *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
+        if (!stream->unmatched)
+            count_call(waits, stream, length, length - waited);
     }
     lull_wait_cause_drop(&stream->cause);
     lull_wait_moment_drop(&stream->since);
@@ -622,6 +650,8 @@ static void end_alone(struct lull_waits *waits, struct wait_stream *stream, int6
     lull_wait_tell_until(stream, end);
     stream->sums.mpi_ns += length;
     stream->sums.transfer_ns += length;
+    stream->bytes = 0;
+    count_call(waits, stream, length, length);
     stream->in_call = false;
 }
 
@@ -670,6 +700,7 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
     case NOTE_CALL_END:
         stream->call_ends = note->time;
         stream->unmatched |= note->lost;
+        stream->bytes = note->value;
         reach(waits, stream, note->time);
         if (note->op == LULL_CALL_FINALIZE) {
             come_to_end(waits, stream);

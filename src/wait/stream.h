@@ -38,9 +38,9 @@ enum wait_note_kind {
     NOTE_CALL, /* calls, one behind the other, that need nothing; time: of their end; value: time of
                   their begin; op: enum lull_call of the last */
     NOTE_CALL_BEGIN, /* time; region; op: enum lull_call */
-    NOTE_CALL_END,   /* time; lost: what should have been recorded was not; op:
+    NOTE_CALL_END, /* time; value: bytes, as in struct lull_wait_call; lost: what should have been recorded was not; op:
                         LULL_CALL_FINALIZE: all processes wait for all */
-    NOTE_SEND,       /* time; channel; op: enum lull_send_mode; value; large */
+    NOTE_SEND,     /* time; channel; op: enum lull_send_mode; value; large */
     NOTE_SEND_CALL,  /* a call that does nothing but send a message, for whose receive it does not
                         wait; time, channel and op as of NOTE_SEND; call; root: its region; value:
                         how long before `time` it began, and how long after it ended, in ns, each in
@@ -84,6 +84,7 @@ struct wait_reading {
     bool posts; /* notes of posted receives are wanted */
     bool in_call;
     bool operations; /* some operation of this call was recorded */
+    uint64_t bytes;  /* of these */
 };
 
 enum { NOTES_OF_BLOCK = 30 };
@@ -252,6 +253,7 @@ struct wait_charged {
     int64_t begin, wait; /* ns; measured begin, and length */
     uint32_t late, call; /* who was waited for (an agent, or among threads a location), and the
                             region of the call by which the wait ended */
+    uint32_t parallel;   /* as in struct lull_wait_charge */
     uint8_t kind;        /* enum lull_wait_kind */
 };
 
@@ -293,6 +295,7 @@ struct wait_stream {
     int64_t call_began, call_ends; /* measured */
     int64_t operated;              /* end of the last call with operations; 0: there was none */
     bool operates;                 /* this call has operations */
+    uint64_t bytes;                /* of these */
     int64_t told;                  /* the ledger holds what was done up to this time */
     struct wait_ledger ledger;
     struct wait_pending *pending; /* what the call needs; [pending_at, n_pending) are not there */
@@ -361,6 +364,7 @@ struct lull_waits {
     struct wait_member *members;
     size_t channel_capacity, pair_capacity, series_capacity, member_capacity;
     struct lull_hash charges_by_place;
+    struct lull_wait_call *calls; /* [n_regions] */
     struct lull_wait_charge *charges;
     size_t charge_capacity;
     struct wait_recent recent[WAIT_RECENT];

@@ -59,8 +59,24 @@ static bool put_findings(void *context, struct lull_flow *flow)
     const uint32_t own = lull_team_index(lull_wait_team(waits));
     return lull_flow_put(flow, &counts, sizeof counts) &&
            go_over_locations(findings, own, flow, put_locations) &&
+           lull_flow_put(flow, waits->calls, waits->trace->n_regions * sizeof *waits->calls) &&
            lull_flow_put_items(flow, waits->charges, waits->charges_by_place.count,
                                sizeof *waits->charges);
+}
+
+static bool get_calls(struct lull_waits *waits, struct lull_flow *flow)
+{
+    bool good = true;
+    for (uint32_t r = 0; good && r < waits->trace->n_regions; r++) {
+        struct lull_wait_call call, *to = &waits->calls[r];
+        good = lull_flow_get(flow, &call, sizeof call);
+        if (!good)
+            break;
+        to->calls += call.calls;
+        to->bytes += call.bytes;
+        to->transfer_ns += call.transfer_ns;
+    }
+    return good;
 }
 
 static bool get(void *context, uint32_t member, struct lull_flow *flow)
@@ -77,6 +93,8 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
     result->collectives += counts.collectives;
     result->unmatched_sends += counts.unmatched_sends;
     result->unmatched_operations += counts.unmatched_operations;
+    if (!get_calls(waits, flow))
+        return false;
     struct lull_wait_charge *charges = lull_flow_get_items(flow, sizeof *charges, &n_charges);
     bool good = charges;
     for (size_t i = 0; i < n_charges && good; i++)
@@ -384,10 +402,11 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->ends = calloc(trace->n_processes + (size_t)1, sizeof *waits->ends);
     waits->queues_of = malloc((trace->n_processes + (size_t)1) * sizeof *waits->queues_of);
     waits->ended = calloc(trace->n_processes + (size_t)1, sizeof *waits->ended);
+    waits->calls = calloc(trace->n_regions + (size_t)1, sizeof *waits->calls);
     const bool crews = !options->threads || make_crews(waits);
     const bool lanes = !options->each_thread || lull_wait_lanes_create(waits);
     if (!waits->streams || !waits->watchers || !waits->reached || !waits->ends || !waits->ended ||
-        !waits->queues_of || !crews || !lanes) {
+        !waits->calls || !waits->queues_of || !crews || !lanes) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -429,6 +448,7 @@ void lull_waits_destroy(struct lull_waits *waits)
     free(waits->ends);
     free(waits->ended);
     free(waits->queues_of);
+    free(waits->calls);
     free(waits);
 }
 
@@ -589,6 +609,21 @@ static void list_charges(const struct lull_waits *waits, struct lull_arena *aren
     result->n_charges = (uint32_t)n;
 }
 
+static void list_calls(const struct lull_waits *waits, struct lull_arena *arena,
+                       struct lull_wait_result *result)
+{
+    struct lull_wait_call *calls =
+        lull_arena_alloc(arena, (waits->trace->n_regions + (size_t)1) * sizeof *calls);
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < waits->trace->n_regions; r++)
+        if (waits->calls[r].calls > 0) {
+            calls[n] = waits->calls[r];
+            calls[n++].region = r;
+        }
+    result->calls = calls;
+    result->n_calls = n;
+}
+
 static lull_status put_together(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *result, struct lull_error *err)
 {
@@ -604,6 +639,7 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
     if (status != LULL_OK || !lull_team_is_first(lull_wait_team(waits)))
         return status;
     list_charges(waits, arena, result);
+    list_calls(waits, arena, result);
     result->locations = locations;
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)
         for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)

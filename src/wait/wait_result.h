@@ -55,6 +55,9 @@ struct lull_wait_charge {
     int64_t ns;        /* that others waited because of the place, the sum over all of them */
     int64_t passed_ns; /* the part of `ns` of waits for somebody else, whom this place had kept */
     uint64_t waits;    /* how many waits have a part in it */
+    uint32_t
+        parallel; /* of waits of threads at a barrier: the outermost OpenMP parallel region that
+                          the longest of them was in; else LULL_NONE */
     struct {
         uint32_t location; /* that waited */
         int64_t begin, ns; /* of the whole wait, also what is outside of windows */
@@ -79,12 +82,23 @@ struct lull_wait_location {
     int64_t threads_rest_ns; /* nobody was waited for any more, or it is not known who was */
 };
 
+/* Calls of one region of MPI, of all processes. */
+struct lull_wait_call {
+    uint32_t region;
+    uint64_t calls;      /* that lie inside the windows, or a part of them */
+    uint64_t bytes;      /* that each process had in them: of receives and collective operations, of
+                            the latter the larger of what it sent and received */
+    int64_t transfer_ns; /* as in struct lull_wait_location */
+};
+
 struct lull_wait_result {
     const char *absent;                     /* why there is none; NULL: there is one */
     bool needs_each_thread;                 /* there is none because options.each_thread was not
                                                set */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
+    const struct lull_wait_call *calls; /* by region; those that need something, or only send */
+    uint32_t n_calls;
     const struct lull_wait_location *locations; /* [n_locations] of the trace; or absent */
     int64_t waited_ns;                          /* of all locations: the sum of the charges */
     uint64_t messages, collectives;             /* messages received; operations, counted once

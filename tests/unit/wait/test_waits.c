@@ -97,6 +97,13 @@ static void a_late_sender(void **state)
     assert_int_equal(charge->longest.begin, 100);
     assert_int_equal(result.locations[1].transfer_ns, 50);
     assert_int_equal(result.locations[0].transfer_ns, 20);
+    assert_int_equal(result.n_calls,
+                     2); /* a send of 20, and a receive that took 50 beyond waiting */
+    assert_int_equal(result.calls[0].region, SEND);
+    assert_int_equal(result.calls[0].transfer_ns, 20);
+    assert_int_equal(result.calls[1].region, RECV);
+    assert_int_equal(result.calls[1].calls, 1);
+    assert_int_equal(result.calls[1].transfer_ns, 50);
     lull_trace_close(trace);
 }
 
