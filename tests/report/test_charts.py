@@ -88,7 +88,7 @@ def charts_of(runs, folder, *options):
     page = pathlib.Path(folder) / "page.html"
     subprocess.run([LULL, "report", *runs, "-o", page, *options], check=True, capture_output=True)
     text = page.read_text()
-    return {name: Chart(re.search(f'<svg [^>]*aria-label="{title}".*?</svg>', text, re.DOTALL).group())
+    return {name: Chart(re.search(f'<svg [^>]*aria-label="{title}[^"]*".*?</svg>', text, re.DOTALL).group())
             for name, title in (("speedup", "Speedup"), ("efficiencies", "Efficiencies"),
                                 ("losses", "Lost time of all threads, by cause"))}
 
@@ -106,6 +106,22 @@ def check_by_hand(folder):
     assert list(charts["losses"].series) == ["other MPI"], "mpi2 computes for less time than mpi1"
     charts["losses"].check("other MPI", [[1, 0, 50e-6], [2, 0, 300e-6]])
     print("agrees: numbers by hand")
+
+
+def check_layouts(folder):
+    """Beside them omp2, one process of two threads: 1400 us useful in 1000 us. mpi1 begins both lines, and each has
+    mpi2 or omp2; two runs of mpi2 are one point."""
+    data = TESTS / "data/golden"
+    copy = pathlib.Path(folder) / "mpi2-again.prv"
+    for ending in (".prv", ".pcf", ".row"):
+        copy.with_suffix(ending).write_bytes((data / "mpi2").with_suffix(ending).read_bytes())
+    charts = charts_of([data / "mpi1.prv", data / "mpi2.prv", copy, data / "omp2.prv"], folder, "--no-replay", "--force")
+    charts["speedup"].check("measured, 1 process", [[1, 1], [2, 1]])
+    charts["speedup"].check("measured, 1 thread each", [[1, 1], [2, 1000 / 600]])
+    efficiencies = charts["efficiencies"]
+    efficiencies.check("Parallel efficiency, 1 process", [[1, 0.95], [2, 0.70]])
+    efficiencies.check("Parallel efficiency, 1 thread each", [[1, 0.95], [2, 0.75]])
+    print("agrees: a line for each kind of layout")
 
 
 def seconds_of(run):
@@ -149,6 +165,7 @@ def check_epoch(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_by_hand(folder)
+        check_layouts(folder)
         check_epoch(folder)
 
 
