@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double confidence = 0.95;
+static const double confidence = 0.95, level = 0.05; /* of intervals; of tests */
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
@@ -230,6 +230,67 @@ static struct lull_difference compare_samples(const struct lull_diff *diff,
     return find_difference(samples);
 }
 
+/* The threshold of each row in Holm's procedure: the level, divided by how many rows are not less
+ * probable. */
+static void find_thresholds(struct lull_diff *diff, const double *probabilities, uint32_t tested)
+{
+    for (uint32_t r = 0; r < tested; r++) {
+        uint32_t before = 0;
+        for (uint32_t i = 0; i < tested; i++)
+            before += probabilities[i] < probabilities[r];
+        diff->rows[r].difference.threshold = level / (tested - before);
+    }
+}
+
+/* How many standard deviations a normal value lies from its mean at least, on either side, with that
+ * probability. */
+static double deviations_of(double probability)
+{
+    double low = 0, high = 40;
+    for (int i = 0; i < 60; i++) {
+        const double middle = (low + high) / 2;
+        *(erfc(middle / sqrt(2)) > probability ? &low : &high) = middle;
+    }
+    return low;
+}
+
+/* The least probability that runs can have: all of one side lie above all of the other, which is 2
+ * of C(a + b, a) orders. */
+static double least_probability(uint32_t a, uint32_t b)
+{
+    return fmin(1, 2 * exp(lgamma(a + 1.0) + lgamma(b + 1.0) - lgamma(a + b + 1.0)));
+}
+
+/* How many runs on each side bring a probability down to a threshold. Where the sides are wholly apart
+ * they stay so; else the deviation of the rank sum grows with the root of the number of runs. */
+static uint32_t runs_for(double probability, double threshold, uint32_t n_before, uint32_t n_after)
+{
+    enum { MOST = 1000 };
+    const double each = 2.0 * n_before * n_after / (n_before + n_after);
+    const bool apart = probability <= 1.0001 * least_probability(n_before, n_after);
+    const double grown = deviations_of(threshold) / deviations_of(probability);
+    uint32_t n = n_before > n_after ? n_before : n_after;
+    while (n < MOST &&
+           (least_probability(n, n) > threshold || (!apart && n < each * grown * grown)))
+        n++;
+    return n < MOST ? n : 0;
+}
+
+/* The row of least probability that would be certain alone, and is not. */
+static void find_undecided(struct lull_diff *diff, uint32_t tested, const struct samples *samples)
+{
+    for (uint32_t r = 0; r < tested; r++) {
+        const struct lull_difference *found = &diff->rows[r].difference;
+        if (!found->certain && found->probability <= level &&
+            (!diff->undecided || found->probability < diff->undecided->difference.probability))
+            diff->undecided = &diff->rows[r];
+    }
+    if (diff->undecided)
+        diff->runs_needed =
+            runs_for(diff->undecided->difference.probability, diff->undecided->difference.threshold,
+                     samples->n_before, samples->n_after);
+}
+
 static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
 {
     struct samples samples = make_samples(diff, arena);
@@ -238,14 +299,16 @@ static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
     bool *rejected = lull_arena_zero(arena, count + 1, sizeof(*rejected));
     uint32_t tested = 0;
     diff->runtime = compare_samples(diff, NULL, &samples);
-    diff->runtime.certain = diff->runtime.probability <= 1 - confidence;
+    diff->runtime.certain = diff->runtime.probability <= level;
     for (; tested < count && diff->rows[tested].part; tested++) {
         diff->rows[tested].difference = compare_samples(diff, diff->rows[tested].part, &samples);
         probabilities[tested] = diff->rows[tested].difference.probability;
     }
-    lull_holm(probabilities, tested, 1 - confidence, rejected);
+    lull_holm(probabilities, tested, level, rejected);
     for (uint32_t r = 0; r < tested; r++)
         diff->rows[r].difference.certain = rejected[r];
+    find_thresholds(diff, probabilities, tested);
+    find_undecided(diff, tested, &samples);
 }
 
 /* ---- computation ----------------------------------------------------------------------------- */
@@ -332,5 +395,6 @@ lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *a
     }
     if (status == LULL_OK)
         lull_diff_make(entries[0], count[0], entries[1], count[1], series, arena, ret_diff);
+    lull_notices_fold(notices);
     return status;
 }

@@ -930,7 +930,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
         lull_notices_add(notices, LULL_NOTICE_INFO, "%s was %s.", run->name, disturbed);
     const char *cores = lull_cores_describe(run->trace, notices->arena);
     if (cores)
-        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, cores);
+        lull_notices_warn_of_run(notices, "cores", path, cores);
     warn_of_other_applications(run, options->application, notices);
     return LULL_OK;
 }
