@@ -515,7 +515,7 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
         if (stream->cause_kind != LULL_WAIT_LATE_SENDER)
             sums->waited_ns[stream->cause_kind] += waited;
         *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
-        if (!stream->unmatched)
+        if (!stream->unmatched && stream->operates)
             count_call(waits, stream, length, length - waited);
     }
     lull_wait_cause_drop(&stream->cause);

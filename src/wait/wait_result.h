@@ -97,7 +97,7 @@ struct lull_wait_result {
                                                set */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
-    const struct lull_wait_call *calls; /* by region; those that need something, or only send */
+    const struct lull_wait_call *calls; /* by region; calls with operations */
     uint32_t n_calls;
     const struct lull_wait_location *locations; /* [n_locations] of the trace; or absent */
     int64_t waited_ns;                          /* of all locations: the sum of the charges */
