@@ -4,6 +4,7 @@
 #include "trace/scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define NEVER INT64_MAX
 
@@ -30,7 +31,7 @@ static void parallel_enter(struct lull_interpreter *it, uint32_t region);
 static void parallel_leave(struct lull_interpreter *it);
 static void call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept);
 static void lull_call_end(struct lull_interpreter *it, int64_t kept);
-static lull_status region_enter(struct lull_interpreter *it, uint32_t region,
+static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,
                                 struct lull_error *err);
 static void region_leave(struct lull_interpreter *it);
 
@@ -89,6 +90,117 @@ static inline int64_t lull_analysed(const struct lull_interpreter *it)
 static inline bool is_operation(const struct lull_event *event)
 {
     return OPERATION_EVENTS >> event->kind & 1;
+}
+
+/* ==== waits for collective operations ========================================================= */
+
+/* What MPI_Wait and its like wait for is told by what completes in them, which is behind their ENTER or CALL. Where a
+ * block ends before that is known, the call waits for the next block. */
+
+/* Whether a non-blocking collective operation completes in the call that begins with an event. Sets `*ret_known` to
+ * false where `end`, behind the last event, comes before that can be said. */
+static bool awaits_collective(const struct lull_event *begin, const struct lull_event *end,
+                              bool *ret_known)
+{
+    *ret_known = true;
+    for (const struct lull_event *event = begin + 1; event < end; event++) {
+        if (event->kind <= LULL_EVENT_CALL ||
+            (begin->kind == LULL_EVENT_CALL && event->time - begin->time > begin->duration))
+            return false;
+        if (event->kind == LULL_EVENT_COLLECTIVE_END &&
+            event->collective.request != LULL_NO_REQUEST)
+            return true;
+    }
+    *ret_known = false;
+    return false;
+}
+
+/* What a region does to its thread, at an ENTER or CALL. */
+static inline struct region_code code_of(const struct lull_interpreter *it,
+                                         const struct lull_event *event)
+{
+    struct region_code code = it->codes[event->id];
+    bool known;
+    if (code.special & COMPLETES && awaits_collective(event, it->block_end, &known))
+        code.activity = LULL_MPI_COLLECTIVE;
+    return code;
+}
+
+/* ---- calls that wait for the next block ---------------------------------------------------- */
+
+enum { MOST_HELD = 1 << 20 }; /* events; a call with more is one of a damaged trace */
+
+static lull_status no_memory_for_held(const struct lull_interpreter *it, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the events of a call",
+                     it->shared->trace->path);
+}
+
+/* Readings live as long as their block. */
+static bool keep_readings(struct held *held, struct lull_event *event)
+{
+    if (event->kind != LULL_EVENT_COUNTERS || event->readings.count == 0)
+        return true;
+    const size_t n = event->readings.count;
+    struct lull_counter_reading *values = malloc(n * sizeof *values);
+    if (!values)
+        return false;
+    memcpy(values, event->readings.values, n * sizeof *values);
+    event->readings.values = values;
+    held->has_readings = true;
+    return true;
+}
+
+static void clear_held(struct held *held)
+{
+    for (size_t i = 0; held->has_readings && i < held->count; i++)
+        if (held->events[i].kind == LULL_EVENT_COUNTERS && held->events[i].readings.count > 0)
+            free((void *)(uintptr_t)held->events[i].readings.values);
+    held->count = 0;
+    held->has_readings = false;
+}
+
+static lull_status hold(struct lull_interpreter *it, const struct lull_event *events, size_t count,
+                        struct lull_error *err)
+{
+    struct held *held = &it->held;
+    if (!lull_array_reserve(&held->events, &held->capacity, held->count + count,
+                            sizeof *held->events))
+        return no_memory_for_held(it, err);
+    for (size_t i = 0; i < count; i++) {
+        struct lull_event *event = &held->events[held->count];
+        *event = events[i];
+        if (!keep_readings(held, event))
+            return no_memory_for_held(it, err);
+        held->count++;
+    }
+    return LULL_OK;
+}
+
+/* How many events a block begins with before the first that enters or leaves a region. */
+static size_t count_operations(const struct lull_event *events, size_t count)
+{
+    size_t n = 0;
+    while (n < count && events[n].kind > LULL_EVENT_CALL)
+        n++;
+    return n;
+}
+
+/* How many events at the end of a block wait for the next one. */
+static size_t undecided_events(const struct lull_interpreter *it, const struct lull_event *events,
+                               size_t count)
+{
+    size_t last = count;
+    while (last > 0 && events[last - 1].kind > LULL_EVENT_CALL)
+        last--;
+    if (last == 0)
+        return 0;
+    const struct lull_event *call = &events[last - 1];
+    bool known;
+    if (call->kind == LULL_EVENT_LEAVE || !(it->codes[call->id].special & COMPLETES))
+        return 0;
+    awaits_collective(call, events + count, &known);
+    return known ? 0 : count - (last - 1);
 }
 
 /* ==== beyond the ledger's times =============================================================== */
@@ -219,7 +331,7 @@ static const struct lull_event *detail_call(struct lull_interpreter *it,
     if (next > last || next->time < end)
         return NULL;
     lull_spend(it, event->time);
-    region_enter(it, event->id, NULL);
+    region_enter(it, event, NULL);
     for (const struct lull_event *operation = event + 1; operation < next; operation++) {
         lull_spend(it, operation->time);
         lull_emit_operation(it, operation, lull_kept(it));
@@ -242,7 +354,7 @@ static const struct lull_event *take_event(struct lull_interpreter *it,
         if (it->depth == it->capacity)
             return NULL;
         lull_spend(it, event->time);
-        region_enter(it, event->id, NULL);
+        region_enter(it, event, NULL);
         return event;
     case LULL_EVENT_LEAVE:
         lull_spend(it, event->time);
@@ -372,7 +484,7 @@ static inline void change_slot(struct lull_interpreter *it, struct run *run, int
 static inline void enter_run(struct lull_interpreter *it, struct run *run,
                              const struct lull_event *event)
 {
-    const struct region_code code = it->codes[event->id];
+    const struct region_code code = code_of(it, event);
     if (code.special)
         change_special(it, run, event, code);
     run->top = code.activity == INHERIT ? run->top : code.activity;
@@ -421,7 +533,7 @@ static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, st
     store_run(it, run);
     const int64_t kept = lull_kept(it);
     call_begin(it, event->id, kept);
-    run->slot = slot_of(it, it->codes[event->id].activity, run->parallel);
+    run->slot = slot_of(it, code_of(it, event).activity, run->parallel);
     const bool grows = is_kept(it, run->slot);
     for (const struct lull_event *operation = event + 1; operation < next; operation++) {
         int64_t since = operation->time - event->time;
@@ -439,7 +551,7 @@ static inline const struct lull_event *take_special(struct lull_interpreter *it,
                                                     const struct lull_event *last,
                                                     struct region_code code)
 {
-    if (code.special == CALL_OF_MPI)
+    if ((code.special & ~COMPLETES) == CALL_OF_MPI)
         return take_call_of_mpi(it, run, event, last);
     if (run->depth == it->capacity)
         return NULL;
@@ -507,7 +619,8 @@ static const struct lull_event *interpreter_run(struct lull_interpreter *it,
     for (; event < last; event++) {
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
-            if (code.special == CALL_OF_MPI || (code.special & ~(TOLD | OF_CREW)) == VISITED) {
+            if ((code.special & ~COMPLETES) == CALL_OF_MPI ||
+                (code.special & ~(TOLD | OF_CREW)) == VISITED) {
                 const struct lull_event *taken = take_special(it, &run, event, last, code);
                 if (!taken)
                     break;
@@ -712,7 +825,7 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     switch (event->kind) {
     case LULL_EVENT_CALL:
         cut_call(it);
-        status = region_enter(it, event->id, err);
+        status = region_enter(it, event, err);
         if (it->sums && it->inside)
             it->sums[event->id].visits += lull_calls_of(event) - 1;
         it->call_end = end_of(it, event);
@@ -778,7 +891,7 @@ static lull_status handle(struct lull_interpreter *it, const struct lull_event *
     switch (event->kind) {
     case LULL_EVENT_ENTER:
         cut_call(it);
-        return region_enter(it, event->id, err);
+        return region_enter(it, event, err);
     case LULL_EVENT_LEAVE:
         cut_call(it);
         region_leave(it);
@@ -795,14 +908,18 @@ static lull_status handle(struct lull_interpreter *it, const struct lull_event *
     }
 }
 
-lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lull_event *events,
-                                   uint32_t count, struct lull_emitter *out, struct lull_error *err)
+static void set_output(struct lull_interpreter *it, struct lull_emitter *out)
 {
     it->out = out;
     if (it->shared->options->regions)
         it->sums =
             it->shared->options->regions + (size_t)out->worker * it->shared->trace->n_regions;
-    const struct lull_event *end = events + count;
+}
+
+static lull_status take_events(struct lull_interpreter *it, const struct lull_event *events,
+                               size_t count, struct lull_error *err)
+{
+    const struct lull_event *end = it->block_end = events + count;
     for (const struct lull_event *event = events; event < end; event++) {
         if (it->quick && it->call_end == NEVER)
             event =
@@ -813,6 +930,46 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
         if (!(SILENT_EVENTS >> event->kind & 1))
             it->last_time = it->ledger.now;
     }
+    return LULL_OK;
+}
+
+static lull_status take_held(struct lull_interpreter *it, struct lull_error *err)
+{
+    lull_status status = take_events(it, it->held.events, it->held.count, err);
+    clear_held(&it->held);
+    return status;
+}
+
+/* Takes the events that are held, and those of a block, but for those that are to be held. */
+static lull_status take_block(struct lull_interpreter *it, const struct lull_event *events,
+                              size_t count, struct lull_error *err)
+{
+    lull_status status = LULL_OK;
+    if (it->held.count > 0) {
+        const size_t more = count_operations(events, count);
+        status = hold(it, events, more, err);
+        if (status == LULL_OK && more == count && it->held.count < MOST_HELD &&
+            undecided_events(it, it->held.events, it->held.count) > 0)
+            return LULL_OK;
+        if (status == LULL_OK)
+            status = take_held(it, err);
+        events += more;
+        count -= more;
+    }
+    const size_t rest = undecided_events(it, events, count);
+    if (status == LULL_OK)
+        status = take_events(it, events, count - rest, err);
+    return status == LULL_OK && rest > 0 ? hold(it, events + count - rest, rest, err) : status;
+}
+
+lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lull_event *events,
+                                   uint32_t count, struct lull_emitter *out, struct lull_error *err)
+{
+    set_output(it, out);
+    lull_status status = it->shared->decides_waits ? take_block(it, events, count, err)
+                                                   : take_events(it, events, count, err);
+    if (status != LULL_OK)
+        return status;
     if (it->shared->wants_ledger || out->count > 0)
         lull_emit_deliver(it);
     return out->status;
@@ -821,11 +978,10 @@ lull_status lull_interpreter_block(struct lull_interpreter *it, const struct lul
 lull_status lull_interpreter_end(struct lull_interpreter *it, struct lull_emitter *out,
                                  struct lull_error *err)
 {
-    (void)err;
-    it->out = out;
-    if (it->shared->options->regions)
-        it->sums =
-            it->shared->options->regions + (size_t)out->worker * it->shared->trace->n_regions;
+    set_output(it, out);
+    lull_status status = take_held(it, err);
+    if (status != LULL_OK)
+        return status;
     if (it->call_end != NEVER) /* still a sign of life */
         interpreter_advance(it, it->call_end);
     it->alive = false;
@@ -967,9 +1123,10 @@ static void note_user(const struct lull_interpreter *it, struct frame *frame, ui
     frame->mark = marks && marks[region] ? marks[region] : below ? below->mark : 0;
 }
 
-static lull_status region_enter(struct lull_interpreter *it, uint32_t region,
+static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,
                                 struct lull_error *err)
 {
+    const uint32_t region = event->id;
     if (it->depth == it->capacity) {
         lull_status status = grow_stack(it, err);
         if (status != LULL_OK)
@@ -977,7 +1134,7 @@ static lull_status region_enter(struct lull_interpreter *it, uint32_t region,
     }
     struct frame *frame = &it->stack[it->depth];
     frame->region = region;
-    frame->code = it->codes[region];
+    frame->code = code_of(it, event);
     if (frame->code.activity == INHERIT)
         frame->code.activity = top_activity(it);
     if (frame->code.special & CALL_OF_MPI)
@@ -1051,6 +1208,20 @@ static unsigned visits_of(const struct lull_interpretation *shared, uint32_t reg
            (shared->options->regions ? VISITED : 0);
 }
 
+/* Whether the requests that calls wait for may be those of collective operations. */
+static bool has_collective_requests(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (lull_makes_collective_requests(&trace->regions[r]))
+            return true;
+    return false;
+}
+
+static bool completes_requests(uint8_t call)
+{
+    return call == LULL_CALL_WAIT || call == LULL_CALL_WAITALL || call == LULL_CALL_TEST;
+}
+
 static struct region_code *make_codes(const struct lull_interpretation *shared,
                                       unsigned location_kind)
 {
@@ -1060,10 +1231,12 @@ static struct region_code *make_codes(const struct lull_interpretation *shared,
         const struct lull_region *region = &trace->regions[i];
         uint8_t activity = lull_activity_on(region, location_kind);
         codes[i].activity = activity == LULL_ACTIVITIES ? INHERIT : activity;
-        bool mpi = region->paradigm == LULL_PARADIGM_MPI && shared->wants & call_kinds;
-        codes[i].special = (uint16_t)((mpi ? CALL_OF_MPI : 0) | visits_of(shared, i) |
-                                      (region->parallel ? PARALLEL : 0));
+        const bool mpi = region->paradigm == LULL_PARADIGM_MPI;
+        const bool told = mpi && shared->wants & call_kinds;
         codes[i].call = mpi ? lull_call_of_region(region) : LULL_CALL_OTHER;
+        const bool decided = mpi && shared->decides_waits && completes_requests(codes[i].call);
+        codes[i].special = (uint16_t)((told ? CALL_OF_MPI : 0) | (decided ? COMPLETES : 0) |
+                                      visits_of(shared, i) | (region->parallel ? PARALLEL : 0));
     }
     return codes;
 }
@@ -1123,6 +1296,8 @@ static uint64_t find_mask(const struct lull_interpretation *shared)
         {LULL_STEP_THREAD_WAIT_END, LULL_MASK(LULL_EVENT_THREAD_WAIT_END)},
     };
     uint64_t mask = LULL_MASK_TIME;
+    if (shared->decides_waits)
+        mask |= LULL_MASK(LULL_EVENT_COLLECTIVE_END);
     if (!shared->wants_ledger || !shared->trace->n_counters)
         mask &= ~LULL_MASK(LULL_EVENT_COUNTERS);
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++)
@@ -1148,6 +1323,7 @@ lull_status lull_interpretation_create(const struct lull_trace *trace,
         if (shared->wants & LULL_STEP_MASK(LULL_STEP_CREW))
             shared->wants |= crew_kinds;
         shared->whole = (struct lull_interval){0, trace->duration};
+        shared->decides_waits = has_collective_requests(trace);
         shared->event_mask = find_mask(shared);
         shared->codes[LULL_LOCATION_THREAD] = make_codes(shared, LULL_LOCATION_THREAD);
         shared->codes[LULL_LOCATION_DEVICE] = make_codes(shared, LULL_LOCATION_DEVICE);
@@ -1257,6 +1433,8 @@ void lull_interpreter_destroy(struct lull_interpreter *it)
 {
     if (!it)
         return;
+    clear_held(&it->held);
+    free(it->held.events);
     free(it->stack);
     free(it->ledger.counters);
     free(it->read_at);

@@ -32,7 +32,8 @@ enum special {
     VISITED = 2,     /* its visits are counted, for sums by region or for VISITs */
     PARALLEL = 4,    /* an OpenMP parallel region */
     TOLD = 8,        /* its VISITs are wanted */
-    OF_CREW = 16     /* threads wait for each other in it, or for it, and CREWs are wanted */
+    OF_CREW = 16,    /* threads wait for each other in it, or for it, and CREWs are wanted */
+    COMPLETES = 32   /* requests complete in it, and the trace has those of collective operations */
 };
 
 /* An open region. */
@@ -70,6 +71,7 @@ struct lull_interpretation {
     const struct lull_pass_options *options;
     uint32_t wants; /* kinds of steps that somebody wants */
     bool wants_ledger;
+    bool decides_waits;  /* what completes in MPI_Wait and its like decides where its time goes */
     uint64_t event_mask; /* kinds of events to be read for that */
     unsigned workers;
     struct lull_interval whole;   /* the whole run, as the only window where none were given */
@@ -77,6 +79,13 @@ struct lull_interpretation {
     bool *user;                   /* [n_regions]: the region is code of the user's */
     /* Per slot an enum lull_stretch: [0] for threads, [1] for masters. */
     uint8_t stretches[2][LULL_SLOT_ACTIVITIES * 2];
+};
+
+/* A copy of the events of a call of which the next block will tell what it waits for. */
+struct held {
+    struct lull_event *events; /* malloc'd, as the values of their readings are */
+    size_t count, capacity;
+    bool has_readings;
 };
 
 struct lull_interpreter {
@@ -133,6 +142,8 @@ struct lull_interpreter {
     struct lull_channels *channels;
     struct crew_reading *crew; /* what is known of the thread for CREWs; NULL: none are wanted */
     struct lull_emitter *out;
+    const struct lull_event *block_end; /* behind the last of the events that are taken now */
+    struct held held;
 };
 
 lull_status lull_interpretation_create(const struct lull_trace *trace,

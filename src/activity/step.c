@@ -77,6 +77,13 @@ static bool is_non_blocking(const char *region)
     return strlen(base) > 1 && (base[0] == 'i' || base[0] == 'I');
 }
 
+bool lull_makes_collective_requests(const struct lull_region *region)
+{
+    return region->paradigm == LULL_PARADIGM_MPI && region->collective != LULL_COLLECTIVE_UNKNOWN &&
+           strlen(region->name) >= 5 &&
+           (is_non_blocking(region->name) || makes_persistent(region->name));
+}
+
 enum lull_call lull_call_of_region(const struct lull_region *region)
 {
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

@@ -25,6 +25,9 @@
  *  - a blocking collective operation has no COLLECTIVE_BEGIN.
  * The consumers of one pass must agree: if one of them wants CALLs, none may want CALL_BEGINs.
  *
+ * Waits. The time of MPI_Wait, MPI_Test and their like is LULL_MPI_P2P, and LULL_MPI_COLLECTIVE where a
+ * non-blocking collective operation completes in the call before another region is entered.
+ *
  * Windows. Steps come from the whole run, but time outside of the analysed windows goes to
  * LULL_ACTIVITY_OUTSIDE, and SPANs are cut at the borders of windows. Calls and operations are not
  * cut; whoever wants only those of the windows looks at their times.
@@ -295,6 +298,8 @@ bool lull_makes_threads(const struct lull_trace *trace);
 
 /* The function that an MPI region is, by its name: "MPI_Isend", "pmpi_isend_", "MPI_Isend_c". */
 enum lull_call lull_call_of_region(const struct lull_region *region);
+/* Whether a function of MPI makes a request, also a persistent one, for a collective operation. */
+bool lull_makes_collective_requests(const struct lull_region *region);
 /* Whether a run has functions of MPI that send synchronously, or make requests for such sends. */
 bool lull_call_sends_synchronously(const struct lull_trace *trace);
 

@@ -16,7 +16,7 @@ static struct lull_supposition_texts replay_texts;
 static struct {
     char *balance, *scheme, *run;
     char *threads[LULL_THREADS_CHANGES];
-    char *against;
+    char *against, *window;
     int eager, no_noise, application, raw_names, force, whole;
 } replay_settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
@@ -82,8 +82,12 @@ static const struct poptOption replay_options[] = {
      "how efficiencies are split (multiplicative for runs with one thread per process, otherwise "
      "additive)",
      "additive|multiplicative"},
+    {"window", 'w', POPT_ARG_STRING, &replay_settings.window, 0,
+     "only the time between FROM and TO, as in 200ms:1.5s; without unit: seconds; either may be "
+     "left out",
+     "FROM:TO"},
     {"whole", '\0', POPT_ARG_NONE, &replay_settings.whole, 0,
-     "the whole run; without it, a run that lull recorded is replayed from the end of "
+     "the whole run; without it, or a window, a run that lull recorded is replayed from the end of "
      "MPI_Init to the begin of MPI_Finalize",
      NULL},
     LULL_APPLICATION_OPTION(replay_settings.application,
@@ -112,6 +116,20 @@ static void read_what_if(struct lull_what_if_options *what_if)
                 (struct lull_what_if_threads){change, replay_settings.threads[change]};
 }
 
+static lull_status read_replay_window(struct lull_supposition *supposition,
+                                      struct lull_cli_call *call)
+{
+    struct lull_runs_options part = {0};
+    lull_status status =
+        replay_settings.window
+            ? lull_runs_window_read(replay_settings.window, call->arena, &part, &call->err)
+            : LULL_OK;
+    supposition->has_window = part.has_window;
+    supposition->from = part.from;
+    supposition->to = part.to;
+    return status;
+}
+
 static lull_status read_replay_settings(struct lull_supposition *supposition,
                                         enum lull_scheme_choice *ret_scheme,
                                         struct lull_cli_call *call)
@@ -129,6 +147,8 @@ static lull_status read_replay_settings(struct lull_supposition *supposition,
     supposition->against = replay_settings.against;
     supposition->whole_run = replay_settings.run != NULL;
     read_what_if(&supposition->what_if);
+    if (status == LULL_OK)
+        status = read_replay_window(supposition, call);
     if (status == LULL_OK)
         status = lull_injection_read(replay_texts.inject, replay_texts.seed, call,
                                      &supposition->disturbance);

@@ -79,7 +79,9 @@ struct lull_replay_options {
                              lull_replay_measured; for users that map measured to simulated time */
     uint8_t keep_calls;   /* enum lull_replay_keep */
     const struct lull_windows *windows; /* one interval, the same for all processes: what lies
-                                           outside takes no time; NULL: the whole run */
+                                           outside takes no time. If the run goes on behind it,
+                                           threads end with the call that they are in at its end,
+                                           and the program is unfinished. NULL: the whole run */
     struct lull_process_range range;    /* only streams of these processes can be run, as far as
                                            nothing need be found in the events of others; {0, 0}:
                                            all */

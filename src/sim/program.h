@@ -177,7 +177,9 @@ struct lull_program {
     uint32_t n_groups;
     const struct lull_group *groups; /* group 0, where there is one, is all ranks */
     const struct lull_graph *graph;  /* a graph program, else NULL */
-    void *data;                      /* of the class */
+    bool unfinished; /* its last operations may lack their partners, which is no failure: the run
+                        that it replays was cut */
+    void *data;      /* of the class */
 };
 
 /* Releases the program with its arena. NULL is allowed. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double confidence = 0.95, level = 0.05; /* of intervals; of tests */
+static const double confidence = 0.95;
 
 /* ---- regions --------------------------------------------------------------------------------- */
 
@@ -192,7 +192,7 @@ static struct samples make_samples(const struct lull_diff *diff, struct lull_are
  * interval, and the probability of a rank test. */
 static struct lull_difference find_difference(struct samples *samples)
 {
-    struct lull_difference found = {.has_interval = samples->has_margin};
+    struct lull_difference found = {.has_interval = samples->has_margin, .asked = NAN};
     size_t count = 0;
     for (uint32_t a = 0; a < samples->n_after; a++)
         for (uint32_t b = 0; b < samples->n_before; b++)
@@ -230,65 +230,23 @@ static struct lull_difference compare_samples(const struct lull_diff *diff,
     return find_difference(samples);
 }
 
-/* The threshold of each row in Holm's procedure: the level, divided by how many rows are not less
- * probable. */
-static void find_thresholds(struct lull_diff *diff, const double *probabilities, uint32_t tested)
+/* The fewest runs on either side with which the first row that is kept apart by the number of rows alone could be
+ * certain: its interval does not contain 0. */
+static uint32_t find_more_runs(const struct lull_diff *diff, const struct samples *samples)
 {
-    for (uint32_t r = 0; r < tested; r++) {
-        uint32_t before = 0;
-        for (uint32_t i = 0; i < tested; i++)
-            before += probabilities[i] < probabilities[r];
-        diff->rows[r].difference.threshold = level / (tested - before);
+    enum { MOST_RUNS = 50 };
+    double asked = 0;
+    for (uint32_t r = 0; r < diff->n_rows && diff->rows[r].part && asked == 0; r++) {
+        const struct lull_difference *row = &diff->rows[r].difference;
+        if (!row->certain && row->has_interval && (row->low > 0 || row->high < 0))
+            asked = row->asked;
     }
-}
-
-/* How many standard deviations a normal value lies from its mean at least, on either side, with that
- * probability. */
-static double deviations_of(double probability)
-{
-    double low = 0, high = 40;
-    for (int i = 0; i < 60; i++) {
-        const double middle = (low + high) / 2;
-        *(erfc(middle / sqrt(2)) > probability ? &low : &high) = middle;
-    }
-    return low;
-}
-
-/* The least probability that runs can have: all of one side lie above all of the other, which is 2
- * of C(a + b, a) orders. */
-static double least_probability(uint32_t a, uint32_t b)
-{
-    return fmin(1, 2 * exp(lgamma(a + 1.0) + lgamma(b + 1.0) - lgamma(a + b + 1.0)));
-}
-
-/* How many runs on each side bring a probability down to a threshold. Where the sides are wholly apart
- * they stay so; else the deviation of the rank sum grows with the root of the number of runs. */
-static uint32_t runs_for(double probability, double threshold, uint32_t n_before, uint32_t n_after)
-{
-    enum { MOST = 1000 };
-    const double each = 2.0 * n_before * n_after / (n_before + n_after);
-    const bool apart = probability <= 1.0001 * least_probability(n_before, n_after);
-    const double grown = deviations_of(threshold) / deviations_of(probability);
-    uint32_t n = n_before > n_after ? n_before : n_after;
-    while (n < MOST &&
-           (least_probability(n, n) > threshold || (!apart && n < each * grown * grown)))
-        n++;
-    return n < MOST ? n : 0;
-}
-
-/* The row of least probability that would be certain alone, and is not. */
-static void find_undecided(struct lull_diff *diff, uint32_t tested, const struct samples *samples)
-{
-    for (uint32_t r = 0; r < tested; r++) {
-        const struct lull_difference *found = &diff->rows[r].difference;
-        if (!found->certain && found->probability <= level &&
-            (!diff->undecided || found->probability < diff->undecided->difference.probability))
-            diff->undecided = &diff->rows[r];
-    }
-    if (diff->undecided)
-        diff->runs_needed =
-            runs_for(diff->undecided->difference.probability, diff->undecided->difference.threshold,
-                     samples->n_before, samples->n_after);
+    const uint32_t runs =
+        samples->n_before > samples->n_after ? samples->n_before : samples->n_after;
+    for (uint32_t n = runs; asked > 0 && n <= MOST_RUNS; n++)
+        if (lull_rank_least(n, n) <= asked)
+            return n;
+    return 0;
 }
 
 static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
@@ -296,19 +254,21 @@ static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
     struct samples samples = make_samples(diff, arena);
     const uint32_t count = diff->n_rows;
     double *probabilities = lull_arena_zero(arena, count + 1, sizeof(*probabilities));
+    double *asked = lull_arena_zero(arena, count + 1, sizeof(*asked));
     bool *rejected = lull_arena_zero(arena, count + 1, sizeof(*rejected));
     uint32_t tested = 0;
     diff->runtime = compare_samples(diff, NULL, &samples);
-    diff->runtime.certain = diff->runtime.probability <= level;
+    diff->runtime.certain = diff->runtime.probability <= 1 - confidence;
     for (; tested < count && diff->rows[tested].part; tested++) {
         diff->rows[tested].difference = compare_samples(diff, diff->rows[tested].part, &samples);
         probabilities[tested] = diff->rows[tested].difference.probability;
     }
-    lull_holm(probabilities, tested, level, rejected);
-    for (uint32_t r = 0; r < tested; r++)
+    lull_holm(probabilities, tested, 1 - confidence, rejected, asked);
+    for (uint32_t r = 0; r < tested; r++) {
         diff->rows[r].difference.certain = rejected[r];
-    find_thresholds(diff, probabilities, tested);
-    find_undecided(diff, tested, &samples);
+        diff->rows[r].difference.asked = asked[r];
+    }
+    diff->more_runs = find_more_runs(diff, &samples);
 }
 
 /* ---- computation ----------------------------------------------------------------------------- */
@@ -395,6 +355,5 @@ lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *a
     }
     if (status == LULL_OK)
         lull_diff_make(entries[0], count[0], entries[1], count[1], series, arena, ret_diff);
-    lull_notices_fold(notices);
     return status;
 }

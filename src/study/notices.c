@@ -5,7 +5,6 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, const char *format,
                       ...)
@@ -22,42 +21,7 @@ void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, 
     va_end(arguments);
     notices->items = lull_arena_grow(notices->arena, notices->items, &notices->capacity,
                                      notices->count + 1, sizeof *notices->items);
-    notices->items[notices->count++] = (struct lull_notice){.kind = kind, .text = text};
-}
-
-void lull_notices_warn_of_run(struct lull_notices *notices, const char *topic, const char *path,
-                              const char *about)
-{
-    lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, about);
-    struct lull_notice *notice = &notices->items[notices->count - 1];
-    notice->topic = topic;
-    notice->path = path;
-}
-
-static bool has_topic(const struct lull_notice *notice, const char *topic)
-{
-    return topic && notice->topic && strcmp(notice->topic, topic) == 0;
-}
-
-void lull_notices_fold(struct lull_notices *notices)
-{
-    size_t kept = 0;
-    for (size_t i = 0; i < notices->count; i++) {
-        struct lull_notice notice = notices->items[i];
-        unsigned before = 0, more = 0;
-        for (size_t k = 0; k < kept; k++)
-            before += has_topic(&notices->items[k], notice.topic);
-        for (size_t k = i + 1; k < notices->count; k++)
-            more += has_topic(&notices->items[k], notice.topic);
-        if (before > 0)
-            continue;
-        if (more > 0)
-            notice.text =
-                lull_arena_printf(notices->arena, "%s and %u more run%s: %s", notice.path, more,
-                                  more == 1 ? "" : "s", notice.text + strlen(notice.path) + 2);
-        notices->items[kept++] = notice;
-    }
-    notices->count = kept;
+    notices->items[notices->count++] = (struct lull_notice){kind, text, format};
 }
 
 void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
@@ -72,6 +36,7 @@ void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_tra
         lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s (%s %s%s%s)", path, quirk->kind,
                          times, quirk->count == 1 ? "time" : "times",
                          quirk->first[0] ? ", first at " : "", quirk->first);
+        notices->items[notices->count - 1].sort = lull_arena_strdup(notices->arena, quirk->kind);
     }
 }
 

@@ -17,9 +17,8 @@ enum lull_notice_kind {
 
 struct lull_notice {
     enum lull_notice_kind kind;
-    const char *topic; /* of what many runs may each be told in other words; or NULL */
-    const char *path;  /* of the run, where there is a topic */
-    const char *text;  /* one line; it may hold names from a trace as they are there */
+    const char *text; /* one line; it may hold names from a trace as they are there */
+    const char *sort; /* the same text for all notices of a sort, whatever run they are of */
 };
 
 /* Begins as {.arena = ...}; everything lives there. */
@@ -31,13 +30,6 @@ struct lull_notices {
 
 void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, const char *format,
                       ...) __attribute__((format(printf, 3, 4)));
-
-/* Adds a warning about a run, "PATH: ABOUT". `topic` and `path` live as long as the notices. */
-void lull_notices_warn_of_run(struct lull_notices *notices, const char *topic, const char *path,
-                              const char *about);
-/* Makes one of all warnings of the same topic: that of the first run, which names how many more runs
- * it is about. */
-void lull_notices_fold(struct lull_notices *notices);
 
 /* One warning per kind of quirk that was met in the trace so far, with its count and where it was
  * first met. `path` is what the user calls the trace. */

@@ -605,6 +605,57 @@ static struct lull_reading *reading_of_run(const struct lull_runs_options *optio
     return reading;
 }
 
+/* ---- runs that were killed ------------------------------------------------------------------- */
+
+/* Some processes of a run that was killed wait for messages, or for others in collective operations, that were not
+ * recorded any more. Such a run is read again, and analysed up to the moment where the first of them waits: until then
+ * all operations are complete on all of them. */
+
+/* Cuts what does not complete off the run, and its windows. False: nothing is to be cut, or nothing would be left. */
+static bool cut_incomplete(struct lull_run *run, const struct lull_runs_options *options,
+                           struct lull_arena *arena)
+{
+    const struct lull_windows *windows = run->reading->windows;
+    const int64_t *ends = run->ideal ? run->ideal->ends : NULL;
+    struct lull_windows *complete;
+    struct lull_error err;
+    int64_t begin, end, last = INT64_MAX;
+    if (!ends || !windows ||
+        !lull_trace_main_part(run->trace, options->application, &begin, &end) ||
+        end < run->trace->duration)
+        return false;
+    for (uint32_t l = 0; l < run->trace->n_locations; l++)
+        last = ends[l] < last ? ends[l] : last;
+    if (last <= windows->intervals[0][0].begin ||
+        lull_windows_of_time(run->trace, 0, last, arena, &complete, &err) != LULL_OK)
+        return false;
+    lull_trace_cut(run->trace, ends);
+    run->reading->windows = lull_windows_intersect(windows, complete, arena);
+    return true;
+}
+
+/* What waits once the run is cut may be waited for by others: the chain ends after a few readings. */
+static lull_status read_complete(struct lull_run *run, const struct lull_runs_options *options,
+                                 struct lull_notices *notices, struct lull_arena *arena,
+                                 struct lull_error *err)
+{
+    enum { MOST_READINGS = 8 };
+    lull_status status = read_run(run, options, arena, err);
+    const struct lull_ideal_result *first = run->ideal;
+    for (int i = 1; i < MOST_READINGS && status == LULL_OK && cut_incomplete(run, options, arena);
+         i++) {
+        lull_asked_release(run->asked, run->n_asked);
+        run->n_asked = 0;
+        status = read_run(run, options, arena, err);
+    }
+    if (status == LULL_OK && run->ideal != first && lull_team_is_first(options->team))
+        lull_notices_add(
+            notices, LULL_NOTICE_WARNING,
+            "%s: was ended before all operations were complete (%s): analysed up to %.9g s",
+            run->path, first->detail, 1e-9 * (double)run->reading->windows->intervals[0][0].end);
+    return status;
+}
+
 lull_status lull_run_analyse(struct lull_run *run, const struct lull_division *division,
                              const struct lull_runs_options *options, struct lull_notices *notices,
                              struct lull_arena *arena, struct lull_error *err)
@@ -615,7 +666,7 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_division *d
     lull_status status = run_choose_part(run, options, arena, &windows, err);
     run->reading->windows = windows;
     if (status == LULL_OK)
-        status = read_run(run, options, arena, err);
+        status = read_complete(run, options, notices, arena, err);
     if (status == LULL_OK && is_first) /* which alone has the numbers */
         status = run_evaluate(run, options, notices, arena, err);
     if (status == LULL_OK && is_first) {
@@ -930,7 +981,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
         lull_notices_add(notices, LULL_NOTICE_INFO, "%s was %s.", run->name, disturbed);
     const char *cores = lull_cores_describe(run->trace, notices->arena);
     if (cores)
-        lull_notices_warn_of_run(notices, "cores", path, cores);
+        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, cores);
     warn_of_other_applications(run, options->application, notices);
     return LULL_OK;
 }

@@ -33,6 +33,7 @@ struct lane {
     void *stream;
     struct lull_nesting nesting; /* its last_time: of the last event so far */
     uint32_t location;
+    bool cut; /* events behind the end of the location have come */
     bool ended;
 };
 
@@ -64,6 +65,17 @@ static lull_status lane_open(struct lane *lane, const struct lull_trace *trace, 
                                               &lane->stream, err);
 }
 
+/* How many of a block's events are read where the trace was cut. */
+static size_t lane_cut(struct lane *lane, const struct lull_event *events, size_t count)
+{
+    const int64_t end = lane->trace->ends[lane->location];
+    size_t n = count;
+    while (n > 0 && events[n - 1].time > end)
+        n--;
+    lane->cut = n < count;
+    return n;
+}
+
 /* The next block, which may be empty, in `room`. Behind the last of the file one closes what is
  * open; then the lane has ended. */
 static lull_status lane_next(struct lane *lane, struct lane_room *room,
@@ -72,10 +84,13 @@ static lull_status lane_next(struct lane *lane, struct lane_room *room,
     const struct lull_trace *trace = lane->trace;
     struct lull_block block = {.location = lane->location, .events = room->events};
     size_t got = 0;
-    lull_status status =
-        trace->format->reader->stream_read(lane->stream, room->events, room->n_events, &got, err);
+    lull_status status = lane->cut ? LULL_OK
+                                   : trace->format->reader->stream_read(lane->stream, room->events,
+                                                                        room->n_events, &got, err);
     if (status != LULL_OK)
         return status;
+    if (trace->ends)
+        got = lane_cut(lane, room->events, got);
     block.count = (uint32_t)got;
     lane->ended = got == 0;
     status = lane->ended ? lull_nesting_close_all(&lane->nesting, trace, lane->location,
@@ -765,6 +780,14 @@ bool lull_trace_is_sequence(const struct lull_trace *trace)
 void lull_trace_relay(const struct lull_trace *trace, const struct lull_relay *relay)
 {
     trace->shared->relay = relay;
+}
+
+void lull_trace_cut(struct lull_trace *trace, const int64_t *ends)
+{
+    int64_t *both = lull_arena_alloc(trace->arena, (trace->n_locations + (size_t)1) * sizeof *both);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        both[l] = trace->ends && trace->ends[l] < ends[l] ? trace->ends[l] : ends[l];
+    trace->ends = both;
 }
 
 /* Whether there is anything to read, here or for others. */

@@ -151,6 +151,10 @@ struct lull_relay {
  * alone. `relay` must outlive the trace's scans. Nothing happens for formats that can be read
  * location by location. */
 void lull_trace_relay(const struct lull_trace *trace, const struct lull_relay *relay);
+/* From now on scans and cursors end each location behind its time of `ends` ([n_locations], ns;
+ * INT64_MAX: at its own end), as if nothing more had been recorded. A second cut leaves what both
+ * leave. Not for formats that are one sequence. */
+void lull_trace_cut(struct lull_trace *trace, const int64_t *ends);
 /* Whether the format holds the events of all locations in one sequence (push). */
 bool lull_trace_is_sequence(const struct lull_trace *trace);
 

@@ -287,6 +287,8 @@ struct lull_trace {
     uint8_t events; /* enum lull_events_kept */
     int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: between them all
                                          locations have their events */
+    const int64_t *ends; /* [n_locations], ns: no event behind it is read (lull_trace_cut); NULL:
+                            all are */
     uint32_t n_applications;
 
     struct lull_node *nodes;

@@ -88,8 +88,8 @@ static void add_cause_difference(struct lull_table *table, uint32_t row,
     }
     if (tells_noise(diff))
         lull_table_set(table, row, 8, lull_cell_number(found->probability, 4));
-    if (tells_noise(diff))
-        lull_table_set(table, row, 9, lull_cell_number(found->threshold, 4));
+    if (tells_noise(diff) && isfinite(found->asked))
+        lull_table_set(table, row, 9, lull_cell_number(found->asked, 4));
     lull_table_set(table, row, 10, lull_cell_text(verdict_of(diff, found, (double)change_of(of))));
 }
 
@@ -121,12 +121,10 @@ static void add_diff_row(struct lull_table *table, const struct lull_diff *diff,
 static void add_diff_rows(struct lull_document *document, const struct lull_diff *diff,
                           struct lull_arena *arena)
 {
-    static const char *const columns[][2] = {{"cause", "time in"},  {"site", "called from"},
-                                             {"before", "A"},       {"after", "B"},
-                                             {"change", "B - A"},   {"sum", "sum"},
-                                             {"low", "95 % from"},  {"high", "to"},
-                                             {"probability", "p"},  {"threshold", "certain\nto p"},
-                                             {"verdict", "verdict"}};
+    static const char *const columns[][2] = {
+        {"cause", "time in"}, {"site", "called from"}, {"before", "A"},       {"after", "B"},
+        {"change", "B - A"},  {"sum", "sum"},          {"low", "95 % from"},  {"high", "to"},
+        {"probability", "p"}, {"asked", "p asked"},    {"verdict", "verdict"}};
     int64_t sum = 0;
     struct lull_table *table = lull_document_table(
         document, "parts", "Time of all threads, mean of the runs", LULL_BY_COLUMN);
@@ -165,24 +163,6 @@ static void add_computation(struct lull_document *document, const struct lull_di
     }
 }
 
-/* What would make the next row certain. */
-static void add_undecided(struct lull_document *document, const struct lull_diff *diff,
-                          struct lull_arena *arena)
-{
-    const struct lull_difference *found = &diff->undecided->difference;
-    const char *runs =
-        diff->runs_needed
-            ? lull_arena_printf(arena,
-                                "%u runs on each side would decide, if they differ as these do",
-                                diff->runs_needed)
-            : "no number of runs up to 1000 would decide, if they differ as these do";
-    lull_document_note(document, LULL_NOTE_INFO,
-                       "%s: p = %.2g is small for one row, but of all rows together it is certain "
-                       "only to p = %.2g (Holm): %s.",
-                       lull_part_describe(diff->undecided->part, arena), found->probability,
-                       found->threshold, runs);
-}
-
 struct lull_document *lull_diff_document(const struct lull_diff *diff,
                                          const struct lull_notices *notices,
                                          struct lull_arena *arena)
@@ -195,13 +175,17 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
     if (diff->by_activity)
         lull_document_note(document, LULL_NOTE_INFO,
                            "By activity alone, because the regions of some run are not known.");
-    if (tells_noise(diff) && diff->undecided)
-        add_undecided(document, diff, arena);
     if (!tells_noise(diff))
         lull_document_note(document, LULL_NOTE_INFO,
                            "No verdict: one run on each side does not tell the noise; several, or "
                            "--against FILE with their history, would.");
-    else if (diff->history->count)
+    else if (diff->more_runs > 0)
+        lull_document_note(
+            document, LULL_NOTE_INFO,
+            "Some rows are not certain only because so many are compared (p is above what Holm's "
+            "procedure asks): %u runs on either side could decide.",
+            diff->more_runs);
+    if (tells_noise(diff) && diff->history->count)
         lull_document_note(document, LULL_NOTE_INFO,
                            "For what is certain %u runs of the history stand beside A.",
                            diff->history->count);

@@ -200,7 +200,7 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
 }
 
 /* As in struct lull_wait_call. */
-static uint64_t bytes_of(const struct lull_step *step)
+static uint64_t moved_bytes(const struct lull_step *step)
 {
     if (step->kind == LULL_STEP_RECV)
         return step->message.bytes;
@@ -242,7 +242,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
         case LULL_STEP_COLLECTIVE_BEGIN:
         case LULL_STEP_COLLECTIVE_END:
             reading->operations = true;
-            reading->bytes += bytes_of(step);
+            reading->bytes += moved_bytes(step);
             if (!is_silent(step))
                 notes[count++] = note_of_operation(step);
             break;

@@ -14,7 +14,7 @@
 
 enum { DURATION = 1500, DEPTH = 64, NOTHING = 0xff, DISABLED = 0xfe, OUTSIDE = 0xfd };
 
-enum { LEFT_OUT, PAUSED, FLUSHED, DEVICE, COUNTED, IN_REGIONS, IN_PARALLELS, BRANCHES };
+enum { LEFT_OUT, PAUSED, FLUSHED, DEVICE, COUNTED, IN_REGIONS, IN_PARALLELS, DECIDED, BRANCHES };
 static struct branch branches[BRANCHES] = {
     [LEFT_OUT] = {.what = "some time is outside of windows", .least = 300},
     [PAUSED] = {.what = "nothing is recorded for some time", .least = 300},
@@ -23,11 +23,13 @@ static struct branch branches[BRANCHES] = {
     [COUNTED] = {.what = "a counter has counted", .least = 300},
     [IN_REGIONS] = {.what = "time is in regions", .least = 300},
     [IN_PARALLELS] = {.what = "threads are useful in parallel regions", .least = 300},
+    [DECIDED] = {.what = "a wait is for a collective operation", .least = 300},
 };
 
 /* One nanosecond of one location. */
 struct instant {
-    uint8_t stack[DEPTH]; /* regions, outermost first */
+    uint8_t stack[DEPTH];    /* regions, outermost first */
+    uint32_t entered[DEPTH]; /* by which events */
     uint8_t depth;
     uint8_t regions_parallel;
     uint8_t teams;
@@ -48,10 +50,11 @@ static struct instant *paint(void)
 }
 
 static void paint_region(struct instant *instants, const struct lull_region *regions, int64_t begin,
-                         int64_t end, uint32_t region)
+                         int64_t end, uint32_t region, uint32_t entered)
 {
     for (int64_t t = begin; t < end; t++) {
         assert_true(instants[t].depth < DEPTH);
+        instants[t].entered[instants[t].depth] = entered;
         instants[t].stack[instants[t].depth++] = (uint8_t)region;
         instants[t].regions_parallel += regions[region].parallel;
     }
@@ -65,7 +68,7 @@ static void paint_regions(struct instant *instants, const struct lull_trace *tra
         const struct lull_event *event = &location->events[i];
         if (event->kind == LULL_EVENT_CALL)
             paint_region(instants, trace->regions, event->time, event->time + event->duration,
-                         event->id);
+                         event->id, i);
         if (event->kind != LULL_EVENT_ENTER)
             continue;
         uint32_t depth = 1, j = i;
@@ -74,7 +77,7 @@ static void paint_regions(struct instant *instants, const struct lull_trace *tra
             depth += location->events[j].kind == LULL_EVENT_ENTER;
             depth -= location->events[j].kind == LULL_EVENT_LEAVE;
         }
-        paint_region(instants, trace->regions, event->time, location->events[j].time, event->id);
+        paint_region(instants, trace->regions, event->time, location->events[j].time, event->id, i);
     }
 }
 
@@ -108,6 +111,27 @@ static void paint_rest(struct instant *instants, const struct random_location *l
         instants[t].alive = false;
 }
 
+/* Whether a non-blocking collective operation completes in a wait that was entered by an event, before any other
+ * region is entered or left. */
+static bool is_collective_wait(const struct lull_trace *trace,
+                               const struct random_location *location, uint32_t entered)
+{
+    const struct lull_event *enter = &location->events[entered];
+    if (strcmp(trace->regions[enter->id].name, "MPI_Wait") != 0)
+        return false;
+    for (uint32_t i = entered + 1; i < location->count; i++) {
+        const struct lull_event *event = &location->events[i];
+        if (event->kind == LULL_EVENT_ENTER || event->kind == LULL_EVENT_LEAVE ||
+            event->kind == LULL_EVENT_CALL ||
+            (enter->kind == LULL_EVENT_CALL && event->time > enter->time + enter->duration))
+            return false;
+        if (event->kind == LULL_EVENT_COLLECTIVE_END &&
+            event->collective.request != LULL_NO_REQUEST)
+            return true;
+    }
+    return false;
+}
+
 /* What the same region is depends on where it runs: a launch on the host, a kernel on a stream. */
 static uint8_t activity_of(const struct lull_region *region, uint8_t kind)
 {
@@ -117,14 +141,18 @@ static uint8_t activity_of(const struct lull_region *region, uint8_t kind)
 }
 
 static uint8_t decide(const struct lull_trace *trace, const struct lull_location *location,
-                      const struct instant *at)
+                      const struct random_location *events, const struct instant *at)
 {
     if (at->off)
         return DISABLED;
     uint8_t runtime = NOTHING;
     for (int i = 0; i < at->depth; i++) {
-        if (!trace->regions[at->stack[i]].user)
-            runtime = activity_of(&trace->regions[at->stack[i]], location->kind);
+        if (trace->regions[at->stack[i]].user)
+            continue;
+        const bool collective = is_collective_wait(trace, events, at->entered[i]);
+        runtime = collective ? LULL_MPI_COLLECTIVE
+                             : activity_of(&trace->regions[at->stack[i]], location->kind);
+        branch_reach(&branches[DECIDED], collective);
     }
     if (trace->has_states) {
         uint8_t state = at->state == NOTHING ? NOTHING : trace->states[at->state].activity;
@@ -171,7 +199,8 @@ static struct instant *look_at(const struct random_trace *made, uint32_t index,
     for (int64_t t = 0; t < DURATION; t++) {
         instants[t].window = in_windows(windows, trace->locations[index].process, t);
         instants[t].parallel = instants[t].regions_parallel + instants[t].teams > 0;
-        instants[t].beneath = decide(trace, &trace->locations[index], &instants[t]);
+        instants[t].beneath =
+            decide(trace, &trace->locations[index], &made->locations[index], &instants[t]);
         instants[t].activity = instants[t].window ? instants[t].beneath : OUTSIDE;
     }
     return instants;

@@ -7,6 +7,8 @@
 
 #define DEVICE(role_) .paradigm = LULL_PARADIGM_DEVICE, .role = LULL_ROLE_##role_
 
+#define MPI .paradigm = LULL_PARADIGM_MPI
+
 static const struct lull_region region_kinds[] = {
     {.name = "parallel a", .activity = LULL_USEFUL, .parallel = true},
     {.name = "parallel b", .activity = LULL_USEFUL, .parallel = true},
@@ -16,6 +18,16 @@ static const struct lull_region region_kinds[] = {
     {.name = "MPI_Send", .activity = LULL_MPI_P2P, .site = "exchange (heat.c:12)"},
     {.name = "MPI_Send", .activity = LULL_MPI_P2P, .site = "finish (heat.c:40)"},
     {.name = "MPI_Bcast", .activity = LULL_MPI_COLLECTIVE},
+    {.name = "MPI_Wait", MPI, .collective = LULL_COLLECTIVE_UNKNOWN, .activity = LULL_MPI_P2P},
+    {.name = "MPI_Wait",
+     MPI,
+     .collective = LULL_COLLECTIVE_UNKNOWN,
+     .activity = LULL_MPI_P2P,
+     .site = "finish (heat.c:41)"},
+    {.name = "MPI_Ibarrier",
+     MPI,
+     .collective = LULL_COLLECTIVE_BARRIER,
+     .activity = LULL_MPI_COLLECTIVE},
     {.name = "barrier", .activity = LULL_OMP_SYNC},
     {.name = "critical", .activity = LULL_OMP_LOCK},
     {.name = "task", .activity = LULL_USEFUL},
@@ -80,8 +92,13 @@ static int64_t add_trifle(struct maker *maker, int64_t from, int64_t to)
 {
     struct lull_random *random = maker->random;
     int64_t time = from + (int64_t)lull_random_below(random, (uint64_t)(to - from) + 1);
-    unsigned choice = below(random, 16);
-    if (choice < 10 && maker->trace->n_counters) {
+    unsigned choice = below(random, 20);
+    if (choice >= 16) {
+        struct lull_event *event = append(maker, time, LULL_EVENT_COLLECTIVE_END);
+        event->op = LULL_COLLECTIVE_BARRIER;
+        event->collective.request = choice == 16 ? LULL_NO_REQUEST : choice;
+        event->collective.root = LULL_ANY;
+    } else if (choice < 10 && maker->trace->n_counters) {
         add_reading(maker, time);
     } else if (choice == 10) {
         append(maker, time, LULL_EVENT_FLUSH)->duration = below(random, 20);

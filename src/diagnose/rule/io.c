@@ -3,28 +3,6 @@
  * below 1 % of the core time. Sums suffice; no replay tells how fast other files would be. */
 #include "diagnose/rules.h"
 
-/* Which files it was, as far as the trace has their names: those of MPI are always recorded, those of
- * the C library where that was asked for. Sets the next command where that tells them. */
-static void tell_files(struct lull_case *c, struct lull_finding *finding, int64_t files)
-{
-    const struct lull_trace *trace = c->evidence->trace;
-    const uint32_t n = trace ? trace->n_files : 0;
-    if (trace && n == 0 && files == 0) {
-        finding->cause = "The trace does not tell which files it was.";
-        return;
-    }
-    finding->cause = n == 0 ? "Which files it was, lull metrics --by file tells of runs that were "
-                              "recorded with --files."
-                     : n == 1
-                         ? lull_arena_printf(c->arena, "It was one file, %s.", trace->files[0].name)
-                         : lull_arena_printf(c->arena,
-                                             "The trace has %u files; lull metrics --by file "
-                                             "tells what each took.",
-                                             n);
-    finding->next = lull_arena_printf(c->arena, "lull metrics --by file %s",
-                                      lull_case_word(c, c->evidence->path));
-}
-
 static void find_io(struct lull_case *c)
 {
     const int64_t files = lull_evidence_activity_ns(c->evidence, LULL_IO);
@@ -33,6 +11,7 @@ static void find_io(struct lull_case *c)
         return;
     const struct lull_region_breakdown *region =
         lull_evidence_region_of(c->evidence, files > mpi ? LULL_IO : LULL_MPI_IO);
+    const bool knows_files = c->evidence->trace && c->evidence->trace->n_files > 0;
     struct lull_finding *finding = lull_case_add(c, files + mpi);
     if (region) {
         finding->place.region = region->name;
@@ -45,7 +24,12 @@ static void find_io(struct lull_case *c)
     finding->sentence = lull_arena_printf(
         c->arena, "Reading and writing takes %s of the threads' time%s%s.",
         lull_case_time(c, files + mpi), region ? ", most in " : "", region ? region->name : "");
-    tell_files(c, finding, files);
+    finding->cause = knows_files ? "Which files these are, lull metrics --by file tells."
+                                 : "Which files these are, the run does not tell.";
+    if (!knows_files)
+        return;
+    finding->next = lull_arena_printf(c->arena, "lull metrics --by file %s",
+                                      lull_case_word(c, c->evidence->path));
 }
 
 const struct lull_rule lull_rule_io = {"io", "input and output", "threads read and write files",

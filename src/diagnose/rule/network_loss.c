@@ -192,7 +192,7 @@ static void find_calls(const struct lull_case *c, struct network_loss *loss)
 
 /* What explains most of the loss. Messages say nothing where most of it is in collective operations,
  * whose messages are not seen. */
-static enum network_cause cause_of(const struct network_loss *loss)
+static enum network_cause cause_of_loss(const struct network_loss *loss)
 {
     if (loss->share_of_small_ones >= TRANSIT_EXPLAINED_LEAST)
         return NETWORK_SMALL_MESSAGES;
@@ -294,7 +294,7 @@ static bool network_loss_of(struct lull_case *c, struct network_loss *ret_loss)
         loss.share_of_traffic = share_of_traffic(messages);
     }
     find_calls(c, &loss);
-    loss.cause = cause_of(&loss);
+    loss.cause = cause_of_loss(&loss);
     *ret_loss = loss;
     return true;
 }

@@ -47,6 +47,7 @@ static struct stream *create_tail(struct share *share, struct stream *stream)
     tail->done = stream->done;
     tail->epochs = stream->epochs;
     tail->signature = stream->signature;
+    tail->stopped_at = stream->stopped_at;
     tail->pending = stream->pending;
     tail->pending_at = stream->pending_at;
     tail->n_pending = stream->n_pending;

@@ -106,10 +106,11 @@ static bool deal_out(struct lull_ideal *ideal)
     ideal->share_of = calloc(trace->n_processes + (size_t)1, sizeof *ideal->share_of);
     ideal->processes = calloc(trace->n_processes + (size_t)1, sizeof(struct process *));
     ideal->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct stream *));
+    ideal->last_times = calloc(trace->n_locations + (size_t)1, sizeof *ideal->last_times);
     ideal->shares = calloc(ideal->n_shares, sizeof(struct share *));
     ideal->readers = calloc(ideal->n_readers, sizeof(struct reader *));
-    if (!ideal->share_of || !ideal->processes || !ideal->streams || !ideal->shares ||
-        !ideal->readers)
+    if (!ideal->share_of || !ideal->processes || !ideal->streams || !ideal->last_times ||
+        !ideal->shares || !ideal->readers)
         return false;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
@@ -201,6 +202,7 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
     lull_leads_destroy(ideal->leads);
     free(ideal->processes);
     free(ideal->streams);
+    free(ideal->last_times);
     free(ideal);
 }
 
@@ -247,8 +249,12 @@ static lull_status take_steps_for_ideal(void *context, unsigned worker,
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
     const struct lull_location *location = &ideal->trace->locations[steps->location];
-    if (steps->count > 0)
+    if (steps->count > 0) {
+        const struct lull_step *last = &steps->steps[steps->count - 1];
         lull_lead_reads(reader, steps->steps[0].time);
+        if (last->kind == LULL_STEP_END)
+            ideal->last_times[steps->location] = last->last_time;
+    }
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
         ideal->share_of[location->process] != reader->share->index)
         return LULL_OK;

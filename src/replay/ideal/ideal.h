@@ -90,10 +90,14 @@ struct lull_ideal_options {
 };
 
 struct lull_ideal_result {
-    int64_t runtime;                /* ns; meaningless if absent */
-    const char *absent;             /* why there is none, in a few words ("collectives were not
+    int64_t runtime;    /* ns; meaningless if absent */
+    const char *absent; /* why there is none, in a few words ("collectives were not
                                        recorded"); NULL: there is one */
-    const char *detail;             /* with `absent`: one line for the user with the place */
+    const char *detail; /* with `absent`: one line for the user with the place */
+    /* With `absent` where threads wait for what was not recorded: until when the operations of each
+     * thread are complete, [n_locations] on each member, ns. For the master of a process that never
+     * came to MPI_Finalize that is its last event, at most; INT64_MAX: to its end. Else NULL. */
+    const int64_t *ends;
     bool incomplete;                /* with `absent`: `runtime` is known, but too much time of calls
                                        was lost (lost_ns) */
     uint64_t messages, collectives; /* that were matched */

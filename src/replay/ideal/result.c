@@ -209,6 +209,45 @@ static void explain_blocked(struct conclusion *conclusion, const struct lull_blo
             lull_arena_printf(conclusion->arena, "%s waits for threads of its process", place));
 }
 
+/* Until when the operations of a thread of this member are complete; INT64_MAX: to its end. */
+static int64_t find_end(const struct lull_ideal *ideal, uint32_t location)
+{
+    const struct lull_trace *trace = ideal->trace;
+    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    const struct stream *stream = ideal->streams[location];
+    const bool finalizes = !trace->has_main || process->main_end < trace->duration;
+    if (!stream)
+        return INT64_MAX;
+    int64_t end =
+        finalizes || process->first_location != location ? INT64_MAX : ideal->last_times[location];
+    if (stream->calls && stream->blocked != ENDED && stream->stopped_at < end)
+        end = stream->stopped_at;
+    for (const struct stream *tail = stream->first_tail; tail; tail = tail->next_tail)
+        end = tail->stopped_at < end ? tail->stopped_at : end;
+    return end;
+}
+
+/* By all members together: where each thread waits, if that is why there is no result. */
+static lull_status gather_ends(struct conclusion *conclusion, struct lull_error *err)
+{
+    const struct lull_ideal *ideal = conclusion->ideal;
+    const uint32_t n = ideal->trace->n_locations;
+    const bool first = lull_team_is_first(team_of(ideal));
+    const struct facts *facts = &conclusion->facts;
+    int64_t wait = first && facts->complaint.kind == NO_COMPLAINT && facts->blocked.any;
+    lull_status status = lull_team_max_to_all(team_of(ideal), &wait, 1, err);
+    if (status != LULL_OK || !wait)
+        return status;
+    int64_t *ends = lull_arena_alloc(conclusion->arena, (n + (size_t)1) * sizeof *ends);
+    for (uint32_t l = 0; l < n; l++)
+        ends[l] = -find_end(ideal, l);
+    status = lull_team_max_to_all(team_of(ideal), ends, n, err);
+    for (uint32_t l = 0; l < n; l++)
+        ends[l] = -ends[l];
+    conclusion->result.ends = ends;
+    return status;
+}
+
 /* ---- collective operations that contradict each other -------------------------------------- */
 
 static const struct complaint *find_complaint(const struct lull_ideal *ideal)
@@ -360,6 +399,8 @@ lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *are
     status = facts_gather(ideal, &conclusion.facts, err);
     if (status == LULL_OK)
         status = lull_epochs_sum(ideal, &epochs, err);
+    if (status == LULL_OK)
+        status = gather_ends(&conclusion, err);
     if (status != LULL_OK)
         return status;
     conclusion.facts.runtime += epochs;

@@ -526,6 +526,7 @@ struct lull_ideal {
     uint32_t most_epochs;         /* 0: this reading has no epochs */
     uint32_t n_epochs;            /* that all streams have ended; known after
                                      lull_ideal_look_back */
+    int64_t *last_times;          /* [n_locations], ns: the last event of each, once it is read */
     struct stream *first_blocked; /* when stuck: the stream that tells best why */
     pthread_mutex_t lost_lock;
     struct lull_lost *lost;        /* NULL: not needed so far */

@@ -155,6 +155,18 @@ static const char *const *region_names(const struct lull_trace *trace, struct lu
     return names;
 }
 
+/* The end of the part that is replayed, where the run goes on behind it. */
+static int64_t find_end(const struct lull_trace *trace, const struct lull_replay_options *options)
+{
+    int64_t begin, end = trace->duration;
+    lull_trace_main_part(trace, options->application, &begin, &end);
+    for (uint32_t p = 0; options->windows && p < trace->n_processes; p++)
+        if (trace->processes[p].application == options->application &&
+            options->windows->counts[p] > 0 && options->windows->intervals[p][0].end < end)
+            return options->windows->intervals[p][0].end;
+    return INT64_MAX;
+}
+
 lull_status lull_replay_open(const struct lull_trace *trace,
                              const struct lull_replay_options *options,
                              struct lull_program **ret_program, struct lull_error *err)
@@ -170,6 +182,8 @@ lull_status lull_replay_open(const struct lull_trace *trace,
                                      .data = replay};
     replay->trace = trace;
     replay->options = *options;
+    replay->ends_at = find_end(trace, options);
+    program->unfinished = replay->ends_at < INT64_MAX;
     if (options->network)
         replay->eager = lull_network_parameter(options->network->class, "eager");
     lull_status status = LULL_OK;

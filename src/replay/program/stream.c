@@ -508,6 +508,27 @@ static lull_status give_up_first(stream_t *s, struct lull_error *err)
     return LULL_OK;
 }
 
+static bool has_pending(const stream_t *s)
+{
+    for (size_t i = s->first; i < s->end; i++)
+        if (s->queue[i].pending)
+            return true;
+    return false;
+}
+
+/* An item behind the part that is replayed: of interest is only what receives took that were posted before. */
+static lull_status take_item_behind(stream_t *s, const struct lull_item *item,
+                                    struct lull_error *err)
+{
+    const struct lull_step *step = item->step;
+    if (item->kind != LULL_ITEM_STEP || step->kind != LULL_STEP_RECV ||
+        !request_find(s, step->message.request))
+        return LULL_OK;
+    lull_status status = replay_take_operation(s, step, err);
+    s->n_call_waits = 0;
+    return status;
+}
+
 static lull_status read_items(stream_t *s, struct lull_error *err)
 {
     const struct lull_item *items;
@@ -516,8 +537,13 @@ static lull_status read_items(stream_t *s, struct lull_error *err)
     if (status != LULL_OK)
         return status;
     s->ended = count == 0;
-    for (uint32_t i = 0; i < count && status == LULL_OK; i++)
-        status = take_stream_item(s, &items[i], err);
+    for (uint32_t i = 0; i < count && status == LULL_OK; i++) {
+        const struct lull_item *item = &items[i];
+        const bool waits = item->kind == LULL_ITEM_STEP || item->kind == LULL_ITEM_MEET;
+        s->behind |= waits && !s->in_call && item->end >= s->replay->ends_at;
+        status = s->behind ? take_item_behind(s, item, err) : take_stream_item(s, item, err);
+    }
+    s->ended |= s->behind && !has_pending(s);
     if (s->ended) {
         judge_poll(s, LULL_CALL_OTHER);
         lull_item_cursor_close(s->cursor);

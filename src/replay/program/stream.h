@@ -25,6 +25,8 @@ struct lull_replay {
     struct lull_replay_options options;
     uint32_t *ranks; /* [n_processes]: rank in the program, or LULL_NONE */
     uint32_t n_ranks, n_streams;
+    int64_t
+        ends_at; /* ns: streams end with the call that they are in then; INT64_MAX: at their end */
     uint32_t *first_stream;              /* [n_ranks + 1] */
     uint32_t *locations;                 /* [n_streams]: of the trace */
     uint32_t *meets;                     /* [n_ranks]: how many streams meet at forks and joins */
@@ -77,6 +79,7 @@ struct lull_replay_stream {
     struct lull_item_cursor *cursor;
     struct lull_disturbed disturbed;
     uint32_t index, location, process;
+    bool behind; /* it is read behind `ends_at`, for what posted receives took */
     bool ended;
 
     struct entry *queue; /* [first, end) of it are in use; queue[0] has the position `base` */

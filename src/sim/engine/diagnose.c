@@ -307,6 +307,8 @@ static lull_status fail_unmatched(struct lull_engine *engine, const struct lefto
 bool lull_run_has_left_over(struct lull_engine *engine)
 {
     struct leftovers left = {0};
+    if (engine->program->unfinished)
+        return false;
     bool has = !collect_leftovers(engine, &left) || left.n_open > 0;
     free(left.edges);
     free(left.open);
@@ -319,11 +321,12 @@ lull_status lull_run_diagnose(struct lull_engine *engine, struct lull_arena *are
     struct leftovers left = {0};
     lull_status status = collect_leftovers(engine, &left) ? look_for_circle(engine, &left)
                                                           : lull_run_out_of_memory(engine);
-    if (status == LULL_OK && left.n_open)
+    const bool unfinished = engine->program->unfinished;
+    if (status == LULL_OK && left.n_open && !unfinished)
         status = fail_unmatched(engine, &left);
     if (status != LULL_OK && left.n_open && ret_problems)
         list_problems(engine, &left, arena, ret_problems);
-    if (status == LULL_OK)
+    if (status == LULL_OK && !unfinished)
         status = fail_stuck(engine);
     free(left.edges);
     free(left.open);

@@ -157,7 +157,8 @@ lull_status lull_part_run(struct lull_engine *engine)
     if (engine->status != LULL_OK)
         return engine->status;
     lull_collect_sign(engine, part->signatures);
-    return lull_run_has_left_over(engine) || lull_stream_waits(engine) ? LULL_ERR_FORMAT : LULL_OK;
+    const bool waits = lull_stream_waits(engine) && !engine->program->unfinished;
+    return lull_run_has_left_over(engine) || waits ? LULL_ERR_FORMAT : LULL_OK;
 }
 
 /* ==== set-up, run and result ================================================================== */

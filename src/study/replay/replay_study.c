@@ -275,6 +275,9 @@ lull_status lull_supposition_read(const struct lull_supposition_texts *texts,
         (supposition->networks || supposition->machine))
         return lull_fail(err, LULL_ERR_RANGE,
                          "--inject with a network, and --network or --machine, exclude each other");
+    if (supposition->against && supposition->has_window)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--against compares whole runs: --window cannot be used with it");
     if (supposition->against && supposition->networks && supposition->networks->n_points > 1)
         return lull_fail(err, LULL_ERR_RANGE,
                          "--against compares one prediction, not those of a sweep");
@@ -418,6 +421,8 @@ static lull_status add_run_of_replay(struct replay_session *session, const char 
     const struct lull_division *division =
         replayed->shared ? runs->runs[0].reading->division : NULL;
     wanted.team = replayed->shared ? session->supposition->team : NULL;
+    wanted.whole |= wanted.has_window; /* what was outside takes no time in the replay */
+    wanted.has_window = false;
     replayed->trace = NULL; /* lull_runs_close closes it */
     lull_status status =
         lull_run_analyse(run, division, &wanted, session->notices, session->arena, err);
@@ -734,6 +739,9 @@ lull_status lull_replay_study_make(const char *path, const struct lull_suppositi
                                      .wanted = {.application = supposition->application,
                                                 .force = supposition->force,
                                                 .whole = supposition->whole,
+                                                .has_window = supposition->has_window,
+                                                .from = supposition->from,
+                                                .to = supposition->to,
                                                 .raw_names = supposition->raw_names,
                                                 .progress = progress},
                                      .notices = notices,

@@ -47,6 +47,8 @@ struct lull_supposition {
     uint32_t application;   /* index: which program of the trace is replayed */
     bool force;             /* go on where the tracer disturbed the run too much */
     bool whole;             /* with MPI_Init and MPI_Finalize */
+    bool has_window;        /* only the time between `from` and `to`; not with `against` */
+    int64_t from, to;       /* ns */
     bool raw_names;         /* names of functions as the run has them */
     struct lull_team *team; /* its members read the run together; NULL: no team */
     bool whole_run; /* the first member needs the whole simulated run, to write it, and therefore

@@ -179,124 +179,106 @@ static struct lull_chart *chart_of_runs(struct lull_arena *arena, const char *ti
     return chart;
 }
 
-/* ---- kinds of layouts ------------------------------------------------------------------------ */
-
-/* Runs of one kind of layout are joined by a line: with more processes of as many threads, or with
- * more threads of one process. Where no two runs have as many threads in all and another layout, all
- * are of one kind. */
-struct kind {
-    const char *label;            /* ", 1 process"; "" where there is one kind */
-    const struct lull_run **runs; /* in their order */
+/* Runs that one line joins: those of a kind of layout, where several runs have the same number of threads in
+ * different layouts (1 x 2 and 2 x 1); else all of them. */
+struct line_of_runs {
+    const char *kind; /* "one thread per process"; "": all runs */
+    uint32_t *runs;   /* [count]: their indices, in the order of the runs */
     uint32_t count;
 };
 
-enum { MOST_KINDS = 16 }; /* the last one has the runs of all further ones */
+struct lines_of_runs {
+    struct line_of_runs *items;
+    uint32_t count;
+};
 
-static bool is_of_one_process(const struct lull_run *run)
+/* Threads of a process; 0: not the same for all. */
+static uint32_t threads_of_each(const struct lull_run *run)
 {
-    return run->processes == 1;
+    return run->min_threads == run->max_threads ? run->max_threads : 0;
 }
 
-static bool has_several_kinds(const struct lull_runs *runs)
+static bool layouts_meet(const struct lull_runs *runs)
 {
     for (uint32_t i = 0; i < runs->count; i++)
-        for (uint32_t k = 0; k < i; k++)
-            if (runs->runs[i].threads == runs->runs[k].threads &&
-                runs->runs[i].processes != runs->runs[k].processes)
+        for (uint32_t j = 0; j < i; j++)
+            if (runs->runs[i].threads == runs->runs[j].threads &&
+                runs->runs[i].processes != runs->runs[j].processes)
                 return true;
     return false;
 }
 
-/* Adds a run to the kind of that label, which begins with it if it is new. */
-static void add_to_kind(struct kind *kinds, uint32_t *n, const struct lull_runs *runs, uint32_t run,
-                        const char *label, struct lull_arena *arena)
+static void add_to_line(struct lines_of_runs *lines, const char *kind, uint32_t run, uint32_t most,
+                        struct lull_arena *arena)
 {
-    uint32_t k = 0;
-    while (k < *n && k < MOST_KINDS - 1 && strcmp(kinds[k].label, label) != 0)
-        k++;
-    if (k == *n) {
-        kinds[(*n)++] = (struct kind){
-            .label = label, .runs = lull_arena_zero(arena, runs->count, sizeof *kinds->runs)};
+    uint32_t at = 0;
+    while (at < lines->count && strcmp(lines->items[at].kind, kind) != 0)
+        at++;
+    struct line_of_runs *line = &lines->items[at];
+    if (at == lines->count) {
+        line->kind = kind;
+        line->runs = lull_arena_zero(arena, most, sizeof *line->runs);
+        lines->count++;
     }
-    kinds[k].runs[kinds[k].count++] = &runs->runs[run];
+    line->runs[line->count++] = run;
 }
 
-static uint32_t find_kinds(const struct lull_runs *runs, struct kind *kinds,
-                           struct lull_arena *arena)
+/* A run of one thread begins both the line of one process and that of one thread per process. */
+static struct lines_of_runs find_lines(const struct lull_runs *runs, struct lull_arena *arena)
 {
-    const bool several = has_several_kinds(runs);
-    uint32_t n = 0;
+    struct lines_of_runs lines = {
+        .items = lull_arena_zero(arena, runs->count + (size_t)2, sizeof *lines.items)};
+    const bool meet = layouts_meet(runs);
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
-        if (!several) {
-            add_to_kind(kinds, &n, runs, i, "", arena);
-            continue;
+        const uint32_t threads = threads_of_each(run);
+        if (!meet)
+            add_to_line(&lines, "", i, runs->count, arena);
+        if (meet && threads == 1)
+            add_to_line(&lines, "one thread per process", i, runs->count, arena);
+        if (meet && run->processes == 1)
+            add_to_line(&lines, "one process", i, runs->count, arena);
+        if (meet && threads != 1 && run->processes > 1)
+            add_to_line(&lines,
+                        threads ? lull_arena_printf(arena, "%u threads per process", threads)
+                                : "uneven",
+                        i, runs->count, arena);
+    }
+    return lines;
+}
+
+static const char *label_of_line(const char *what, const struct line_of_runs *line,
+                                 struct lull_arena *arena)
+{
+    return *line->kind ? lull_arena_printf(arena, "%s, %s", what, line->kind) : what;
+}
+
+static void add_lines_of_metric(struct lull_chart *chart, const char *what,
+                                const struct lull_runs *runs, int metric,
+                                const struct lines_of_runs *lines, struct lull_arena *arena)
+{
+    for (uint32_t l = 0; l < lines->count; l++) {
+        const struct line_of_runs *line = &lines->items[l];
+        struct lull_chart_point *points = lull_arena_zero(arena, line->count, sizeof *points);
+        for (uint32_t i = 0; i < line->count; i++) {
+            const struct lull_run *run = &runs->runs[line->runs[i]];
+            const struct lull_metric_value *value = &run->values[metric];
+            points[i] = (struct lull_chart_point){run->threads, value->absent ? NAN : value->value,
+                                                  NAN, NAN};
         }
-        if (is_of_one_process(run)) /* one thread of it begins both kinds */
-            add_to_kind(kinds, &n, runs, i, ", 1 process", arena);
-        if (!is_of_one_process(run) || run->threads == 1)
-            add_to_kind(kinds, &n, runs, i,
-                        lull_arena_printf(arena, ", %u thread%s each", run->max_threads,
-                                          run->max_threads == 1 ? "" : "s"),
-                        arena);
-    }
-    return n;
-}
-
-static bool has_layout_of(const struct lull_run *a, const struct lull_run *b)
-{
-    return a->threads == b->threads && a->processes == b->processes;
-}
-
-/* One point for each layout: the mean of its runs, and where they differ from where to where they
- * lie. Returns how many there are. */
-static uint32_t points_of_metric(const struct kind *kind, int metric, struct lull_arena *arena,
-                                 struct lull_chart_point **ret_points)
-{
-    struct lull_chart_point *points = lull_arena_zero(arena, kind->count, sizeof *points);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < kind->count; i++) {
-        double sum = 0, low = INFINITY, high = -INFINITY;
-        uint32_t first = 0, runs = 0;
-        while (!has_layout_of(kind->runs[first], kind->runs[i]))
-            first++;
-        for (uint32_t k = first; k < kind->count && first == i; k++) {
-            const struct lull_metric_value *value = &kind->runs[k]->values[metric];
-            if (!has_layout_of(kind->runs[k], kind->runs[i]) || value->absent)
-                continue;
-            sum += value->value;
-            low = fmin(low, value->value);
-            high = fmax(high, value->value);
-            runs++;
-        }
-        if (first == i)
-            points[n++] = (struct lull_chart_point){kind->runs[i]->threads, runs ? sum / runs : NAN,
-                                                    runs > 1 ? low : NAN, runs > 1 ? high : NAN};
-    }
-    *ret_points = points;
-    return n;
-}
-
-static void add_metric(struct lull_chart *chart, const struct kind *kinds, uint32_t n, int metric,
-                       const char *label, struct lull_arena *arena)
-{
-    for (uint32_t k = 0; k < n; k++) {
-        struct lull_chart_point *points;
-        const uint32_t count = points_of_metric(&kinds[k], metric, arena, &points);
-        lull_chart_series(chart, lull_arena_printf(arena, "%s%s", label, kinds[k].label),
-                          LULL_CHART_LINE, points, count);
+        lull_chart_series(chart, label_of_line(what, line, arena), LULL_CHART_LINE, points,
+                          line->count);
     }
 }
-
-/* ---- speedup and efficiencies ---------------------------------------------------------------- */
 
 static void add_speedup(struct lull_document *document, const struct lull_runs *runs,
-                        const struct kind *kinds, uint32_t n_kinds, struct lull_arena *arena)
+                        const struct lines_of_runs *lines, struct lull_arena *arena)
 {
+    const int metric = lull_metric_find("speedup");
     const uint32_t least = runs->runs[runs->reference].threads;
     struct lull_chart *chart = chart_of_runs(arena, "Speedup", "speedup", "");
     struct lull_chart_point *ideal = lull_arena_zero(arena, runs->count, sizeof *ideal);
-    add_metric(chart, kinds, n_kinds, lull_metric_find("speedup"), "measured", arena);
+    add_lines_of_metric(chart, "measured", runs, metric, lines, arena);
     for (uint32_t i = 0; i < runs->count; i++)
         ideal[i] = (struct lull_chart_point){runs->runs[i].threads,
                                              (double)runs->runs[i].threads / least, NAN, NAN};
@@ -304,8 +286,8 @@ static void add_speedup(struct lull_document *document, const struct lull_runs *
     lull_document_chart(document, "speedup", chart);
 }
 
-static void add_efficiencies(struct lull_document *document, const struct kind *kinds,
-                             uint32_t n_kinds, struct lull_arena *arena)
+static void add_efficiencies(struct lull_document *document, const struct lull_runs *runs,
+                             const struct lines_of_runs *lines, struct lull_arena *arena)
 {
     static const char *const ids[] = {"global_efficiency", "parallel_efficiency",
                                       "computation_scaling"};
@@ -313,7 +295,7 @@ static void add_efficiencies(struct lull_document *document, const struct kind *
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         const int metric = lull_metric_find(ids[i]);
         if (metric >= 0)
-            add_metric(chart, kinds, n_kinds, metric, lull_metric_defs[metric].label, arena);
+            add_lines_of_metric(chart, lull_metric_defs[metric].label, runs, metric, lines, arena);
     }
     lull_document_chart(document, "efficiencies", chart);
 }
@@ -370,46 +352,48 @@ static double find_losses(const struct lull_breakdown *breakdown, double losses[
     return useful;
 }
 
-/* Adds a chart of the lost core time of one kind, stacked by cause: of each layout the first run. If
- * all runs have the same problem, useful time beyond that of the reference is lost, too. */
-static void add_losses(struct lull_document *document, const struct lull_runs *runs,
-                       const struct kind *kind, const char *id, struct lull_arena *arena)
+/* Adds a chart of the lost core time of the runs of a line, stacked by cause. */
+static void add_losses_of_line(struct lull_document *document, const struct lull_runs *runs,
+                               const struct line_of_runs *line, double (*losses)[LOSSES],
+                               const char *id, struct lull_arena *arena)
 {
-    double(*losses)[LOSSES] = lull_arena_zero(arena, kind->count, sizeof *losses);
-    double *bottom = lull_arena_zero(arena, kind->count, sizeof *bottom);
-    const struct lull_run **shown = lull_arena_zero(arena, kind->count, sizeof *shown);
-    double nothing[LOSSES] = {0};
-    const double usual = find_losses(runs->runs[runs->reference].breakdown, nothing);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < kind->count; i++) {
-        uint32_t k = 0;
-        while (k < n && !has_layout_of(kind->runs[i], shown[k]))
-            k++;
-        if (k < n)
-            continue;
-        const double useful = find_losses(kind->runs[i]->breakdown, losses[n]);
-        if (runs->scaling == LULL_SCALING_STRONG)
-            losses[n][LOSS_LONGER] = fmax(0, useful - usual);
-        shown[n++] = kind->runs[i];
-    }
-    if (n < 2)
-        return; /* the only one of its kind */
-    struct lull_chart *chart = chart_of_runs(
-        arena, lull_arena_printf(arena, "Lost time of all threads, by cause%s", kind->label),
-        "core-seconds", "");
+    double *bottom = lull_arena_zero(arena, runs->count, sizeof *bottom);
+    struct lull_chart *chart =
+        chart_of_runs(arena, label_of_line("Lost time of all threads, by cause", line, arena),
+                      "core-seconds", "");
     for (unsigned loss = 0; loss < LOSSES; loss++) {
-        struct lull_chart_point *points = lull_arena_zero(arena, kind->count, sizeof *points);
+        struct lull_chart_point *points = lull_arena_zero(arena, line->count, sizeof *points);
         double most = 0;
-        for (uint32_t i = 0; i < n; i++) {
-            double top = bottom[i] + losses[i][loss];
-            points[i] = (struct lull_chart_point){shown[i]->threads, top, bottom[i], top};
-            bottom[i] = top;
-            most = fmax(most, losses[i][loss]);
+        for (uint32_t i = 0; i < line->count; i++) {
+            const uint32_t run = line->runs[i];
+            double top = bottom[run] + losses[run][loss];
+            points[i] = (struct lull_chart_point){runs->runs[run].threads, top, bottom[run], top};
+            bottom[run] = top;
+            most = fmax(most, losses[run][loss]);
         }
         if (most > 0)
-            lull_chart_series(chart, loss_labels[loss], LULL_CHART_AREA, points, n);
+            lull_chart_series(chart, loss_labels[loss], LULL_CHART_AREA, points, line->count);
     }
     lull_document_chart(document, id, chart);
+}
+
+/* A chart for each line of two runs or more. If all runs have the same problem, useful time beyond that of the
+ * reference is lost, too. */
+static void add_losses(struct lull_document *document, const struct lull_runs *runs,
+                       const struct lines_of_runs *lines, struct lull_arena *arena)
+{
+    double(*losses)[LOSSES] = lull_arena_zero(arena, runs->count, sizeof *losses);
+    double *useful = lull_arena_zero(arena, runs->count, sizeof *useful);
+    for (uint32_t i = 0; i < runs->count; i++)
+        useful[i] = find_losses(runs->runs[i].breakdown, losses[i]);
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (runs->scaling == LULL_SCALING_STRONG)
+            losses[i][LOSS_LONGER] = fmax(0, useful[i] - useful[runs->reference]);
+    for (uint32_t l = 0; l < lines->count; l++)
+        if (lines->items[l].count > 1)
+            add_losses_of_line(document, runs, &lines->items[l], losses,
+                               l == 0 ? "losses" : lull_arena_printf(arena, "losses_%u", l + 1),
+                               arena);
 }
 
 /* How several runs scale that have different numbers of threads: speedup, efficiencies, and the
@@ -422,13 +406,10 @@ static void add_charts(struct lull_document *document, const struct lull_runs *r
         differ |= runs->runs[i].threads != runs->runs[0].threads;
     if (!differ)
         return;
-    struct kind kinds[MOST_KINDS];
-    const uint32_t n = find_kinds(runs, kinds, arena);
-    add_speedup(document, runs, kinds, n, arena);
-    add_efficiencies(document, kinds, n, arena);
-    for (uint32_t k = 0; k < n; k++)
-        add_losses(document, runs, &kinds[k],
-                   k == 0 ? "losses" : lull_arena_printf(arena, "losses%u", k + 1), arena);
+    const struct lines_of_runs lines = find_lines(runs, arena);
+    add_speedup(document, runs, &lines, arena);
+    add_efficiencies(document, runs, &lines, arena);
+    add_losses(document, runs, &lines, arena);
 }
 
 /* ==== findings ================================================================================ */

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const regions[] = {"main",    "MPI_Send",       "MPI_Allreduce",
-                                      "MPI_Put", "!$omp parallel", NULL};
-enum { MAIN, SEND, ALLREDUCE, PUT, PARALLEL };
+static const char *const regions[] = {"main",           "MPI_Send", "MPI_Allreduce", "MPI_Put",
+                                      "!$omp parallel", "MPI_Wait", "MPI_Ibarrier",  NULL};
+enum { MAIN, SEND, ALLREDUCE, PUT, PARALLEL, WAIT, IBARRIER };
 
 enum { LINES = 64, LINE = 96 };
 struct told {
@@ -33,13 +33,11 @@ static void tell(struct told *told, const struct lull_step *step)
                  (long long)step->kept_ns);
 }
 
-static void check_steps(const struct lull_trace *trace, uint32_t location,
-                        const struct lull_windows *windows, const char *const *expected)
+static void check_some_steps(const struct lull_trace *trace, uint32_t location, uint32_t wants,
+                             const struct lull_windows *windows, const char *const *expected)
 {
     const struct lull_pass_options options = {
         .reading = &(const struct lull_reading){.application = LULL_NONE, .windows = windows}};
-    const uint32_t wants =
-        LULL_STEPS_ALL & ~(LULL_STEP_MASK(LULL_STEP_VISIT) | LULL_STEP_MASK(LULL_STEP_STRETCH));
     struct lull_step_cursor *cursor;
     struct lull_steps steps;
     struct lull_error err;
@@ -56,6 +54,14 @@ static void check_steps(const struct lull_trace *trace, uint32_t location,
     for (; expected[n]; n++)
         assert_string_equal(n < told.count ? told.lines[n] : "(no more)", expected[n]);
     assert_int_equal(told.count, n);
+}
+
+static void check_steps(const struct lull_trace *trace, uint32_t location,
+                        const struct lull_windows *windows, const char *const *expected)
+{
+    const uint32_t wants =
+        LULL_STEPS_ALL & ~(LULL_STEP_MASK(LULL_STEP_VISIT) | LULL_STEP_MASK(LULL_STEP_STRETCH));
+    check_some_steps(trace, location, wants, windows, expected);
 }
 
 static void add(struct lull_trace *trace, uint32_t location, int64_t time, unsigned kind,
@@ -105,6 +111,52 @@ static void test_calls(void **state)
                                       "call begin 30 kept 20", "span 30-35 mpi_one_sided kept 25",
                                       "call end 35 kept 25", "span 35-80 useful kept 70",
                                       "span 80-100 other kept 90", "end 100 kept 90", NULL});
+    lull_trace_close(trace);
+}
+
+static void complete_collective(struct lull_trace *trace, int64_t time)
+{
+    struct lull_event event = memory_event(time, LULL_EVENT_COLLECTIVE_END, 0);
+    event.op = LULL_COLLECTIVE_BARRIER;
+    event.collective.request = 7;
+    event.collective.root = LULL_ANY;
+    memory_trace_add(trace, 0, &event);
+}
+
+/* The request decides where the time of MPI_Wait goes, also where so much happens in it that its end is not in the
+ * same block of events (2,000 markers), and in windows that it crosses; and a wait for nothing that is told, or
+ * beside a region in it, is point-to-point. */
+static void test_waits_for_collectives(void **state)
+{
+    (void)state;
+    struct lull_trace *trace = make_trace(100);
+    struct lull_interval interval = {15, 100}, *intervals[] = {&interval, &interval};
+    const struct lull_windows windows = {2, intervals, (uint32_t[]){1, 1}};
+    add(trace, 0, 0, LULL_EVENT_ENTER, MAIN);
+    add_call(trace, 0, 5, IBARRIER, 1);
+    add(trace, 0, 10, LULL_EVENT_ENTER, WAIT);
+    for (int i = 0; i < 2000; i++)
+        add(trace, 0, 12, LULL_EVENT_MARKER, 0);
+    complete_collective(trace, 20);
+    add(trace, 0, 30, LULL_EVENT_LEAVE, WAIT);
+    add_call(trace, 0, 40, WAIT, 5);
+    complete_collective(trace, 45);
+    add_call(trace, 0, 50, WAIT, 5);
+    complete_collective(trace, 56);
+    add(trace, 0, 60, LULL_EVENT_ENTER, WAIT);
+    add_call(trace, 0, 61, PUT, 2);
+    complete_collective(trace, 65);
+    add(trace, 0, 70, LULL_EVENT_LEAVE, WAIT);
+    add(trace, 0, 100, LULL_EVENT_LEAVE, MAIN);
+    check_some_steps(
+        trace, 0, LULL_STEP_MASK(LULL_STEP_SPAN), &windows,
+        (const char *const[]){"span 0-5 outside kept 0", "span 5-6 outside kept 0",
+                              "span 6-10 outside kept 0", "span 10-15 outside kept 0",
+                              "span 15-30 mpi_collective kept 0", "span 30-40 useful kept 10",
+                              "span 40-45 mpi_collective kept 10", "span 45-50 useful kept 15",
+                              "span 50-55 mpi_p2p kept 15", "span 55-60 useful kept 20",
+                              "span 60-61 mpi_p2p kept 20", "span 61-63 mpi_one_sided kept 22",
+                              "span 63-70 mpi_p2p kept 22", "span 70-100 useful kept 52", NULL});
     lull_trace_close(trace);
 }
 
@@ -381,6 +433,7 @@ TEST_GROUP(test_steps)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_calls),
+        cmocka_unit_test(test_waits_for_collectives),
         cmocka_unit_test(test_nested_and_parallel),
         cmocka_unit_test(test_pause_and_window),
         cmocka_unit_test(test_cut),

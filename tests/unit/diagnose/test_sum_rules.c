@@ -454,36 +454,8 @@ static void files_and_tracer(void **state)
     run->threads[1].times.ns[LULL_FLUSH][0] = 40000000;
     assert_int_equal(ask(&run->breakdown, &findings), 2);
     is(&findings[0], "io", 100000000);
+    assert_null(findings[0].next); /* which files these were is not known */
     is(&findings[1], "tracer", 40000000);
-}
-
-/* MPI's own files have names without --files, which is asked for only where the C library's are not
- * known; where neither are, nobody can tell. */
-static void names_of_files(void **state)
-{
-    static const char *const regions[] = {"main", NULL};
-    struct lull_file files[] = {{.name = "/scratch/picture.png"}, {.name = "b"}};
-    (void)state;
-    for (int64_t posix = 0; posix < 2; posix++)
-        for (uint32_t n = 0; n < 3; n++) {
-            static const char *const said[2][3] = {
-                {"does not tell", "one file, /scratch/picture.png.", "has 2 files"},
-                {"recorded with --files", "one file, /scratch/picture.png.", "has 2 files"}};
-            struct run *run = make_run(1);
-            struct lull_trace *trace = memory_trace_simple(1, 1, SECOND, regions);
-            struct lull_finding *finding;
-            trace->files = files;
-            trace->n_files = n;
-            run->threads[0].times.ns[LULL_IO][0] = posix * 20000000;
-            run->threads[0].times.ns[LULL_MPI_IO][0] = 30000000;
-            const struct lull_evidence evidence = {
-                .path = "run", .breakdown = &run->breakdown, .trace = trace};
-            assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
-            is(finding, "io", 30000000 + posix * 20000000);
-            assert_non_null(strstr(finding->cause, said[posix][n]));
-            assert_int_equal(finding->next == NULL, posix == 0 && n == 0);
-            lull_trace_close(trace);
-        }
 }
 
 /* EPOCH's 26.902 s of user time on 8 processes were 21.882 s on one. */
@@ -608,7 +580,6 @@ TEST_GROUP(test_sum_rules)
         ARENA_TEST(network_beside_threads_without_a_core),
         ARENA_TEST(network_costs_too_little),
         ARENA_TEST(files_and_tracer),
-        ARENA_TEST(names_of_files),
         ARENA_TEST(computation_scaling),
         ARENA_TEST(memory_of_a_core),
         ARENA_TEST(memory_bandwidth),

@@ -129,6 +129,13 @@ static void test_verdicts(void **state)
     assert_true(diff.rows[0].difference.low <= 0.52 && diff.rows[0].difference.high >= 0.48);
     for (uint32_t r = 1; r < diff.n_rows; r++)
         assert_false(diff.rows[r].difference.certain);
+    assert_int_equal(diff.more_runs, 0);
+    /* 5 and 5 runs give 2 / 252 at best, and the first of 8 rows is asked for 0.05 / 8. 6 and 6 give 2 / 924. */
+    lull_diff_make(runs, 5, runs + 8, 5, &no_history, arena, &diff);
+    assert_false(diff.rows[0].difference.certain);
+    assert_true(diff.rows[0].difference.has_interval && diff.rows[0].difference.low > 0);
+    assert_true(fabs(diff.rows[0].difference.asked - 0.05 / 8) < 1e-12);
+    assert_int_equal(diff.more_runs, 6);
     lull_diff_make(runs, 1, runs + 8, 1, &no_history, arena, &diff);
     for (uint32_t r = 0; r < diff.n_rows; r++)
         assert_false(diff.rows[r].difference.certain || diff.rows[r].difference.has_interval);
@@ -155,56 +162,9 @@ static void test_history(void **state)
     assert_false(diff.runtime.certain);
 }
 
-/* Five runs against five, of which all after are longer, in each of 8 rows: such an order has the
- * probability 2 / C(10, 5) = 0.0079, and Holm asks 0.05 / 8 of the first row. That of six runs on
- * each side, 2 / C(12, 6) = 0.0022, is enough; of two rows that of five is. */
-static void test_runs_needed(void **state)
-{
-    (void)state;
-    for (int parts = 2; parts <= PARTS; parts += PARTS - 2) {
-        struct lull_history_entry runs[10];
-        struct lull_diff diff;
-        for (int r = 0; r < 10; r++) {
-            int64_t ns[PARTS] = {0};
-            for (int k = 0; k < parts; k++)
-                ns[k] = 1000000000 + 1000 * r + (r < 5 ? 0 : 400000000);
-            runs[r] = make_run(ns, 1 + r, 1, 1);
-        }
-        lull_diff_make(runs, 5, runs + 5, 5, &no_history, arena, &diff);
-        assert_true(fabs(diff.rows[0].difference.probability - 2 / 252.0) < 1e-9);
-        assert_true(fabs(diff.rows[0].difference.threshold - 0.05 / parts) < 1e-9);
-        assert_int_equal(diff.rows[0].difference.certain, parts == 2);
-        assert_int_equal(diff.runs_needed, parts == 2 ? 0 : 6);
-        assert_int_equal(diff.undecided != NULL, parts == PARTS);
-    }
-}
-
-/* Of five runs three are told the same thing, in other numbers: it becomes one warning; what has no
- * topic stays. */
-static void test_one_warning_of_many_runs(void **state)
-{
-    struct lull_notices notices = {.arena = arena};
-    (void)state;
-    lull_notices_warn_of_run(&notices, "cores", "a.lull", "no core for 7 %");
-    lull_notices_add(&notices, LULL_NOTICE_INFO, "a: b");
-    lull_notices_warn_of_run(&notices, "cores", "b.lull", "no core for 8 %");
-    lull_notices_add(&notices, LULL_NOTICE_INFO, "a: b");
-    lull_notices_warn_of_run(&notices, "cores", "c.lull", "no core for 9 %");
-    lull_notices_warn_of_run(&notices, "other", "d.lull", "something");
-    lull_notices_fold(&notices);
-    assert_int_equal(notices.count, 4);
-    assert_string_equal(notices.items[0].text, "a.lull and 2 more runs: no core for 7 %");
-    assert_string_equal(notices.items[2].text, "a: b");
-    assert_string_equal(notices.items[3].text, "d.lull: something");
-    lull_notices_fold(&notices);
-    assert_string_equal(notices.items[0].text, "a.lull and 2 more runs: no core for 7 %");
-}
-
 TEST_GROUP(test_diff)
 {
-    const struct CMUnitTest tests[] = {
-        ARENA_TEST(test_rows_add_up), ARENA_TEST(test_computation),
-        ARENA_TEST(test_verdicts),    ARENA_TEST(test_history),
-        ARENA_TEST(test_runs_needed), ARENA_TEST(test_one_warning_of_many_runs)};
+    const struct CMUnitTest tests[] = {ARENA_TEST(test_rows_add_up), ARENA_TEST(test_computation),
+                                       ARENA_TEST(test_verdicts), ARENA_TEST(test_history)};
     return run_cases(tests, NULL, NULL);
 }

@@ -3,6 +3,8 @@
 #include "support/folder.h"
 #include "support/golden_data.h"
 #include "support/test.h"
+#include "trace/convert.h"
+#include "trace/scan.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -122,6 +124,51 @@ static void test_processes_without_mpi(void **state)
     path = golden_data("mpi2.prv", arena);
     assert_int_equal(load(&path, 1, &options), LULL_OK);
     assert_false(told(LULL_NOTICE_WARNING, "called MPI"));
+}
+
+/* A copy of heat-2x1, which lasts from 283 to 351 ms, as if its processes had been killed at these times. */
+static const char *kill_copy(int64_t first, int64_t second)
+{
+    const char *path = golden_data("../tape/heat-2x1", arena), *copy = folder_path("killed");
+    struct lull_trace *trace;
+    assert_int_equal(lull_trace_open(path, &trace, &err), LULL_OK);
+    lull_trace_cut(trace, (int64_t[]){first, second});
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        trace->processes[p].main_end = trace->duration;
+    assert_int_equal(lull_convert(trace, copy, lull_format_find("tape"), true, NULL, NULL, &err),
+                     LULL_OK);
+    lull_trace_close(trace);
+    return copy;
+}
+
+/* A run that was killed is analysed up to where its operations are complete, with everything that needs a replay; so
+ * is a part of it before that. */
+static void test_killed(void **state)
+{
+    (void)state;
+    static const int64_t ms = 1000000;
+    unsigned cut = 0;
+    for (int64_t at = 300; at < 340; at++) {
+        const char *path = kill_copy(at * ms, (at + 2) * ms);
+        const struct lull_runs_options options = {.check = 100000};
+        notices.count = 0;
+        assert_int_equal(load(&path, 1, &options), LULL_OK);
+        const struct lull_run *run = &runs.runs[0];
+        assert_null(run->breakdown->ideal_absent);
+        assert_false(told(LULL_NOTICE_INFO, "No replay"));
+        const bool was_cut =
+            told(LULL_NOTICE_WARNING, "was ended before all operations were complete");
+        if (was_cut)
+            assert_true(run->breakdown->runtime_ns <= (at + 2 - 282) * ms);
+        cut += was_cut;
+        lull_runs_close(&runs);
+    }
+    assert_true(cut > 10);
+    const char *path = kill_copy(320 * ms, 322 * ms);
+    const struct lull_runs_options options = {.has_window = true, .from = 290 * ms, .to = 310 * ms};
+    assert_int_equal(load(&path, 1, &options), LULL_OK);
+    assert_null(runs.runs[0].breakdown->ideal_absent);
+    assert_int_equal(runs.runs[0].breakdown->runtime_ns, 20 * ms);
 }
 
 /* Every piece of work that begins ends, also where it fails; shares stay between 0 and 1. */
@@ -283,6 +330,7 @@ TEST_GROUP(test_runs)
         TEST(test_numbers),
         TEST(test_ideal_runtime_beside_waits),
         TEST(test_processes_without_mpi),
+        TEST(test_killed),
         TEST(test_progress),
         TEST(test_many_threads),
         TEST(test_progress_of_failure),
