@@ -86,7 +86,8 @@ static struct lull_step *put_crew(struct lull_interpreter *it, uint8_t op, int64
     step->region = region;
     step->crew.began = began;
     step->crew.number = 0;
-    step->crew.call = LULL_NONE;
+    const bool arrives = op == LULL_CREW_ARRIVE || op == LULL_CREW_ARRIVE_AT_END;
+    step->crew.call = arrives ? it->parallel_region : LULL_NONE;
     return step;
 }
 

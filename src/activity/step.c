@@ -38,6 +38,7 @@ static const struct {
     {"iprobe", LULL_CALL_IPROBE},
     {"improbe", LULL_CALL_IPROBE},
     {"request_free", LULL_CALL_REQUEST_FREE},
+    {"finalize", LULL_CALL_FINALIZE},
 };
 
 static const char *const suffixes[] = {"", "_", "__", "_c", "_f08", "_f08ts"};

@@ -170,6 +170,7 @@ enum lull_call {
     LULL_CALL_REQUEST_FREE,
     LULL_CALL_COLLECTIVE, /* blocking */
     LULL_CALL_ICOLLECTIVE,
+    LULL_CALL_FINALIZE, /* waits for all processes, and leaves no operation */
     LULL_CALLS
 };
 
@@ -187,8 +188,10 @@ enum lull_crew_kind {
     LULL_CREW_WORK,   /* since when: began; activity; region: of the user, or else the innermost */
     LULL_CREW_REST,   /* the same, in a wait for what is not known */
     LULL_CREW_FORK,   /* it joins in a parallel region */
-    LULL_CREW_ARRIVE, /* at a barrier: region */
-    LULL_CREW_ARRIVE_AT_END, /* at the end of a parallel region whose barrier is not told: region */
+    LULL_CREW_ARRIVE, /* at a barrier: region; call: the outermost parallel region that it is in, or
+                         LULL_NONE */
+    LULL_CREW_ARRIVE_AT_END, /* at the end of a parallel region whose barrier is not told: region;
+                                call likewise */
     LULL_CREW_SYNC,          /* in the barrier, or in a join: began */
     LULL_CREW_AT_END,        /* at such an end of a parallel region: began */
     LULL_CREW_HELD,          /* it had a lock: began; region as of WORK; number: the lock; call:

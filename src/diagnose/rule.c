@@ -19,6 +19,8 @@ static int compare_suspects(const void *a, const void *b)
     const struct lull_suspect *x = a, *y = b;
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
+    if (x->at_end != y->at_end)
+        return x->at_end ? 1 : -1;
     if (x->ns != y->ns)
         return x->ns > y->ns ? -1 : 1;
     return x->process < y->process ? -1 : x->process > y->process;
@@ -29,7 +31,9 @@ static int compare_suspicions(const void *a, const void *b)
     const struct lull_suspicion *x = a, *y = b;
     if (x->ns != y->ns)
         return x->ns > y->ns ? -1 : 1;
-    return x->region < y->region ? -1 : x->region > y->region;
+    if (x->region != y->region)
+        return x->region < y->region ? -1 : 1;
+    return x->at_end - y->at_end;
 }
 
 static void charge_suspect(struct lull_suspect *suspect, const struct lull_wait_charge *charge)
@@ -51,6 +55,18 @@ static bool names_suspect(const struct lull_case *c, const struct lull_wait_char
            charge->place.process < c->evidence->trace->n_processes;
 }
 
+/* Whether the others waited in MPI_Finalize for what a process did after its last operation of MPI.
+ * Else it was late before, and the waits there are of the same cause as those before. */
+static bool is_at_end(const struct lull_case *c, const struct lull_wait_charge *charge)
+{
+    const struct lull_wait_place *place = &charge->place;
+    const uint32_t location = place->thread != LULL_NONE
+                                  ? place->thread
+                                  : c->evidence->trace->processes[place->process].first_location;
+    return charge->kind == LULL_WAIT_FINALIZE &&
+           2 * c->evidence->waits->locations[location].tail_ns >= charge->longest.ns;
+}
+
 /* Gathers the charges of each suspect. Charges come with most ns first, so that the first charge of
  * a suspect is its largest. */
 static uint32_t gather(struct lull_case *c)
@@ -61,15 +77,17 @@ static uint32_t gather(struct lull_case *c)
     c->suspects = lull_arena_zero(c->arena, waits->n_charges + (size_t)1, sizeof *c->suspects);
     for (uint32_t i = 0; i < waits->n_charges; i++) {
         const struct lull_wait_charge *charge = &waits->charges[i];
-        const uint32_t key[] = {charge->place.process, charge->place.region};
         bool is_new = false;
         if (!names_suspect(c, charge))
             continue;
+        const bool at_end = is_at_end(c, charge);
+        const uint32_t key[] = {charge->place.process, charge->place.region, at_end};
         const uint64_t *number = lull_hash_add(&numbers, key, sizeof key, count, &is_new);
         if (!number)
             break; /* without memory: those with less time are not told */
         if (is_new)
-            c->suspects[count++] = (struct lull_suspect){.process = key[0], .region = key[1]};
+            c->suspects[count++] =
+                (struct lull_suspect){.process = key[0], .region = key[1], .at_end = at_end};
         charge_suspect(&c->suspects[*number], charge);
     }
     lull_hash_free(&numbers);
@@ -104,9 +122,11 @@ static void case_find_suspects(struct lull_case *c)
     c->suspicions = lull_arena_zero(c->arena, count + (size_t)1, sizeof *c->suspicions);
     for (uint32_t i = 0; i < count; i++) {
         struct lull_suspicion *last = c->n_suspicions ? &c->suspicions[c->n_suspicions - 1] : NULL;
-        if (!last || last->region != c->suspects[i].region) {
+        const struct lull_suspect *suspect = &c->suspects[i];
+        if (!last || last->region != suspect->region || last->at_end != suspect->at_end) {
             last = &c->suspicions[c->n_suspicions++];
-            *last = (struct lull_suspicion){.region = c->suspects[i].region, .first = i};
+            *last = (struct lull_suspicion){
+                .region = suspect->region, .at_end = suspect->at_end, .first = i};
         }
         last->count++;
         last->ns += c->suspects[i].ns;

@@ -13,7 +13,8 @@
  * them. */
 struct lull_suspect {
     uint32_t process, region;
-    int64_t ns; /* that others waited for it; 0: a rule has explained them */
+    bool at_end; /* others waited in MPI_Finalize while the process worked on without them */
+    int64_t ns;  /* that others waited for it; 0: a rule has explained them */
     int64_t kinds[LULL_WAIT_KINDS];
     int64_t passed_ns;
     uint64_t waits;
@@ -21,9 +22,10 @@ struct lull_suspect {
     const struct lull_wait_charge *most;    /* the charge with most ns */
 };
 
-/* All suspects with one region. */
+/* All suspects with one region, those at the end apart from the others. */
 struct lull_suspicion {
     uint32_t region;
+    bool at_end;
     int64_t ns;
     uint32_t first, count; /* in the suspects of the case, those with most ns first */
     /* `principal` is how many suspects, from the first on, have LULL_SUSPECTS_MOST of the charges.

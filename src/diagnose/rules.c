@@ -16,6 +16,7 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_early_reduce,
     &lull_rule_late_broadcast,
     &lull_rule_early_scan,
+    &lull_rule_at_end,
     &lull_rule_serial,
     &lull_rule_thread_imbalance,
     &lull_rule_lock,

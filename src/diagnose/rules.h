@@ -8,7 +8,7 @@ extern const struct lull_rule lull_rule_slow_node, lull_rule_noise, lull_rule_id
     lull_rule_imbalance, lull_rule_computation_scaling;
 extern const struct lull_rule lull_rule_late_sender, lull_rule_wrong_order, lull_rule_late_receiver,
     lull_rule_eager_limit, lull_rule_barrier, lull_rule_n_to_n, lull_rule_early_reduce,
-    lull_rule_late_broadcast, lull_rule_early_scan;
+    lull_rule_late_broadcast, lull_rule_early_scan, lull_rule_at_end;
 extern const struct lull_rule lull_rule_serial, lull_rule_thread_imbalance, lull_rule_lock,
     lull_rule_fork_join, lull_rule_chunk;
 extern const struct lull_rule lull_rule_transfer, lull_rule_small_messages, lull_rule_contention;

@@ -48,11 +48,14 @@ static uint32_t choose(struct lull_diagnosis *diagnosis, struct lull_finding **c
     return n;
 }
 
-/* What a fix saves: the replay without it minus the replay with it. That replay without it differs
+/* What a fix saves: the replay without it minus the replay with it, and no more than `bound`, which a fix
+ * of more than the finding may exceed. That replay without it differs
  * from the measured runtime; this difference is the error of the price, either way. */
-static struct lull_finding_gain gain_of(int64_t runtime, int64_t replayed, int64_t fixed)
+static struct lull_finding_gain gain_of(int64_t runtime, int64_t replayed, int64_t fixed,
+                                        int64_t bound)
 {
     const int64_t error = llabs((long long)(replayed - runtime));
+    fixed = replayed - fixed > bound ? replayed - bound : fixed;
     const int64_t saved = replayed - fixed;
     struct lull_finding_gain gain = {.ns = saved > 0 ? saved : 0};
     gain.low_ns = gain.ns > error ? gain.ns - error : 0;
@@ -207,9 +210,10 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
         if (diagnosis->priced)
             chosen[i]->gain.absent = diagnosis->priced;
         else
-            chosen[i]->gain = gain_of(run->breakdown->runtime_ns, replayed, runtimes[i]);
+            chosen[i]->gain =
+                gain_of(run->breakdown->runtime_ns, replayed, runtimes[i], chosen[i]->bound_ns);
     if (suppositions.n > n && !failed)
-        diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n]);
+        diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n], INT64_MAX);
     lull_findings_sort(diagnosis->findings, diagnosis->count, diagnosis->cores);
     return LULL_OK;
 }

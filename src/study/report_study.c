@@ -175,11 +175,14 @@ static const struct lull_analysis timeline_analysis = {.size = sizeof(struct tim
 
 void lull_report_budget(uint64_t bytes, struct lull_report_options *options)
 {
-    static const uint64_t usual = 16000000;
-    options->most_steps = bytes < usual ? 1000000 * bytes / usual : 1000000;
-    options->most_messages = bytes < usual ? 200000 * bytes / usual : 200000;
+    /* A step takes 5 bytes of a page, or less where steps repeat each other, and 16 in memory. */
+    static const uint64_t usual = 16000000, most = 10 * usual;
+    const uint64_t room = bytes < most ? bytes : most;
+    options->most_steps = 2500000 * room / usual;
+    options->most_messages = 200000 * room / usual;
     options->fine = LULL_TIMELINE_FINEST;
-    for (uint64_t room = bytes; room < usual / 4 && options->fine > LULL_TIMELINE_COARSE; room *= 2)
+    for (uint64_t small = bytes; small < usual / 4 && options->fine > LULL_TIMELINE_COARSE;
+         small *= 2)
         options->fine--;
 }
 

@@ -4,6 +4,7 @@
 #include "view/document_parts.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* ==== one wave ================================================================================ */
 
@@ -123,6 +124,8 @@ static void add_origin(const struct sheet *sheet, const struct lull_wave *wave)
 {
     add_cell(sheet, "origin_rank", "Delayed rank", lull_cell_number(wave->rank, 0));
     add_cell(sheet, "origin_iteration", "In iteration", lull_cell_number(wave->iteration, 0));
+    if (wave->n_delayed > 1)
+        add_cell(sheet, "origin_iterations", "Iterations", lull_cell_count(wave->n_delayed));
     add_cell(sheet, "origin_time", "At", lull_cell_time(wave->begin));
     if (wave->within_call)
         add_cell(sheet, "origin_where", "In", lull_cell_text("a call of MPI"));
@@ -186,6 +189,82 @@ static void wave_table(struct lull_document *document, const struct wave_shown *
         add_quantity_row(&sheet, &cost, NAN, (struct lull_wave_value){shown->cost, NAN, NAN},
                          no_value);
     }
+}
+
+/* ---- delays of two ranks ---------------------------------------------------------------------- */
+
+/* Between two ranks a delay goes no further than to the other one: it has no speed and no decay, and
+ * is a row of a list. */
+enum { TRAVELS_LEAST = 3, MOST_DELAYS = 10 };
+
+static int compare_lengths(const void *a, const void *b)
+{
+    const struct wave_shown *x = *(const struct wave_shown *const *)a,
+                            *y = *(const struct wave_shown *const *)b;
+    if (x->wave->length != y->wave->length)
+        return x->wave->length > y->wave->length ? -1 : 1;
+    return x < y ? -1 : x > y;
+}
+
+static void add_delay(struct lull_table *table, const struct wave_shown *shown,
+                      struct lull_arena *arena)
+{
+    const struct lull_wave *wave = shown->wave;
+    const uint32_t row =
+        lull_table_row(table, lull_arena_printf(arena, "%u/%d", wave->rank, wave->iteration),
+                       lull_arena_printf(arena, "%u", wave->rank), LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_count((uint64_t)wave->iteration));
+    lull_table_set(table, row, 1, lull_cell_time(wave->begin));
+    lull_table_set(table, row, 2, lull_cell_time(wave->length));
+    lull_table_set(table, row, 3,
+                   lull_cell_text(wave->within_call ? "a call of MPI" : "its computation"));
+    if (isfinite(shown->cost))
+        lull_table_set(table, row, 4, lull_cell_time((int64_t)llround(shown->cost)));
+}
+
+/* Adds the longest delays as one table. */
+static void delays_table(struct lull_document *document, const struct wave_shown *shown,
+                         uint32_t count, struct lull_arena *arena)
+{
+    const struct wave_shown **sorted = lull_arena_zero(arena, count + (size_t)1, sizeof *sorted);
+    struct lull_table *table = lull_document_table(
+        document, "delays", "Delays for which the other rank waited, the longest first",
+        LULL_BY_COLUMN);
+    bool costs = false;
+    for (uint32_t w = 0; w < count; w++) {
+        sorted[w] = &shown[w];
+        costs |= isfinite(shown[w].cost);
+    }
+    qsort(sorted, count, sizeof *sorted, compare_lengths);
+    lull_table_corner(table, "Delayed rank");
+    lull_table_column(table, "iteration", "in\niteration");
+    lull_table_column(table, "time", "at");
+    lull_table_column(table, "length", "by");
+    lull_table_column(table, "where", "in");
+    if (costs)
+        lull_table_column(table, "cost", "run is\nlonger by");
+    for (uint32_t w = 0; w < count && w < MOST_DELAYS; w++)
+        add_delay(table, sorted[w], arena);
+    lull_document_note(document, LULL_NOTE_INFO,
+                       "A delay goes from one of two ranks to the other and no further: it has no "
+                       "speed and no decay.");
+    if (count > MOST_DELAYS)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%u more delays are shorter; JSON has all of them.",
+                           count - MOST_DELAYS);
+}
+
+/* Adds what is known of all waves: a table each, or a list of delays. */
+static void add_tables(struct lull_document *document, const struct wave_shown *shown,
+                       uint32_t count, uint32_t n_ranks, const char *scene,
+                       struct lull_arena *arena)
+{
+    if (n_ranks < TRAVELS_LEAST && count > 0) {
+        delays_table(document, shown, count, arena);
+        return;
+    }
+    for (uint32_t w = 0; w < count; w++)
+        wave_table(document, &shown[w], w + 1, scene, arena);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
@@ -605,8 +684,9 @@ static void add_waves(struct lull_document *document, const struct lull_wave_inp
                                        .predicted = predicted,
                                        .cost = waves->count == 1 ? result->cost : NAN,
                                        .repeated = first && inputs->repeat > 1 ? result : NULL};
-        wave_table(document, &shown[w], w + 1, scene_heading(inputs, arena), arena);
     }
+    add_tables(document, shown, waves->count, result->scene.field->n_ranks,
+               scene_heading(inputs, arena), arena);
     if (waves->count == 0) {
         shown[0].predicted = &result->predicted;
         wave_table(document, &shown[0], 1, "Simulated", arena);
@@ -787,8 +867,8 @@ struct lull_document *lull_wave_run_document(const char *path, const struct lull
                                 .predicted = &run->predicted[w],
                                 .replayed = same_wave(&run->replayed.waves, &waves->waves[w]),
                                 .cost = run->costs[w]};
-        wave_table(document, &shown[w], w + 1, "Measured", arena);
     }
+    add_tables(document, shown, waves->count, run->measured.field->n_ranks, "Measured", arena);
     if (waves->count == 0) {
         shown[0].predicted = &run->predicted[0];
         wave_table(document, &shown[0], 1, "Measured", arena);

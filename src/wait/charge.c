@@ -16,6 +16,7 @@ const char *lull_wait_kind_name(unsigned kind)
         [LULL_WAIT_EARLY_REDUCE] = "early reduce",
         [LULL_WAIT_LATE_BROADCAST] = "late broadcast",
         [LULL_WAIT_EARLY_SCAN] = "early scan",
+        [LULL_WAIT_FINALIZE] = "finalize",
         [LULL_WAIT_THREAD_BARRIER] = "thread barrier",
         [LULL_WAIT_LOCK] = "lock",
         [LULL_WAIT_THREAD_JOIN] = "thread join",
@@ -103,7 +104,7 @@ static inline uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint3
 
 /* The longest wait that it has a part in; of several the first. */
 static void note_longest(struct lull_wait_charge *charge, int64_t ns, int64_t begin,
-                         uint32_t location)
+                         uint32_t location, uint32_t parallel)
 {
     bool longer = location < charge->longest.location;
     if (ns != charge->longest.ns)
@@ -115,6 +116,7 @@ static void note_longest(struct lull_wait_charge *charge, int64_t ns, int64_t be
     charge->longest.location = location;
     charge->longest.begin = begin;
     charge->longest.ns = ns;
+    charge->parallel = parallel;
 }
 
 /* NULL: no memory. A process waits for the same few again and again. */
@@ -173,7 +175,7 @@ static void charge_ns(struct lull_wait_charge *charge, const struct wait_charged
     charge->ns += ns;
     charge->passed_ns += passed ? ns : 0;
     charge->waits++;
-    note_longest(charge, charged->wait, charged->begin, charged->location);
+    note_longest(charge, charged->wait, charged->begin, charged->location, charged->parallel);
 }
 
 bool lull_wait_add_charge(struct lull_waits *waits, const struct lull_wait_charge *charge)
@@ -185,7 +187,8 @@ bool lull_wait_add_charge(struct lull_waits *waits, const struct lull_wait_charg
     sum->ns += charge->ns;
     sum->passed_ns += charge->passed_ns;
     sum->waits += charge->waits;
-    note_longest(sum, charge->longest.ns, charge->longest.begin, charge->longest.location);
+    note_longest(sum, charge->longest.ns, charge->longest.begin, charge->longest.location,
+                 charge->parallel);
     return true;
 }
 
@@ -254,6 +257,7 @@ static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream,
                                          .wait = wait,
                                          .late = stream->cause.agent,
                                          .call = stream->cause.call,
+                                         .parallel = LULL_NONE,
                                          .kind = stream->cause_kind};
     if (inside < wait)
         lull_wait_share_out(inside, wait, parts, n);
@@ -324,8 +328,11 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
                         struct wait_held *held)
 {
     const uint8_t kind = held->wrong_order ? LULL_WAIT_WRONG_ORDER : LULL_WAIT_LATE_SENDER;
-    const struct wait_charged charged = {
-        .location = stream->location, .begin = held->begin, .wait = held->wait, .kind = kind};
+    const struct wait_charged charged = {.location = stream->location,
+                                         .begin = held->begin,
+                                         .wait = held->wait,
+                                         .parallel = LULL_NONE,
+                                         .kind = kind};
     stream->sums.waited_ns[kind] += held->inside;
     const uint32_t count = held->count;
     held->count = 0;

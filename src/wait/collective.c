@@ -405,6 +405,10 @@ static uint8_t kind_of(uint8_t op, uint8_t needs)
     return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[needs];
 }
 
+/* MPI_Finalize is a series of its own: where calls before it were not recorded, it is told from
+ * these. The others are those of lull_circle_series. */
+enum { SERIES_OF_END = UINT8_MAX };
+
 /* ---- series and members ------------------------------------------------------------------- */
 
 /* Which of its ranks this member of the team has, and who keeps it. */
@@ -508,12 +512,12 @@ uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_
     return note->kind == NOTE_BEGIN ? member->n_begun++ : member->count++;
 }
 
-bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
+/* An agent comes to the operation of a note in a series. */
+static bool arrive_in(struct lull_waits *waits, uint32_t series, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending)
 {
     struct wait_cause here = *arrival;
     const uint32_t process = lull_wait_process_of(waits, arrival->agent);
-    const uint32_t series = find_series(waits, note);
     const uint32_t index =
         series == LULL_NONE ? LULL_NONE : find_member(waits, series, arrival->agent);
     struct wait_member *member = index == LULL_NONE ? NULL : &waits->members[index];
@@ -538,6 +542,37 @@ bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
     }
     waits->no_memory |= !member;
     lull_wait_cause_drop(&here);
+    return good;
+}
+
+bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
+                      const struct wait_cause *arrival, struct wait_pending *ret_pending)
+{
+    return arrive_in(waits, find_series(waits, note), note, arrival, ret_pending);
+}
+
+bool lull_wait_arrive_at_end(struct lull_waits *waits, const struct wait_cause *arrival,
+                             struct wait_pending *ret_pending)
+{
+    const struct wait_note note = {.op = LULL_COLLECTIVE_BARRIER, .root = LULL_ANY};
+    struct wait_cause here = *arrival;
+    if (waits->world == LULL_NONE || lull_circle_is_alone(waits->trace, waits->world)) {
+        lull_wait_cause_drop(&here);
+        return false;
+    }
+    const uint32_t series = lull_wait_series(waits, waits->world, SERIES_OF_END);
+    const bool good = arrive_in(waits, series, &note, arrival, ret_pending);
+    if (good)
+        ret_pending->kind = LULL_WAIT_FINALIZE;
+    if (good && waits->lanes) { /* operations are counted for the first thread of a process */
+        const uint32_t process = lull_wait_process_of(waits, arrival->agent);
+        const uint32_t first =
+            find_member(waits, series, waits->trace->processes[process].first_location);
+        if (first == LULL_NONE)
+            waits->no_memory = true;
+        else
+            waits->members[first].count = 1;
+    }
     return good;
 }
 

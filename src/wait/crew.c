@@ -32,6 +32,7 @@ static struct wait_moment take_moment(struct wait_crew *crew, struct crew_thread
 /* Who waits, from when on, how long, and for what. */
 struct thread_wait {
     uint32_t thread, late, call;
+    uint32_t parallel; /* as in struct lull_wait_charge */
     int64_t begin, ns;
     uint8_t kind;
 };
@@ -45,6 +46,7 @@ static void charge_parts(struct lull_waits *waits, struct wait_crew *crew,
                                          .wait = wait->ns,
                                          .late = crew->first_location + wait->late,
                                          .call = wait->call,
+                                         .parallel = wait->parallel,
                                          .kind = wait->kind};
     crew->threads[wait->thread].sums.waited_ns[wait->kind] += wait->ns;
     pthread_mutex_lock(&waits->lock);
@@ -83,6 +85,7 @@ static void arrive(struct wait_crew *crew, uint32_t t, const struct lull_step *s
         meeting->last_time = step->time;
         meeting->last = t;
         meeting->region = step->region;
+        meeting->parallel = step->crew.call;
     }
     meeting->members++;
     meeting->references++;
@@ -122,6 +125,7 @@ static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, 
     const struct thread_wait wait = {.thread = t,
                                      .late = meeting->last,
                                      .call = meeting->region,
+                                     .parallel = meeting->parallel,
                                      .begin = thread->began,
                                      .ns = thread->settled,
                                      .kind = LULL_WAIT_THREAD_BARRIER};
@@ -208,6 +212,7 @@ static void end_lock(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
         const struct thread_wait wait = {.thread = t,
                                          .late = hold->thread,
                                          .call = hold->call,
+                                         .parallel = LULL_NONE,
                                          .begin = step->crew.began,
                                          .ns = hold->ended - from,
                                          .kind = LULL_WAIT_LOCK};
@@ -275,6 +280,7 @@ static void end_join(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
     const struct thread_wait wait = {.thread = t,
                                      .late = known ? life->thread : 0,
                                      .call = LULL_NONE,
+                                     .parallel = LULL_NONE,
                                      .begin = thread->began,
                                      .ns = thread->settled,
                                      .kind = LULL_WAIT_THREAD_JOIN};

@@ -15,6 +15,7 @@ struct crew_meeting {
     uint32_t members, references; /* threads that have come; that are still in it */
     int64_t last_time;            /* when the last one came, measured */
     uint32_t last, region;        /* which thread of the crew that was, and to which region */
+    uint32_t parallel;            /* the outermost parallel region that it was in, or LULL_NONE */
     struct wait_moment late;      /* its ledger then */
 };
 

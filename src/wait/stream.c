@@ -103,7 +103,7 @@ static size_t note_work(const struct wait_reading *reading, const struct lull_st
 /* Of what it waited for nothing is known. */
 static bool is_lost(const struct wait_reading *reading, uint8_t call)
 {
-    if (reading->operations || call == LULL_CALL_TEST)
+    if (reading->operations || call == LULL_CALL_TEST || call == LULL_CALL_FINALIZE)
         return false;
     return call == LULL_CALL_OTHER || call == LULL_CALL_PROBE || lull_call_leaves_operations(call);
 }
@@ -167,8 +167,9 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
                        struct wait_note *notes, size_t count)
 {
     const bool lost = is_lost(reading, step->op);
+    const bool ends_mpi = step->op == LULL_CALL_FINALIZE && !reading->operations;
     struct wait_note *last = count > 0 ? &notes[count - 1] : NULL;
-    if (last && last->kind == NOTE_CALL_BEGIN && !lost) {
+    if (last && last->kind == NOTE_CALL_BEGIN && !lost && !ends_mpi) {
         const int64_t began = last->time;
         struct wait_note *before = count > 1 ? last - 1 : NULL;
         if (before && before->kind == NOTE_CALL && before->time == began) {
@@ -190,8 +191,23 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
         *last = call;
         return count - 1;
     }
-    notes[count] = (struct wait_note){.kind = NOTE_CALL_END, .time = step->time, .lost = lost};
+    notes[count] = (struct wait_note){.kind = NOTE_CALL_END,
+                                      .op = ends_mpi ? LULL_CALL_FINALIZE : LULL_CALL_OTHER,
+                                      .time = step->time,
+                                      .value = reading->bytes,
+                                      .lost = lost};
     return count + 1;
+}
+
+/* As in struct lull_wait_call. */
+static uint64_t moved_bytes(const struct lull_step *step)
+{
+    if (step->kind == LULL_STEP_RECV)
+        return step->message.bytes;
+    if (step->kind != LULL_STEP_COLLECTIVE_END)
+        return 0;
+    const uint64_t sent = step->collective.sent, received = step->collective.received;
+    return sent > received ? sent : received;
 }
 
 static bool is_silent(const struct lull_step *step)
@@ -211,6 +227,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
         case LULL_STEP_CALL_BEGIN:
             reading->in_call = true;
             reading->operations = false;
+            reading->bytes = 0;
             notes[count++] = (struct wait_note){.kind = NOTE_CALL_BEGIN,
                                                 .op = step->op,
                                                 .time = step->time,
@@ -225,6 +242,7 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
         case LULL_STEP_COLLECTIVE_BEGIN:
         case LULL_STEP_COLLECTIVE_END:
             reading->operations = true;
+            reading->bytes += moved_bytes(step);
             if (!is_silent(step))
                 notes[count++] = note_of_operation(step);
             break;
@@ -418,6 +436,19 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
         lull_wait_need(waits, stream, &pending);
 }
 
+/* In MPI_Finalize all wait for all, though no operation is recorded. */
+static void come_to_end(struct lull_waits *waits, struct wait_stream *stream)
+{
+    struct wait_pending pending;
+    const struct wait_cause arrival = lull_wait_make_cause(waits, stream, stream->call_began);
+    if (stream->operated > 0)
+        stream->sums.tail_ns = stream->call_began - stream->operated;
+    if (arrival.late.snapshot && lull_wait_arrive_at_end(waits, &arrival, &pending))
+        lull_wait_need(waits, stream, &pending);
+    else
+        stream->unmatched = true;
+}
+
 /* ---- the end of a call --------------------------------------------------------------------- */
 
 /* How many ns from `begin` to `end` are inside the windows. */
@@ -453,6 +484,18 @@ static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
         lull_wait_ledger_begin_anew(&stream->ledger);
 }
 
+/* `length`: of the call, inside the windows. */
+static void count_call(struct lull_waits *waits, const struct wait_stream *stream, int64_t length,
+                       int64_t transfer)
+{
+    if (length <= 0 || stream->call >= waits->trace->n_regions)
+        return;
+    struct lull_wait_call *call = &waits->calls[stream->call];
+    call->calls++;
+    call->bytes += stream->bytes;
+    call->transfer_ns += transfer;
+}
+
 static void end_call(struct lull_waits *waits, struct wait_stream *stream)
 {
     const int64_t begin = stream->told, end = stream->call_ends;
@@ -472,10 +515,15 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
         if (stream->cause_kind != LULL_WAIT_LATE_SENDER)
             sums->waited_ns[stream->cause_kind] += waited;
         *(stream->unmatched ? &sums->unmatched_ns : &sums->transfer_ns) += length - waited;
+        if (!stream->unmatched && stream->operates)
+            count_call(waits, stream, length, length - waited);
     }
     lull_wait_cause_drop(&stream->cause);
     lull_wait_moment_drop(&stream->since);
     stream->pending_at = stream->n_pending = 0;
+    if (stream->operates)
+        stream->operated = end;
+    stream->operates = false;
     stream->unmatched = stream->anew = stream->in_call = false;
 }
 
@@ -498,10 +546,12 @@ static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
     }
 }
 
-bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream)
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream,
+                          const struct wait_pending *pending)
 {
     stream->unmatched = true;
     waits->unmatched_operations++;
+    waits->unmatched_ends += pending->kind == LULL_WAIT_FINALIZE;
     return true;
 }
 
@@ -516,7 +566,7 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     } else if (pending->is_message) {
         if (!lull_wait_receive(waits, pending->what, pending->number, &cause)) {
             if (wait_never_comes(waits, pending))
-                return lull_wait_go_without(waits, stream);
+                return lull_wait_go_without(waits, stream, pending);
             stream->next_waiting = waits->queues.all[pending->what].waiting;
             waits->queues.all[pending->what].waiting = stream;
             lull_wait_blocked_by(waits, stream->process, waits->channels[pending->what].source);
@@ -527,11 +577,11 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
     } else {
         if (!lull_wait_leave(waits, pending, &cause, &stream->anew)) {
             if (wait_never_comes(waits, pending))
-                return lull_wait_go_without(waits, stream);
+                return lull_wait_go_without(waits, stream, pending);
             lull_wait_in_line(waits, stream, pending);
             return false;
         }
-        waits->gathered++;
+        waits->gathered += pending->kind != LULL_WAIT_FINALIZE;
         const struct wait_member *member = lull_wait_meets_all(waits, pending);
         if (member && member->met == cause.met) /* other threads may have met before */
             since = &member->base;
@@ -582,6 +632,15 @@ static void reach(struct lull_waits *waits, const struct wait_stream *stream, in
         lull_wait_reach(waits, stream->process, time);
 }
 
+/* Nothing comes any more for which others wait. */
+static void end_stream(struct lull_waits *waits, struct wait_stream *stream)
+{
+    if (!stream->ended)
+        wait_end(waits, stream->process);
+    stream->ended = true;
+    reach(waits, stream, INT64_MAX);
+}
+
 /* A call, or several, in which there is nothing to wait for. */
 static void end_alone(struct lull_waits *waits, struct wait_stream *stream, int64_t end)
 {
@@ -591,6 +650,8 @@ static void end_alone(struct lull_waits *waits, struct wait_stream *stream, int6
     lull_wait_tell_until(stream, end);
     stream->sums.mpi_ns += length;
     stream->sums.transfer_ns += length;
+    stream->bytes = 0;
+    count_call(waits, stream, length, length);
     stream->in_call = false;
 }
 
@@ -600,11 +661,13 @@ static void take_send_call(struct lull_waits *waits, struct wait_stream *stream,
     begin_call(stream, note->time - (int64_t)(note->value >> 32), (uint32_t)note->root, note->call);
     lull_wait_note_message(waits, stream, note);
     end_alone(waits, stream, note->time + (uint32_t)note->value);
+    stream->operated = stream->call_ends;
 }
 
 static void take_operation(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *note)
 {
+    stream->operates = true;
     if (note->kind == NOTE_BEGIN)
         begin_collective(waits, stream, note);
     else if (note->kind == NOTE_COLLECTIVE)
@@ -637,12 +700,16 @@ static void take_note(struct lull_waits *waits, struct wait_stream *stream,
     case NOTE_CALL_END:
         stream->call_ends = note->time;
         stream->unmatched |= note->lost;
+        stream->bytes = note->value;
         reach(waits, stream, note->time);
+        if (note->op == LULL_CALL_FINALIZE) {
+            come_to_end(waits, stream);
+            end_stream(waits, stream);
+        }
         wait_for_all(waits, stream);
         break;
     case NOTE_END:
-        wait_end(waits, stream->process);
-        reach(waits, stream, INT64_MAX);
+        end_stream(waits, stream);
         break;
     default:
         take_operation(waits, stream, note);

@@ -38,8 +38,9 @@ enum wait_note_kind {
     NOTE_CALL, /* calls, one behind the other, that need nothing; time: of their end; value: time of
                   their begin; op: enum lull_call of the last */
     NOTE_CALL_BEGIN, /* time; region; op: enum lull_call */
-    NOTE_CALL_END,   /* time; lost: what should have been recorded was not */
-    NOTE_SEND,       /* time; channel; op: enum lull_send_mode; value; large */
+    NOTE_CALL_END, /* time; value: bytes, as in struct lull_wait_call; lost: what should have been recorded was not; op:
+                        LULL_CALL_FINALIZE: all processes wait for all */
+    NOTE_SEND,     /* time; channel; op: enum lull_send_mode; value; large */
     NOTE_SEND_CALL,  /* a call that does nothing but send a message, for whose receive it does not
                         wait; time, channel and op as of NOTE_SEND; call; root: its region; value:
                         how long before `time` it began, and how long after it ended, in ns, each in
@@ -83,6 +84,7 @@ struct wait_reading {
     bool posts; /* notes of posted receives are wanted */
     bool in_call;
     bool operations; /* some operation of this call was recorded */
+    uint64_t bytes;  /* of these */
 };
 
 enum { NOTES_OF_BLOCK = 30 };
@@ -251,6 +253,7 @@ struct wait_charged {
     int64_t begin, wait; /* ns; measured begin, and length */
     uint32_t late, call; /* who was waited for (an agent, or among threads a location), and the
                             region of the call by which the wait ended */
+    uint32_t parallel;   /* as in struct lull_wait_charge */
     uint8_t kind;        /* enum lull_wait_kind */
 };
 
@@ -284,11 +287,15 @@ enum { WAIT_KNOWN_PAIRS = 4 };
 struct wait_stream {
     uint32_t location, process, agent;
     bool blocked, in_call;
+    bool ended;     /* it came to MPI_Finalize, or to the end of its location */
     bool unmatched; /* something that this call waited for is not known */
     bool anew;      /* this call ends an operation in which all processes wait for all, so the
                        ledger begins anew */
     uint32_t call;  /* region of the call */
     int64_t call_began, call_ends; /* measured */
+    int64_t operated;              /* end of the last call with operations; 0: there was none */
+    bool operates;                 /* this call has operations */
+    uint64_t bytes;                /* of these */
     int64_t told;                  /* the ledger holds what was done up to this time */
     struct wait_ledger ledger;
     struct wait_pending *pending; /* what the call needs; [pending_at, n_pending) are not there */
@@ -332,6 +339,7 @@ struct lull_waits {
     const struct lull_trace *trace;
     const struct lull_reading *reading;
     uint32_t n_ranks;
+    uint32_t world;                 /* a communicator of all ranks, or LULL_NONE */
     bool follows_posts;             /* the program has functions that wait for receives */
     struct wait_stream **streams;   /* [n_locations]: of masters, or of all threads; made when their
                                      first steps are read */
@@ -356,11 +364,13 @@ struct lull_waits {
     struct wait_member *members;
     size_t channel_capacity, pair_capacity, series_capacity, member_capacity;
     struct lull_hash charges_by_place;
+    struct lull_wait_call *calls; /* [n_regions] */
     struct lull_wait_charge *charges;
     size_t charge_capacity;
     struct wait_recent recent[WAIT_RECENT];
     uint64_t received, gathered, unmatched_operations;
-    uint32_t *ends;      /* [n_processes]: how many of its streams have come to their end */
+    uint64_t unmatched_ends; /* of unmatched_operations: MPI_Finalize, to which some never came */
+    uint32_t *ends;          /* [n_processes]: how many of its streams have come to their end */
     bool *ended;         /* [n_processes]: of all members of a team, as was learned last (see what
                             never comes, in wait.c) */
     uint32_t *queues_of; /* [n_processes]: index of the first channel of a source, or LULL_NONE */
@@ -374,7 +384,8 @@ struct lull_waits {
 void lull_wait_stream_take(struct lull_waits *waits, struct wait_stream *stream,
                            const struct wait_note *notes, size_t count);
 /* Its call goes on without the next thing that it needs. Returns true. */
-bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream);
+bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream,
+                          const struct wait_pending *pending);
 /* What the stream waits for is perhaps there: it is to go on after the stream that goes on now. */
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream);
 /* Lets the streams go on that are ready. */
@@ -515,6 +526,10 @@ uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_
  * found here. False: it is no member, or there is no memory, which is noted. */
 bool lull_wait_arrive(struct lull_waits *waits, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending);
+/* The same of MPI_Finalize; *ret_pending is then what it waits for. Where no communicator has all
+ * ranks, or one alone has, false. */
+bool lull_wait_arrive_at_end(struct lull_waits *waits, const struct wait_cause *arrival,
+                             struct wait_pending *ret_pending);
 /* Whether an agent may leave an operation; if so, it has left. *ret_cause: for whom it waited, with
  * references; time -1: for nobody. *ret_anew: all processes have waited for all. */
 bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pending,

@@ -59,8 +59,24 @@ static bool put_findings(void *context, struct lull_flow *flow)
     const uint32_t own = lull_team_index(lull_wait_team(waits));
     return lull_flow_put(flow, &counts, sizeof counts) &&
            go_over_locations(findings, own, flow, put_locations) &&
+           lull_flow_put(flow, waits->calls, waits->trace->n_regions * sizeof *waits->calls) &&
            lull_flow_put_items(flow, waits->charges, waits->charges_by_place.count,
                                sizeof *waits->charges);
+}
+
+static bool get_calls(struct lull_waits *waits, struct lull_flow *flow)
+{
+    bool good = true;
+    for (uint32_t r = 0; good && r < waits->trace->n_regions; r++) {
+        struct lull_wait_call call, *to = &waits->calls[r];
+        good = lull_flow_get(flow, &call, sizeof call);
+        if (!good)
+            break;
+        to->calls += call.calls;
+        to->bytes += call.bytes;
+        to->transfer_ns += call.transfer_ns;
+    }
+    return good;
 }
 
 static bool get(void *context, uint32_t member, struct lull_flow *flow)
@@ -77,6 +93,8 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
     result->collectives += counts.collectives;
     result->unmatched_sends += counts.unmatched_sends;
     result->unmatched_operations += counts.unmatched_operations;
+    if (!get_calls(waits, flow))
+        return false;
     struct lull_wait_charge *charges = lull_flow_get_items(flow, sizeof *charges, &n_charges);
     bool good = charges;
     for (size_t i = 0; i < n_charges && good; i++)
@@ -233,7 +251,7 @@ static void release(struct lull_waits *waits, struct wait_stream *stream)
     }
     recheck_stream(waits, stream);
     stream->pending_at++;
-    lull_wait_go_without(waits, stream);
+    lull_wait_go_without(waits, stream, pending);
 }
 
 static void go_on_all(struct lull_waits *waits,
@@ -317,6 +335,32 @@ static bool may_wait_for_receives(const struct lull_trace *trace)
     return may;
 }
 
+/* Whether a process is one of the ranks of the application. */
+static bool is_member(const struct lull_waits *waits, uint32_t process)
+{
+    const struct lull_trace *trace = waits->trace;
+    return process < trace->n_processes &&
+           trace->processes[process].application == waits->reading->application &&
+           trace->processes[process].n_threads > 0;
+}
+
+/* A communicator of all ranks of the application; LULL_NONE: there is none. */
+static uint32_t find_world(const struct lull_waits *waits)
+{
+    const struct lull_trace *trace = waits->trace;
+    for (uint32_t c = 0; c < trace->n_comms; c++) {
+        if (!lull_circle_knows(trace, c, LULL_COLLECTIVE_BARRIER) ||
+            lull_circle_is_between(trace, c) || lull_circle_size(trace, c) != waits->n_ranks)
+            continue;
+        uint32_t members = 0;
+        while (members < waits->n_ranks && is_member(waits, lull_circle_process(trace, c, members)))
+            members++;
+        if (members == waits->n_ranks)
+            return lull_comm_canonical(trace, c);
+    }
+    return LULL_NONE;
+}
+
 /* False: no memory. */
 static bool make_crews(struct lull_waits *waits)
 {
@@ -349,8 +393,8 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->reading = lull_reading_of(options->reading);
     pthread_mutex_init(&waits->lock, NULL);
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        waits->n_ranks += trace->processes[p].application == waits->reading->application &&
-                          trace->processes[p].n_threads > 0;
+        waits->n_ranks += is_member(waits, p);
+    waits->world = find_world(waits);
     waits->follows_posts = !options->each_thread && may_wait_for_receives(trace);
     waits->streams = calloc(trace->n_locations + (size_t)1, sizeof(struct wait_stream *));
     waits->watchers = calloc(trace->n_processes + (size_t)1, sizeof(struct wait_watcher *));
@@ -358,10 +402,11 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     waits->ends = calloc(trace->n_processes + (size_t)1, sizeof *waits->ends);
     waits->queues_of = malloc((trace->n_processes + (size_t)1) * sizeof *waits->queues_of);
     waits->ended = calloc(trace->n_processes + (size_t)1, sizeof *waits->ended);
+    waits->calls = calloc(trace->n_regions + (size_t)1, sizeof *waits->calls);
     const bool crews = !options->threads || make_crews(waits);
     const bool lanes = !options->each_thread || lull_wait_lanes_create(waits);
     if (!waits->streams || !waits->watchers || !waits->reached || !waits->ends || !waits->ended ||
-        !waits->queues_of || !crews || !lanes) {
+        !waits->calls || !waits->queues_of || !crews || !lanes) {
         const lull_status status = no_memory(waits, err);
         lull_waits_destroy(waits);
         return status;
@@ -403,6 +448,7 @@ void lull_waits_destroy(struct lull_waits *waits)
     free(waits->ends);
     free(waits->ended);
     free(waits->queues_of);
+    free(waits->calls);
     free(waits);
 }
 
@@ -563,6 +609,21 @@ static void list_charges(const struct lull_waits *waits, struct lull_arena *aren
     result->n_charges = (uint32_t)n;
 }
 
+static void list_calls(const struct lull_waits *waits, struct lull_arena *arena,
+                       struct lull_wait_result *result)
+{
+    struct lull_wait_call *calls =
+        lull_arena_alloc(arena, (waits->trace->n_regions + (size_t)1) * sizeof *calls);
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < waits->trace->n_regions; r++)
+        if (waits->calls[r].calls > 0) {
+            calls[n] = waits->calls[r];
+            calls[n++].region = r;
+        }
+    result->calls = calls;
+    result->n_calls = n;
+}
+
 static lull_status put_together(struct lull_waits *waits, struct lull_arena *arena,
                                 struct lull_wait_result *result, struct lull_error *err)
 {
@@ -570,7 +631,7 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
         lull_arena_zero(arena, waits->trace->n_locations + (size_t)1, sizeof *locations);
     result->messages = waits->received;
     result->collectives = waits->gathered;
-    result->unmatched_operations = waits->unmatched_operations;
+    result->unmatched_operations = waits->unmatched_operations - waits->unmatched_ends;
     result->unmatched_sends = lull_match_left(&waits->queues, sizeof(struct wait_cause));
     find_sums(waits, locations);
     lull_status status =
@@ -578,6 +639,7 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
     if (status != LULL_OK || !lull_team_is_first(lull_wait_team(waits)))
         return status;
     list_charges(waits, arena, result);
+    list_calls(waits, arena, result);
     result->locations = locations;
     for (uint32_t l = 0; l < waits->trace->n_locations; l++)
         for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)

@@ -9,6 +9,8 @@
  *   early reduce     the root of a reduce or gather: until the last process came
  *   late broadcast   all but the root of a broadcast or scatter: until the root came
  *   early scan       until the last of the ranks before came
+ *   finalize         MPI_Finalize: until the last process came to it. Only where some communicator
+ *                    of the trace has all processes of the program
  *   wrong order      a late sender, where another message that the process received in a later call
  *                    had been sent before the wait began: the definition of Scalasca. Seen for the
  *                    last LULL_WAIT_HELD waits for senders

@@ -16,6 +16,7 @@ enum lull_wait_kind {
     LULL_WAIT_EARLY_REDUCE,
     LULL_WAIT_LATE_BROADCAST,
     LULL_WAIT_EARLY_SCAN,
+    LULL_WAIT_FINALIZE,
     LULL_WAIT_MPI_KINDS,
     /* of threads for others of their process */
     LULL_WAIT_THREAD_BARRIER = LULL_WAIT_MPI_KINDS,
@@ -54,6 +55,9 @@ struct lull_wait_charge {
     int64_t ns;        /* that others waited because of the place, the sum over all of them */
     int64_t passed_ns; /* the part of `ns` of waits for somebody else, whom this place had kept */
     uint64_t waits;    /* how many waits have a part in it */
+    uint32_t
+        parallel; /* of waits of threads at a barrier: the outermost OpenMP parallel region that
+                          the longest of them was in; else LULL_NONE */
     struct {
         uint32_t location; /* that waited */
         int64_t begin, ns; /* of the whole wait, also what is outside of windows */
@@ -69,11 +73,22 @@ struct lull_wait_location {
     int64_t
         unmatched_ns;   /* in calls that wait for something unknown: MPI_Init, MPI_Probe, one-sided
                              operations, or records are missing */
+    int64_t tail_ns;    /* from its last operation of MPI to the begin of MPI_Finalize; not cut to
+                           windows; 0: not known */
     int64_t threads_ns; /* in barriers and joins of threads and for locks: the sum of the waits of
                              threads and threads_rest_ns */
     int64_t threads_ends_ns; /* the part of threads_ns at ends of parallel regions whose barrier the
                                 trace does not tell; the breakdown has it elsewhere */
     int64_t threads_rest_ns; /* nobody was waited for any more, or it is not known who was */
+};
+
+/* Calls of one region of MPI, of all processes. */
+struct lull_wait_call {
+    uint32_t region;
+    uint64_t calls;      /* that lie inside the windows, or a part of them */
+    uint64_t bytes;      /* that each process had in them: of receives and collective operations, of
+                            the latter the larger of what it sent and received */
+    int64_t transfer_ns; /* as in struct lull_wait_location */
 };
 
 struct lull_wait_result {
@@ -82,6 +97,8 @@ struct lull_wait_result {
                                                set */
     const struct lull_wait_charge *charges; /* most ns first */
     uint32_t n_charges;
+    const struct lull_wait_call *calls; /* by region; calls with operations */
+    uint32_t n_calls;
     const struct lull_wait_location *locations; /* [n_locations] of the trace; or absent */
     int64_t waited_ns;                          /* of all locations: the sum of the charges */
     uint64_t messages, collectives;             /* messages received; operations, counted once

@@ -744,8 +744,8 @@ static int compare_places(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* Lists the delays in computations as waves that have reached nobody yet. Delays of a rank in two
- * iterations, one behind the other, are one. */
+/* Lists the delays in computations as waves that have reached nobody yet. Delays of a rank in
+ * iterations one behind the other are one. */
 static lull_status find_delays(const struct lull_wave_field *field,
                                const struct lull_wave_outliers *outliers, struct delays *delays,
                                struct lull_error *err)
@@ -757,16 +757,20 @@ static lull_status find_delays(const struct lull_wave_field *field,
             if (at->delay <= outliers->usual.least_delay || at->iteration < field->first_origin)
                 continue;
             struct lull_wave *last = delays->count ? &delays->list[delays->count - 1] : NULL;
-            if (last && last->rank == r && last->iteration + 1 == iteration) {
+            if (last && last->rank == r && last->n_delayed < LULL_WAVE_DELAYED_MOST &&
+                last->iteration + (int32_t)last->n_delayed == iteration) {
                 last->length += at->delay;
-                last->twice = true;
+                last->n_delayed++;
                 continue;
             }
             if (!lull_array_reserve(&delays->list, &delays->room, delays->count + 1,
                                     sizeof *delays->list))
                 return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for the delays");
-            delays->list[delays->count++] = (struct lull_wave){
-                .rank = r, .iteration = iteration, .begin = at->begin, .length = at->delay};
+            delays->list[delays->count++] = (struct lull_wave){.rank = r,
+                                                               .iteration = iteration,
+                                                               .n_delayed = 1,
+                                                               .begin = at->begin,
+                                                               .length = at->delay};
         }
     return LULL_OK;
 }

@@ -42,15 +42,18 @@ struct lull_wave_front {
     uint8_t operation; /* enum lull_collective, with LULL_WAVE_END_COLLECTIVE */
 };
 
+/* A delay over more iterations is several: more are not taken out of a replay together. */
+enum { LULL_WAVE_DELAYED_MOST = 32 };
+
 struct lull_wave {
-    uint32_t rank;                             /* that was delayed: the origin */
-    int32_t iteration;                         /* in which it was delayed */
-    bool twice;                                /* it was delayed in the next iteration, too */
-    int64_t begin;                             /* ns: of the iteration; within_call: of the wait */
-    int64_t length;                            /* ns: of the delay, of both if it was twice */
-    bool within_call;                          /* delayed in a call that waits, not at work */
-    uint32_t n_ranks;                          /* how many other ranks were idle because of it */
-    struct lull_wave_front up, down;           /* to higher, and to lower ranks */
+    uint32_t rank;                   /* that was delayed: the origin */
+    int32_t iteration;               /* in which it was delayed */
+    uint32_t n_delayed;              /* iterations, one behind the other, in which it was delayed */
+    int64_t begin;                   /* ns: of the iteration; within_call: of the wait */
+    int64_t length;                  /* ns: of the delay, over all these iterations */
+    bool within_call;                /* delayed in a call that waits, not at work */
+    uint32_t n_ranks;                /* how many other ranks were idle because of it */
+    struct lull_wave_front up, down; /* to higher, and to lower ranks */
     struct lull_wave_value hops_per_iteration; /* messages, whatever the numbers of the ranks */
     struct lull_wave_value decay;              /* ns of idleness that are lost per rank */
     struct lull_wave_path path;

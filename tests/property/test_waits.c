@@ -79,6 +79,12 @@ static void compare_charges(const struct slow_run *run, const struct lull_wait_r
                 branch_reach(&branches[k], run->charged[r][p][k] > 0);
             }
     assert_int_equal(sum, run->waited_ns);
+    for (uint32_t l = 0; l < run->n_ranks; l++)
+        sum -= result->locations[l].transfer_ns;
+    for (uint32_t i = 0; i < result->n_calls; i++)
+        sum += result->calls[i].transfer_ns;
+    assert_in_range(run->waited_ns - sum, 0,
+                    INT64_MAX); /* the rest is of calls that need nothing */
     assert_int_equal(result->waited_ns, run->waited_ns);
 }
 
@@ -155,6 +161,11 @@ static bool is_same(const struct slow_run *run, const struct lull_wait_result *a
                x->longest.location == y->longest.location && x->longest.begin == y->longest.begin &&
                x->longest.ns == y->longest.ns;
     }
+    same = same && a->n_calls == b->n_calls;
+    for (uint32_t i = 0; same && i < a->n_calls; i++)
+        same = a->calls[i].region == b->calls[i].region && a->calls[i].calls == b->calls[i].calls &&
+               a->calls[i].bytes == b->calls[i].bytes &&
+               a->calls[i].transfer_ns == b->calls[i].transfer_ns;
     for (uint32_t l = 0; same && l < run->trace->n_locations; l++)
         same = memcmp(&a->locations[l], &b->locations[l], sizeof a->locations[l]) == 0;
     return same;

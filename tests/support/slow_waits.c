@@ -8,11 +8,20 @@
 
 #include <stdlib.h>
 
-static const char *const regions[] = {
-    "alpha",     "beta",          "gamma",          "MPI_Send",  "MPI_Waitall", "MPI_Barrier",
-    "MPI_Bcast", "MPI_Allreduce", "MPI_Iallreduce", "MPI_Ssend", "MPI_Recv",    "MPI_Irecv",
-    NULL};
-enum { SEND = SLOW_REGIONS, WAITALL, COLLECTIVE, IALLREDUCE = COLLECTIVE + 3, SSEND, RECV, IRECV };
+static const char *const regions[] = {"alpha",          "beta",        "gamma",     "MPI_Send",
+                                      "MPI_Waitall",    "MPI_Barrier", "MPI_Bcast", "MPI_Allreduce",
+                                      "MPI_Iallreduce", "MPI_Ssend",   "MPI_Recv",  "MPI_Irecv",
+                                      "MPI_Finalize",   NULL};
+enum {
+    SEND = SLOW_REGIONS,
+    WAITALL,
+    COLLECTIVE,
+    IALLREDUCE = COLLECTIVE + 3,
+    SSEND,
+    RECV,
+    IRECV,
+    FINALIZE
+};
 enum { ACTIONS = 120, MOST_INBOX = 256, COMMS = 2, LONGEST = 1000 };
 enum { FIRST_GROUP = COMMS, SECOND_GROUP, ALL_COMMS }; /* of an inter-communicator */
 enum { KEPT = LULL_WAIT_HELD, LARGE = LULL_WAIT_EAGER + 1 };
@@ -486,6 +495,19 @@ static void gather(struct drawing *d, uint32_t comm, uint32_t from)
         d->met_all[comm] = last;
 }
 
+/* A thread of each process ends MPI, for which each waits for the last; no operation is told. */
+static void finalize(struct drawing *d)
+{
+    uint32_t members[SLOW_RANKS];
+    const uint32_t n = find_members(d, 0, members);
+    const struct lateness late = latest_member(d, members, 0, n, LULL_WAIT_FINALIZE);
+    for (uint32_t m = 0; m < n; m++) {
+        const int64_t began = d->ranks[members[m]].clock;
+        put_call(d, members[m], LULL_STEP_CALL_BEGIN, FINALIZE, began);
+        end_call(d, members[m], FINALIZE, began, began, &late, 1);
+    }
+}
+
 /* All members begin one that does not block; each waits for it later. */
 static void begin_gathering(struct drawing *d, uint32_t comm, uint32_t from)
 {
@@ -637,11 +659,13 @@ void slow_run_draw(struct slow_run *run, struct lull_random *random)
         assert_non_null(run->steps[r].channels = lull_channels_create());
     for (uint32_t i = 0; i < ACTIONS; i++)
         act(d);
-    for (uint32_t r = 0; r < run->n_ranks; r++) {
-        const struct lull_step end = {.kind = LULL_STEP_END, .time = d->ranks[r].clock};
+    for (uint32_t r = 0; r < run->n_ranks; r++)
         while (d->ranks[r].count > 0 &&
                d->ranks[r].inbox[d->ranks[r].first].step.kind == LULL_STEP_COLLECTIVE_END)
             exchange(d, r, false, true);
+    finalize(d);
+    for (uint32_t r = 0; r < run->n_ranks; r++) {
+        const struct lull_step end = {.kind = LULL_STEP_END, .time = d->ranks[r].clock};
         put(d, r, &end);
     }
     for (uint32_t r = 0; r < run->n_ranks; r++) {

@@ -70,7 +70,8 @@ static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion 
 {
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
     int64_t waited = 0, passed = 0;
-    if (suspicion->ns < c->least_ns || lull_uneven_explains(c, &uneven, suspicion))
+    if (suspicion->ns < c->least_ns || suspicion->at_end ||
+        lull_uneven_explains(c, &uneven, suspicion))
         return 0;
     for (uint32_t i = 0; i < suspicion->count; i++) {
         const struct lull_suspect *suspect = &c->suspects[suspicion->first + i];

@@ -55,7 +55,7 @@ static struct lull_suspect *find_suspect(struct lull_case *c, uint32_t process, 
             struct lull_suspect *suspect = &c->suspects[c->suspicions[s].first + i];
             if (suspect->process != process || 2 * idle < suspect->ns ||
                 suspect->waits > most_waits || (found && found->ns >= suspect->ns) ||
-                suspect->ns == 0)
+                suspect->ns == 0 || suspect->at_end)
                 continue;
             found = suspect;
             *ret_suspicion = &c->suspicions[s];

@@ -8,6 +8,24 @@
 /* The share of the waits that must follow from uneven work. */
 #define UNEVEN_EXPLAINS_LEAST 0.5
 
+/* What a process works in the region at the end, for which others wait in MPI_Finalize: a rule of its
+ * own tells it, and it says nothing of how the work before is divided. */
+static double work_at_end(const struct lull_case *c, uint32_t process, uint32_t region)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    for (uint32_t s = 0; s < c->n_suspicions; s++) {
+        const struct lull_suspicion *suspicion = &c->suspicions[s];
+        if (!suspicion->at_end || suspicion->region != region)
+            continue;
+        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->count; i++)
+            if (c->suspects[i].process == process)
+                return (double)c->evidence->waits
+                    ->locations[trace->processes[process].first_location]
+                    .tail_ns;
+    }
+    return 0;
+}
+
 struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except)
 {
     const struct lull_trace *trace = c->evidence->trace;
@@ -18,7 +36,7 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, ui
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].application == c->evidence->application && p != except) {
             const struct lull_work_place *place = lull_work_at(c->evidence->work, p, region);
-            values[n] = place ? (double)place->ns : 0;
+            values[n] = place ? fmax(0, (double)place->ns - work_at_end(c, p, region)) : 0;
             uneven.mean += values[n++];
             uneven.bursts += place ? place->bursts : 0;
         }
@@ -89,7 +107,7 @@ static void find_imbalance(struct lull_case *c)
     const struct lull_work *work = c->evidence->work;
     for (uint32_t s = 0; s < c->n_suspicions && work; s++) {
         struct lull_suspicion *suspicion = &c->suspicions[s];
-        if (suspicion->few || suspicion->ns < c->least_ns)
+        if (suspicion->few || suspicion->at_end || suspicion->ns < c->least_ns)
             continue;
         const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
         if (!lull_uneven_explains(c, &uneven, suspicion))

@@ -7,7 +7,8 @@
 
 /* ==== uneven ================================================================================== */
 
-/* The useful time of the processes' first threads in a region, summed over the run, ns. */
+/* The useful time of the processes' first threads in a region, summed over the run, ns; without what
+ * they work at the end, after their last operation, where others wait for that. */
 struct lull_uneven {
     double mean, median, most;
     uint64_t bursts; /* bursts of all processes in which the region has a part */

@@ -20,6 +20,10 @@ struct network_loss {
     double latency, share_of_latency, share_of_traffic;
     struct lull_messages_sum all;
     enum network_cause cause;
+    /* The calls with most of the transfer, or NULL; the shares of the transfer that these have, that
+     * collective operations have, and that small ones of these have. */
+    const struct lull_wait_call *calls;
+    double share_of_calls, share_of_collectives, share_of_small_ones;
 };
 
 enum { MESSAGES_LEAST = 30 };
@@ -155,6 +159,81 @@ static double share_of_traffic(const struct lull_messages *messages)
     return all > 0 ? ns / (double)all : 0;
 }
 
+/* ---- calls ----------------------------------------------------------------------------------- */
+
+/* Operations of no more bytes on average are small: of an operation of all no algorithm is faster
+ * for less. */
+enum { SMALL_OPERATION = 4096 };
+
+static void find_calls(const struct lull_case *c, struct network_loss *loss)
+{
+    const struct lull_wait_result *waits = c->evidence->waits;
+    const struct lull_trace *trace = c->evidence->trace;
+    double all = 0, collective = 0, small = 0;
+    for (uint32_t i = 0; waits && !waits->absent && trace && i < waits->n_calls; i++) {
+        const struct lull_wait_call *call = &waits->calls[i];
+        const double ns = (double)call->transfer_ns;
+        all += ns;
+        if (!loss->calls || call->transfer_ns > loss->calls->transfer_ns)
+            loss->calls = call;
+        if (trace->regions[call->region].collective == LULL_COLLECTIVE_UNKNOWN)
+            continue;
+        collective += ns;
+        small += call->bytes <= SMALL_OPERATION * call->calls ? ns : 0;
+    }
+    if (!(all > 0)) {
+        loss->calls = NULL;
+        return;
+    }
+    loss->share_of_calls = (double)loss->calls->transfer_ns / all;
+    loss->share_of_collectives = collective / all;
+    loss->share_of_small_ones = small / all;
+}
+
+/* What explains most of the loss. Messages say nothing where most of it is in collective operations,
+ * whose messages are not seen. */
+static enum network_cause cause_of_loss(const struct network_loss *loss)
+{
+    if (loss->share_of_small_ones >= TRANSIT_EXPLAINED_LEAST)
+        return NETWORK_SMALL_MESSAGES;
+    if (loss->share_of_collectives >= TRANSIT_EXPLAINED_LEAST)
+        return NETWORK_TRANSFER;
+    return loss->share_of_traffic >= TRANSIT_EXPLAINED_LEAST   ? NETWORK_CONTENTION
+           : loss->share_of_latency >= TRANSIT_EXPLAINED_LEAST ? NETWORK_SMALL_MESSAGES
+                                                               : NETWORK_TRANSFER;
+}
+
+/* ", 89 % of it in MPI_Allreduce (cg.c:41): 15800 calls of each rank, of 8 bytes on average, 50 in
+ * each iteration" */
+static const char *tell_calls(struct lull_case *c, struct lull_finding *finding,
+                              const struct network_loss *loss)
+{
+    const struct lull_wait_call *calls = loss->calls;
+    const struct lull_wave_field *field = c->evidence->field;
+    if (!calls)
+        return "";
+    const struct lull_region *region = &c->evidence->trace->regions[calls->region];
+    const double each = (double)calls->calls / (c->processes ? c->processes : 1);
+    const double bytes = (double)calls->bytes / (double)calls->calls;
+    lull_finding_set_region(c, finding, LULL_NONE, calls->region);
+    lull_finding_add_fact(finding, "calls", "calls at that place", LULL_FACT_COUNT,
+                          (double)calls->calls);
+    lull_finding_add_fact(finding, "call_bytes", "their mean size", LULL_FACT_BYTES, bytes);
+    lull_finding_add_fact(finding, "call_share", "share of the transfer in them", LULL_FACT_SHARE,
+                          loss->share_of_calls);
+    const char *text =
+        lull_arena_printf(c->arena, ", %.0f %% of it in %s%s%s%s: %.0f call%s on each rank",
+                          100 * loss->share_of_calls, region->name, finding->place.site ? " (" : "",
+                          finding->place.site ? finding->place.site : "",
+                          finding->place.site ? ")" : "", each, each == 1 ? "" : "s");
+    if (calls->bytes > 0)
+        text = lull_arena_printf(c->arena, "%s, of %.0f bytes on average", text, bytes);
+    if (field && field->n_iterations > 1 && each >= field->n_iterations)
+        text = lull_arena_printf(c->arena, "%s, %.3g in each of %u iterations", text,
+                                 each / field->n_iterations, field->n_iterations);
+    return text;
+}
+
 /* ---- the loss -------------------------------------------------------------------------------- */
 
 /* What findings have told of sends that wait for their receives, which sends do not do on an ideal
@@ -214,9 +293,8 @@ static bool network_loss_of(struct lull_case *c, struct network_loss *ret_loss)
         loss.share_of_latency = share_of_latency(messages, loss.latency);
         loss.share_of_traffic = share_of_traffic(messages);
     }
-    loss.cause = loss.share_of_traffic >= TRANSIT_EXPLAINED_LEAST   ? NETWORK_CONTENTION
-                 : loss.share_of_latency >= TRANSIT_EXPLAINED_LEAST ? NETWORK_SMALL_MESSAGES
-                                                                    : NETWORK_TRANSFER;
+    find_calls(c, &loss);
+    loss.cause = cause_of_loss(&loss);
     *ret_loss = loss;
     return true;
 }
@@ -250,8 +328,8 @@ static void network_tell(struct lull_case *c, const struct network_loss *loss, c
         amount = lull_arena_printf(c->arena, "at least %s and at most %s", amount,
                                    lull_case_time(c, loss->most_ns));
     finding->sentence = lull_arena_printf(
-        c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s.", amount,
-        lull_case_time(c, breakdown->runtime_ns), detail);
+        c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s%s.",
+        amount, lull_case_time(c, breakdown->runtime_ns), detail, tell_calls(c, finding, loss));
     finding->cause = cause;
     const int64_t most = loss->most_ns + loss->error_ns;
     finding->gain = (struct lull_finding_gain){
@@ -289,16 +367,24 @@ const struct lull_rule lull_rule_contention = {
 
 /* Most of what messages cost is latency.
  * Evidence: the transit of messages by size. Formula: a class of sizes is small where its messages
- * take at most half as long again as the smallest ones; these have half of all transit. Silent:
- * below 1 %, and where fewer than 30 messages are of a size. */
+ * take at most half as long again as the smallest ones; these have half of all transit. Or collective
+ * operations of 4 KiB or less on average have half of the transfer. Silent: below 1 %, and where fewer
+ * than 30 messages are of a size. */
 
 static void find_small_messages(struct lull_case *c)
 {
     struct network_loss loss;
     if (!network_loss_of(c, &loss) || loss.cause != NETWORK_SMALL_MESSAGES)
         return;
+    if (loss.share_of_collectives >= TRANSIT_EXPLAINED_LEAST) {
+        network_tell(
+            c, &loss, "",
+            "Most of it is latency of small operations of all: fewer of them, each for more "
+            "values, cost less.");
+        return;
+    }
     const char *detail =
-        lull_arena_printf(c->arena, ": %.0f messages of %.0f bytes on average",
+        lull_arena_printf(c->arena, ", most of it for %.0f messages of %.0f bytes on average",
                           (double)loss.all.count, (double)loss.all.bytes / (double)loss.all.count);
     network_tell(c, &loss, detail, "Most of it is latency: fewer and larger messages cost less.");
 }

@@ -130,7 +130,7 @@ static bool is_of_one_hit_like_all(const struct lull_case *c,
 static bool is_unexplained(const struct lull_case *c, const struct lull_suspicion *suspicion,
                            struct noise *noise)
 {
-    if (suspicion->ns < c->least_ns ||
+    if (suspicion->ns < c->least_ns || suspicion->at_end ||
         (suspicion->few && !is_of_one_hit_like_all(c, suspicion, noise)))
         return false;
     const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);

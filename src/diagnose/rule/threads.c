@@ -31,7 +31,7 @@ static const struct lull_region *find_parallel(const struct lull_trace *trace, c
 struct question {
     const struct lull_trace *trace;
     unsigned kind;
-    const struct lull_region *at; /* where the barrier stands; NULL: anywhere */
+    const struct lull_region *at; /* the parallel region that the barrier is in; NULL: any */
 };
 
 static bool is_asked_for(const struct question *question, const struct lull_wait_charge *charge)
@@ -42,6 +42,8 @@ static bool is_asked_for(const struct question *question, const struct lull_wait
         return false;
     if (!at)
         return true;
+    if (charge->parallel < trace->n_regions)
+        return strcmp(trace->regions[charge->parallel].name, at->name) == 0;
     if (charge->place.call >= trace->n_regions || !*at->file || at->line == 0)
         return false;
     const struct lull_region *barrier = &trace->regions[charge->place.call];
@@ -75,7 +77,8 @@ static uint32_t find_most(const struct lull_wait_result *waits, const struct que
 }
 
 /* The late thread among waits of a kind (enum lull_wait_kind). `parallel`: only waits at barriers
- * that stand where the OpenMP parallel region of that name stands, by file and line; NULL: all. */
+ * inside the OpenMP parallel region of that name, and where it is not known which one they are in
+ * those that stand where it stands, by file and line; NULL: all. */
 static struct late_thread late_thread_of(const struct lull_case *c, unsigned kind,
                                          const char *parallel)
 {
@@ -101,6 +104,19 @@ static struct late_thread late_thread_of(const struct lull_case *c, unsigned kin
     return nobody;
 }
 
+/* " until it comes to !$omp barrier (solve.c:20)", where that is another place than the region. */
+static const char *until_barrier(const struct lull_case *c, const struct late_thread *late)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    const struct lull_region *call =
+        late->call < trace->n_regions ? &trace->regions[late->call] : NULL;
+    if (!call || late->region >= trace->n_regions || call == &trace->regions[late->region] ||
+        call->activity != LULL_OMP_SYNC)
+        return "";
+    return lull_arena_printf(c->arena, " until it comes to %s%s%s%s", call->name,
+                             *call->site ? " (" : "", call->site, *call->site ? ")" : "");
+}
+
 /* Puts the thread into the place of a finding, and ends `cause` with who it is: "One ...; thread 2
  * of rank 0 most of the time, in solve (solve.c:12)." Without a late thread `cause` ends with a
  * full stop. */
@@ -117,9 +133,9 @@ static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
     lull_finding_add_fact(finding, "late_thread", "waits for that thread", LULL_FACT_TIME,
                           (double)late->ns);
     finding->cause = lull_arena_printf(
-        c->arena, "%s; the others wait %s for thread %u of rank %u, which is %s.", cause,
+        c->arena, "%s; the others wait %s for thread %u of rank %u, which is %s%s.", cause,
         lull_case_time(c, late->ns), location->number, trace->processes[location->process].rank,
-        lull_case_where(c, late->region, late->call));
+        lull_case_where(c, late->region, late->call), until_barrier(c, late));
 }
 
 /* ==== parallel regions by name ================================================================ */
@@ -354,7 +370,10 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
         of->executions == 1 ? "" : "s");
     const struct late_thread late = late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name);
     late_thread_tell(c, finding, &late,
-                     "Iterations or tasks are not divided evenly among the threads");
+                     late.location == LULL_NONE
+                         ? "Iterations or tasks are not divided evenly among the threads"
+                         : "One thread has more to do than the others: what it does alone (master, "
+                           "single), or a larger part of iterations or tasks");
     threads_fix(c, finding, LULL_THREADS_BALANCED, of->name);
 }
 
@@ -381,7 +400,13 @@ struct scheduling {
     uint64_t executions, forks, chunks; /* executions of parallel regions, threads in these,
                                            requests for iterations */
     const struct lull_parallels *most;  /* the one with most time of both; NULL: there is none */
+    const struct lull_parallels *brief; /* likewise, of those that are short; or NULL */
+    int64_t of_brief_ns, of_all_ns;     /* that time in those that are short; and in all */
 };
+
+/* A parallel region is short where one execution computes for no more than ten times as long as one of
+ * any region takes to begin and end on average. */
+enum { SHORT_WORK = 10 };
 
 /* A region of scheduling that is entered more than so many times as often as threads enter and
  * leave parallel regions divides iterations. */
@@ -412,6 +437,15 @@ static struct scheduling scheduling_of(struct lull_case *c)
         of.forks += all[i].executions * all[i].threads;
         if (!of.most || all[i].schedule_ns > of.most->schedule_ns)
             of.most = &all[i];
+        of.of_all_ns += all[i].schedule_ns;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        if ((double)all[i].useful_ns * (double)of.executions >
+            (double)SHORT_WORK * (double)of.of_all_ns * (double)all[i].executions)
+            continue;
+        of.of_brief_ns += all[i].schedule_ns;
+        if (!of.brief || all[i].schedule_ns > of.brief->schedule_ns)
+            of.brief = &all[i];
     }
     of.chunk_ns = chunk_ns(c, of.forks, &of.chunks);
     of.fork_ns = lull_evidence_activity_ns(c->evidence, LULL_OMP_SCHEDULE) - of.chunk_ns;
@@ -455,31 +489,39 @@ const struct lull_rule lull_rule_chunk = {"chunk", "small chunks",
 /* Parallel regions take long to begin and end.
  * Evidence: time in scheduling (from the fork until a thread computes, and its like at the end),
  * less what it takes to get chunks. Formula: the sum over threads, beside what one execution
- * computes. Silent: below 1 % of the core time, and where nothing says which regions there are. */
+ * computes; named is the region with most of it, among those that are short if these have half of
+ * it. Silent: below 1 % of the core time, and where nothing says which regions there are. */
 
 static void find_fork_join(struct lull_case *c)
 {
     const struct scheduling of = scheduling_of(c);
     if (of.fork_ns < c->least_ns || !of.most || of.executions == 0)
         return;
+    const bool brief = of.brief && 2 * of.of_brief_ns >= of.of_all_ns;
+    const struct lull_parallels *told = brief ? of.brief : of.most;
     struct lull_finding *finding = lull_case_add(c, of.fork_ns);
     const int64_t each = of.fork_ns / (int64_t)of.executions;
-    const int64_t work = of.most->useful_ns / (int64_t)of.most->executions;
-    finding->place.region = of.most->name;
-    parallels_set_process(c, finding, of.most);
+    const int64_t work = told->useful_ns / (int64_t)(told->executions ? told->executions : 1);
+    finding->place.region = told->name;
+    parallels_set_process(c, finding, told);
     lull_finding_add_fact(finding, "executions", "executions of parallel regions", LULL_FACT_COUNT,
                           (double)of.executions);
     lull_finding_add_fact(finding, "each", "fork and join of one, over its threads", LULL_FACT_TIME,
                           (double)each);
-    lull_finding_add_fact(finding, "work", "computation of one, likewise", LULL_FACT_TIME,
+    lull_finding_add_fact(finding, "of_region", "executions of the one that is named",
+                          LULL_FACT_COUNT, (double)told->executions);
+    lull_finding_add_fact(finding, "work", "computation of one of these, likewise", LULL_FACT_TIME,
                           (double)work);
     finding->sentence = lull_arena_printf(
         c->arena,
-        "To begin and end %.0f executions of parallel regions takes %s of the threads' time, most "
-        "in %s, where one computes for %s.",
-        (double)of.executions, lull_case_time(c, of.fork_ns), of.most->name,
-        lull_case_time(c, work));
-    finding->cause = "Parallel regions that are short, or threads that have to be woken up.";
+        "To begin and end %.0f executions of parallel regions takes %s of the threads' time, %s "
+        "in %s: %.0f executions, of which each computes for %s.",
+        (double)of.executions, lull_case_time(c, of.fork_ns),
+        2 * told->schedule_ns >= of.fork_ns ? "most" : "more than anywhere else", told->name,
+        (double)told->executions, lull_case_time(c, work));
+    finding->cause = brief ? "Parallel regions that are short, or threads that have to be woken up."
+                           : "Not that it is short: its threads have to be woken up, or wait for a "
+                             "core as it begins.";
     threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
 }
 

@@ -16,13 +16,16 @@
  * all of them: less follows from the others. */
 #define SUSPECT_LEAST 0.1
 
+/* The kind of wait that a suspect is told by. That others wait for it also in MPI_Finalize, as it
+ * never made up for it, says nothing of where it was late; only where they wait nowhere else it is
+ * all that there is. */
 static unsigned kind_of(const struct lull_suspect *suspect)
 {
     unsigned most = 0;
     for (unsigned kind = 1; kind < LULL_WAIT_MPI_KINDS; kind++)
-        if (suspect->kinds[kind] > suspect->kinds[most])
+        if (kind != LULL_WAIT_FINALIZE && suspect->kinds[kind] > suspect->kinds[most])
             most = kind;
-    return most;
+    return suspect->kinds[most] > 0 ? most : LULL_WAIT_FINALIZE;
 }
 
 /* Shorter waits than clocks are apart are no waits. */
@@ -138,7 +141,7 @@ static void waiting_find(struct lull_case *c, unsigned kind)
 {
     for (uint32_t s = 0; s < c->n_suspicions; s++) {
         struct lull_suspicion *suspicion = &c->suspicions[s];
-        if (suspicion->ns < c->least_ns)
+        if (suspicion->ns < c->least_ns || suspicion->at_end)
             continue;
         if (!suspicion->few) {
             if (kind_of(&c->suspects[suspicion->first]) == kind) {
@@ -156,6 +159,67 @@ static void waiting_find(struct lull_case *c, unsigned kind)
         }
     }
 }
+
+/* ==== at the end ============================================================================== */
+
+/* A process works on after its last operation of MPI, and the others wait in MPI_Finalize for it.
+ * Evidence: when each process came to MPI_Finalize, and what it did since its last operation. The
+ * bound is the shortest of the waits there: without the work the run ends when the others are
+ * there. Silent: where no communicator of all is known, and where who comes last was late before,
+ * which is told by the rule of the waits before. */
+
+/* The shortest wait in MPI_Finalize of those that waited there; they came before the last. */
+static int64_t shortest_wait_at_end(const struct lull_case *c, uint32_t except)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    int64_t shortest = INT64_MAX;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        int64_t waited = 0;
+        for (uint32_t t = 0; t < trace->processes[p].n_threads; t++)
+            waited += c->evidence->waits->locations[trace->processes[p].first_location + t]
+                          .waited_ns[LULL_WAIT_FINALIZE];
+        if (p != except && trace->processes[p].application == c->evidence->application &&
+            waited < shortest)
+            shortest = waited;
+    }
+    return shortest;
+}
+
+static void tell_at_end(struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const uint32_t call = suspect->most->place.call;
+    const int64_t bound = shortest_wait_at_end(c, suspect->process);
+    struct lull_finding *finding = lull_case_add(c, suspect->ns);
+    lull_finding_set_process(c, finding, suspect->process);
+    lull_finding_set_region(c, finding, suspect->region, call);
+    set_instance(finding, suspect);
+    finding->bound_ns = bound < finding->bound_ns ? bound : finding->bound_ns;
+    add_wait_facts(finding, suspect);
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "Rank %s works on at the end, %s, after its last operation with others: they wait %s for "
+        "it in %s.",
+        rank_of(c, suspect->process), lull_case_where(c, suspect->region, call),
+        lull_case_time(c, suspect->ns), name_of_call(c, call));
+    finding->cause = "The other ranks have nothing to do at the end: who writes results, or cleans "
+                     "up, alone?";
+    lull_finding_cut(c, finding, suspect);
+}
+
+static void find_at_end(struct lull_case *c)
+{
+    for (uint32_t s = 0; s < c->n_suspicions; s++) {
+        const struct lull_suspicion *suspicion = &c->suspicions[s];
+        for (uint32_t i = suspicion->first;
+             suspicion->at_end && i < suspicion->first + suspicion->count; i++)
+            if (c->suspects[i].ns >= c->least_ns && is_above_clocks(c, &c->suspects[i]))
+                tell_at_end(c, &c->suspects[i]);
+    }
+    waiting_find(c, LULL_WAIT_FINALIZE);
+}
+
+const struct lull_rule lull_rule_at_end = {
+    "at_end", "late at the end", "all wait in MPI_Finalize for who works on alone", find_at_end};
 
 /* ==== barrier ================================================================================= */
 

@@ -36,8 +36,9 @@ static const char *name_of(const struct lull_disturbed *disturbed, const struct 
 /* LULL_CALL_OTHER includes the calls that make and free communicators, windows and files. */
 static bool call_communicates(const struct lull_step *step)
 {
-    return step->op != LULL_CALL_OTHER && step->op != LULL_CALL_REQUEST_FREE &&
-           step->op != LULL_CALL_TEST && step->op != LULL_CALL_IPROBE;
+    return step->op != LULL_CALL_OTHER && step->op != LULL_CALL_FINALIZE &&
+           step->op != LULL_CALL_REQUEST_FREE && step->op != LULL_CALL_TEST &&
+           step->op != LULL_CALL_IPROBE;
 }
 
 /* ---- how much -------------------------------------------------------------------------------- */

@@ -311,7 +311,7 @@ static lull_status push_burst(stream_t *s, const struct lull_item *item, struct 
 static bool waits_at_end(const stream_t *s, const struct lull_step *call)
 {
     const struct lull_trace *trace = s->replay->trace;
-    return call->op == LULL_CALL_OTHER && call->time >= trace->duration &&
+    return call->op == LULL_CALL_FINALIZE && call->time >= trace->duration &&
            lull_trace_is_simulated(trace);
 }
 
@@ -335,6 +335,7 @@ static bool keeps_length(const stream_t *s, const struct lull_step *call)
     const uint8_t keep = s->replay->options.keep_calls;
     switch (call->op) {
     case LULL_CALL_OTHER:
+    case LULL_CALL_FINALIZE:
     case LULL_CALL_START:
     case LULL_CALL_REQUEST_FREE:
     case LULL_CALL_TEST:

@@ -249,7 +249,8 @@ struct removal {
     uint32_t stream;
     struct delay {
         int64_t from, to, length, left; /* ns; `left` is what has not been taken out yet */
-    } delays[2];                        /* in one iteration, and in the next; length 0: none */
+    } delays[LULL_WAVE_DELAYED_MOST];   /* in iterations one behind the other */
+    uint32_t n_delays;
     /* Where the last computation began. If one begins earlier, the program runs again, and all of
      * the delay is to be taken out. */
     int64_t seen;
@@ -261,7 +262,7 @@ static int64_t without_delay(void *context, const struct lull_replay_burst *burs
     if (burst->stream != removal->stream)
         return burst->ns;
     int64_t ns = burst->ns;
-    for (unsigned d = 0; d < 2; d++) {
+    for (unsigned d = 0; d < removal->n_delays; d++) {
         struct delay *delay = &removal->delays[d];
         if (burst->begin < removal->seen)
             delay->left = delay->length;
@@ -397,8 +398,8 @@ static struct removal removal_of(const struct wave_session *session, uint32_t wa
     const struct lull_waves *waves = &session->run->measured.waves;
     const struct lull_wave *of = &waves->waves[wave];
     struct removal removal = {.stream = of->rank, .seen = INT64_MIN};
-    const unsigned n = of->twice ? 2 : 1;
-    for (unsigned d = 0; d < n; d++) {
+    removal.n_delays = of->n_delayed; /* 0: it was delayed within a call */
+    for (unsigned d = 0; d < of->n_delayed; d++) {
         const struct lull_wave_outlier *at =
             lull_wave_outlier_of(&waves->outliers, of->rank, (uint32_t)of->iteration + d);
         removal.delays[d] = (struct delay){at->begin, at->end, at->delay, at->delay};

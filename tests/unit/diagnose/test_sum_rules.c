@@ -109,10 +109,12 @@ static struct lull_finding *uneven_with_waits(int64_t others, uint32_t line)
     const struct lull_wait_charge charges[] = {
         {.place = {.process = 0, .region = 2, .call = 1, .thread = 2},
          .kind = LULL_WAIT_THREAD_BARRIER,
-         .ns = 600000000 - others},
+         .ns = 600000000 - others,
+         .parallel = LULL_NONE},
         {.place = {.process = 0, .region = 2, .call = 1, .thread = 1},
          .kind = LULL_WAIT_THREAD_BARRIER,
-         .ns = others}};
+         .ns = others,
+         .parallel = LULL_NONE}};
     const struct lull_wait_result waits = {.charges = charges, .n_charges = 2};
     const struct lull_trace trace = {.processes = &process,
                                      .n_processes = 1,
@@ -187,6 +189,79 @@ static void scheduling(void **state)
     assert_true(fact(&findings[0], "chunks") == 1000);
 }
 
+/* 8,244 executions that compute for 10 us each take 100 ms to begin, in two regions of 60 and 40;
+ * 2 executions of 384 ms take 80 ms, because a thread had no core: the finding names the first. */
+static void fork_of_short_regions(void **state)
+{
+    (void)state;
+    struct run *run = make_run(2);
+    struct lull_parallel_breakdown parallels[] = {
+        {.name = "long", .executions = 2, .useful_ns = 768000000, .schedule_ns = 80000000},
+        {.name = "other", .executions = 2244, .useful_ns = 22440000, .schedule_ns = 40000000},
+        {.name = "short", .executions = 6000, .useful_ns = 60000000, .schedule_ns = 60000000}};
+    struct lull_finding *finding;
+    run->threads[0].times.ns[LULL_OMP_SCHEDULE][1] = 180000000;
+    run->breakdown.parallels = parallels;
+    run->breakdown.n_parallels = 3;
+    assert_int_equal(ask(&run->breakdown, &finding), 1);
+    is(finding, "fork_join", 180000000);
+    assert_string_equal(finding->place.region, "short");
+    assert_non_null(
+        strstr(finding->sentence, "6000 executions, of which each computes for 10.00 us"));
+    assert_non_null(strstr(finding->cause, "short"));
+    parallels[0].schedule_ns = 120000000; /* now most of it is there */
+    run->threads[0].times.ns[LULL_OMP_SCHEDULE][1] = 220000000;
+    assert_int_equal(ask(&run->breakdown, &finding), 1);
+    assert_string_equal(finding->place.region, "long");
+    assert_non_null(strstr(finding->cause, "Not that it is short"));
+}
+
+/* In a parallel region thread 0 works 400 ms alone, as in a master block, before an explicit barrier
+ * on another line; thread 1 is late there by 1 ms, once, and by 500 ms in another region. */
+static void one_thread_alone(void **state)
+{
+    static const char *const regions[] = {"loop", "barrier", "other", NULL};
+    (void)state;
+    struct run *run = make_run(2);
+    struct lull_trace *trace = memory_trace_simple(1, 2, SECOND, regions);
+    struct lull_region *places = (struct lull_region *)trace->regions;
+    for (int r = 0; r < 3; r++) {
+        places[r].parallel = r != 1;
+        places[r].file = "loop.c";
+        places[r].site = r == 1 ? "loop.c:9" : "";
+        places[r].line = (uint32_t)(5 + 4 * r);
+    }
+    places[1].activity = LULL_OMP_SYNC;
+    const struct lull_wait_charge charges[] = {
+        {.place = {.process = 0, .region = 2, .call = 1, .thread = 1},
+         .kind = LULL_WAIT_THREAD_BARRIER,
+         .ns = 500000000,
+         .parallel = 2},
+        {.place = {.process = 0, .region = 0, .call = 1, .thread = 0},
+         .kind = LULL_WAIT_THREAD_BARRIER,
+         .ns = 400000000,
+         .parallel = 0},
+        {.place = {.process = 0, .region = 0, .call = 1, .thread = 1},
+         .kind = LULL_WAIT_THREAD_BARRIER,
+         .ns = 1000000,
+         .parallel = 0}};
+    const struct lull_wait_result waits = {.charges = charges, .n_charges = 3};
+    run->parallel.executions = 1;
+    run->parallel.useful_ns = 600000000;
+    run->parallel.max_useful_ns = 500000000;
+    run->parallel.sync_ns = 500000000;
+    const struct lull_evidence evidence = {
+        .path = "run", .breakdown = &run->breakdown, .trace = trace, .waits = &waits};
+    struct lull_finding *finding;
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, "imbalance", 400000000);
+    assert_int_equal(finding->place.location, 0);
+    assert_non_null(strstr(finding->cause, "400.0 ms for thread 0 of rank 0"));
+    assert_non_null(strstr(finding->cause, "until it comes to barrier (loop.c:9)"));
+    assert_non_null(strstr(finding->cause, "master"));
+    lull_trace_close(trace);
+}
+
 /* ---- the network --------------------------------------------------------------------------- */
 
 /* The run would take 0.9 s on an ideal network. */
@@ -202,6 +277,45 @@ static void of_network(const struct lull_messages *messages, const char *rule)
     assert_null(finding->gain.absent);
     assert_int_equal(finding->gain.ns, 100000000);
     assert_true(fabs(finding->gain.factor - 1 / 0.9) < 1e-9);
+}
+
+/* Of 1 s 0.1 s go to the network: the reduction of a CG loop has 90 of 100 ms of the transfer in
+ * 31,600 calls of 8 bytes. Then it has as much in operations of 1 MiB, and at last little of it. */
+static void network_costs_at_a_place(void **state)
+{
+    static const char *const regions[] = {"main", "MPI_Allreduce", "MPI_Waitall", NULL};
+    struct lull_trace *trace = memory_trace_simple(1, 1, SECOND, regions);
+    struct lull_region *reduce = (struct lull_region *)&trace->regions[1];
+    struct lull_wait_call calls[] = {{1, 31600, 8 * 31600, 90000000}, {2, 100, 800000, 10000000}};
+    const struct lull_wait_result waits = {.calls = calls, .n_calls = 2};
+    const struct lull_wave_field field = {.n_iterations = 316};
+    struct run *run = make_run(1);
+    struct lull_finding *finding;
+    (void)state;
+    run->breakdown.ideal_runtime_ns = 900000000;
+    reduce->collective = LULL_COLLECTIVE_ALLREDUCE;
+    reduce->site = "cg.c:41";
+    const struct lull_evidence evidence = {.path = "run",
+                                           .breakdown = &run->breakdown,
+                                           .trace = trace,
+                                           .waits = &waits,
+                                           .field = &field};
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, "small_messages", 100000000);
+    assert_string_equal(finding->place.site, "cg.c:41");
+    assert_non_null(
+        strstr(finding->sentence, "90 % of it in MPI_Allreduce (cg.c:41): 31600 calls"));
+    assert_non_null(strstr(finding->sentence, "8 bytes on average, 100 in each of 316 iterations"));
+    assert_true(fact(finding, "call_bytes") == 8);
+    calls[0].bytes = UINT64_C(31600) << 20;
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, "transfer", 100000000);
+    assert_non_null(strstr(finding->sentence, "of 1048576 bytes on average"));
+    calls[0] = (struct lull_wait_call){1, 31600, 8 * 31600, 5000000};
+    assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+    is(finding, "transfer", 100000000);
+    assert_non_null(strstr(finding->sentence, "67 % of it in MPI_Waitall: 100 calls"));
+    lull_trace_close(trace);
 }
 
 /* One thread on one core, with so much time without it, in a run of a second. */
@@ -459,7 +573,10 @@ TEST_GROUP(test_sum_rules)
         ARENA_TEST(late_thread),
         ARENA_TEST(locks),
         ARENA_TEST(scheduling),
+        ARENA_TEST(fork_of_short_regions),
+        ARENA_TEST(one_thread_alone),
         ARENA_TEST(network_costs),
+        ARENA_TEST(network_costs_at_a_place),
         ARENA_TEST(network_beside_threads_without_a_core),
         ARENA_TEST(network_costs_too_little),
         ARENA_TEST(files_and_tracer),

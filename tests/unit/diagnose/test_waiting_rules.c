@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const regions[] = {"solve",    "MPI_Barrier", "MPI_Send",
-                                      "MPI_Recv", "MPI_Bcast",   NULL};
-enum { SOLVE, BARRIER, SEND, RECV, BCAST };
+static const char *const regions[] = {"solve",     "MPI_Barrier",  "MPI_Send", "MPI_Recv",
+                                      "MPI_Bcast", "MPI_Finalize", NULL};
+enum { SOLVE, BARRIER, SEND, RECV, BCAST, FINALIZE };
 enum { ITERATIONS = 40, LENGTH = 1000000 };
 
 typedef int64_t (*work_of)(uint32_t rank, uint32_t iteration);
@@ -541,6 +541,90 @@ static void a_send_in_two_parts(void **state)
     lull_trace_close(trace);
 }
 
+/* ---- at the end ------------------------------------------------------------------------------ */
+
+static void add_finalize(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
+{
+    struct lull_event event = memory_event(begin, LULL_EVENT_ENTER, FINALIZE);
+    memory_trace_add(trace, location, &event);
+    event = memory_event(end, LULL_EVENT_LEAVE, FINALIZE);
+    memory_trace_add(trace, location, &event);
+}
+
+static int64_t all_alike(uint32_t rank, uint32_t iteration)
+{
+    (void)rank;
+    (void)iteration;
+    return 100;
+}
+
+/* Behind 40 iterations of 100 rank 1 works 1000 more, and rank 2 400: 0 and 3 wait 1000, 2 waits
+ * 600. The delay of 600 to 1000 is rank 1's alone; of rank 2's work none is waited for. */
+static void work_at_the_end(void **state)
+{
+    struct lull_trace *trace = make_run(4, all_alike);
+    const int64_t end = trace->duration + 1000;
+    struct lull_finding *findings;
+    (void)state;
+    for (uint32_t r = 0; r < 4; r++) {
+        const int64_t more = r == 1 ? 1000 : r == 2 ? 400 : 0;
+        if (more)
+            add_work(trace, r, trace->duration, trace->duration + more);
+        add_finalize(trace, r, trace->duration + more, end);
+    }
+    trace->duration = end;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "at_end", 1, 1000 + 600 + 1000);
+    assert_int_equal(findings->bound_ns, 600);
+    assert_string_equal(findings->place.region, "solve");
+    assert_int_equal(findings->place.begin, end - 1000);
+    assert_int_equal(findings->place.end, end);
+    assert_non_null(strstr(findings->sentence, "Rank 1 works on at the end, in solve"));
+    lull_trace_close(trace);
+}
+
+/* All work alone, without any operation: rank 1 is longer, and nothing says that it is so at the
+ * end. */
+static void nothing_but_the_end(void **state)
+{
+    struct lull_trace *trace = memory_trace_simple(4, 1, 1000, regions);
+    struct lull_finding *findings;
+    (void)state;
+    memory_trace_world(trace, 4);
+    for (uint32_t r = 0; r < 4; r++) {
+        add_work(trace, r, 0, r == 1 ? 1000 : 500);
+        add_finalize(trace, r, r == 1 ? 1000 : 500, 1000);
+    }
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "at_end", 1, 3 * 500);
+    assert_non_null(strstr(findings->sentence, "100 % longer than the median"));
+    lull_trace_close(trace);
+}
+
+/* Rank 2 is late for its message to 3 in every iteration, and 0 and 1, who do not take part, end 2000
+ * before both: that is one finding, of a late sender. */
+static void late_long_before_the_end(void **state)
+{
+    enum { LAST = 150 * ITERATIONS };
+    struct lull_trace *trace = memory_trace_simple(4, 1, LAST, regions);
+    struct lull_finding *findings;
+    (void)state;
+    memory_trace_world(trace, 4);
+    for (int64_t now = 0; now < LAST; now += 150) {
+        add_work(trace, 2, now, now + 150);
+        add_message(trace, 2, SEND, now + 150, now + 150, 3, 8);
+        add_work(trace, 3, now, now + 100);
+        add_message(trace, 3, RECV, now + 100, now + 150, 2, 8);
+    }
+    for (uint32_t r = 0; r < 2; r++)
+        add_work(trace, r, 0, LAST - 2000);
+    for (uint32_t r = 0; r < 4; r++)
+        add_finalize(trace, r, r < 2 ? LAST - 2000 : LAST, LAST);
+    assert_int_equal(diagnose(trace, &findings), 1);
+    is(findings, "late_sender", 2, 50 * ITERATIONS + 2 * 2000);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_waiting_rules)
 {
     const struct CMUnitTest tests[] = {
@@ -562,6 +646,9 @@ TEST_GROUP(test_waiting_rules)
         cmocka_unit_test(below_the_clocks),
         cmocka_unit_test(slow_first_node),
         cmocka_unit_test(a_send_in_two_parts),
+        cmocka_unit_test(work_at_the_end),
+        cmocka_unit_test(nothing_but_the_end),
+        cmocka_unit_test(late_long_before_the_end),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -250,6 +250,8 @@ static void the_end_of_a_region(void **state)
         begin_region_twice(feed, told);
         hand_over(feed, &random, &result);
         assert_int_equal(charged(&result, 2, ALPHA, LULL_WAIT_THREAD_BARRIER), 320);
+        for (uint32_t i = 0; i < result.n_charges; i++)
+            assert_int_equal(result.charges[i].parallel, LULL_NONE); /* no region is told */
         assert_int_equal(result.waited_ns, 320);
         for (uint32_t t = 0; t < THREADS; t++) {
             const struct lull_wait_location *sums = &result.locations[t];

@@ -6,10 +6,10 @@
 
 #include <stddef.h>
 
-static const char *const regions[] = {"solve",          "MPI_Send",   "MPI_Recv",  "MPI_Barrier",
-                                      "MPI_Probe",      "MPI_Ssend",  "MPI_Irecv", "MPI_Wait",
-                                      "MPI_Iallreduce", "MPI_Issend", NULL};
-enum { SOLVE, SEND, RECV, BARRIER, PROBE, SSEND, IRECV, WAIT, IALLREDUCE, ISSEND };
+static const char *const regions[] = {"solve",          "MPI_Send",   "MPI_Recv",     "MPI_Barrier",
+                                      "MPI_Probe",      "MPI_Ssend",  "MPI_Irecv",    "MPI_Wait",
+                                      "MPI_Iallreduce", "MPI_Issend", "MPI_Finalize", NULL};
+enum { SOLVE, SEND, RECV, BARRIER, PROBE, SSEND, IRECV, WAIT, IALLREDUCE, ISSEND, FINALIZE };
 enum { LENGTH = 1000 };
 
 static struct lull_trace *make_trace(uint32_t processes, uint32_t threads)
@@ -97,6 +97,13 @@ static void a_late_sender(void **state)
     assert_int_equal(charge->longest.begin, 100);
     assert_int_equal(result.locations[1].transfer_ns, 50);
     assert_int_equal(result.locations[0].transfer_ns, 20);
+    assert_int_equal(result.n_calls,
+                     2); /* a send of 20, and a receive that took 50 beyond waiting */
+    assert_int_equal(result.calls[0].region, SEND);
+    assert_int_equal(result.calls[0].transfer_ns, 20);
+    assert_int_equal(result.calls[1].region, RECV);
+    assert_int_equal(result.calls[1].calls, 1);
+    assert_int_equal(result.calls[1].transfer_ns, 50);
     lull_trace_close(trace);
 }
 
@@ -493,6 +500,75 @@ static void another_application_sends(void **state)
     lull_trace_close(trace);
 }
 
+/* ---- the end of MPI ------------------------------------------------------------------------- */
+
+static void finalize(struct lull_trace *trace, uint32_t location, int64_t begin, int64_t end)
+{
+    call(trace, location, FINALIZE, LULL_EVENT_KINDS, begin, end, 0);
+}
+
+/* Rank 0 solves until 400 and comes last to MPI_Finalize; 1 waits from 100 on, 2 from 150. No
+ * operation of all is counted. */
+static void the_end(void **state)
+{
+    struct lull_trace *trace = make_trace(3, 1);
+    struct lull_wait_result result;
+    (void)state;
+    solve(trace, 0, 0, 400);
+    finalize(trace, 0, 400, 410);
+    solve(trace, 1, 0, 100);
+    finalize(trace, 1, 100, 420);
+    solve(trace, 2, 0, 150);
+    finalize(trace, 2, 150, 420);
+    find(trace, NULL, &result);
+    assert_int_equal(result.n_charges, 1);
+    assert_int_equal(result.charges[0].kind, LULL_WAIT_FINALIZE);
+    assert_int_equal(result.charges[0].place.process, 0);
+    assert_int_equal(result.charges[0].place.region, SOLVE);
+    assert_int_equal(result.charges[0].place.call, FINALIZE);
+    assert_int_equal(result.charges[0].ns, 300 + 250);
+    assert_int_equal(result.locations[1].waited_ns[LULL_WAIT_FINALIZE], 300);
+    assert_int_equal(result.locations[1].transfer_ns, 20);
+    assert_int_equal(result.locations[0].transfer_ns, 10);
+    assert_int_equal(result.collectives, 0);
+    lull_trace_close(trace);
+}
+
+/* Rank 2 never comes to it, so nobody knows what 0 and 1 wait for there; but that rank 0, which is
+ * there, sends nothing more, rank 1 knows, and goes on to what it sends to 2. */
+static void an_end_without_all(void **state)
+{
+    struct lull_trace *trace = make_trace(3, 1);
+    struct lull_wait_result result;
+    (void)state;
+    finalize(trace, 0, 100, 900);
+    call(trace, 1, RECV, LULL_EVENT_RECV, 100, 200, 0);
+    call(trace, 1, SEND, LULL_EVENT_SEND, 300, 310, 2);
+    finalize(trace, 1, 320, 900);
+    call(trace, 2, RECV, LULL_EVENT_RECV, 100, 400, 1);
+    find(trace, NULL, &result);
+    assert_int_equal(result.waited_ns, 200);
+    assert_int_equal(result.locations[2].waited_ns[LULL_WAIT_LATE_SENDER], 200);
+    assert_int_equal(result.unmatched_operations, 1);
+    assert_int_equal(result.locations[0].unmatched_ns, 800);
+    assert_int_equal(result.locations[1].unmatched_ns, 100 + 580);
+    lull_trace_close(trace);
+}
+
+/* Without a communicator of all it is not known whom it waits for. */
+static void an_end_of_nobody(void **state)
+{
+    struct lull_trace *trace = memory_trace_simple(2, 1, LENGTH, regions);
+    struct lull_wait_result result;
+    (void)state;
+    finalize(trace, 0, 400, 410);
+    finalize(trace, 1, 100, 420);
+    find(trace, NULL, &result);
+    assert_int_equal(result.waited_ns, 0);
+    assert_int_equal(result.locations[1].unmatched_ns, 320);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_waits)
 {
     const struct CMUnitTest tests[] = {
@@ -511,6 +587,9 @@ TEST_GROUP(test_waits)
         cmocka_unit_test(a_request_that_is_used_again),
         cmocka_unit_test(behind_who_has_ended),
         cmocka_unit_test(another_application_sends),
+        cmocka_unit_test(the_end),
+        cmocka_unit_test(an_end_without_all),
+        cmocka_unit_test(an_end_of_nobody),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -85,6 +85,25 @@ static void test_waves_annihilate(void **state)
     wave_run_free(&run);
 }
 
+/* Three iterations of one rank, one behind the other, are one delay: before and behind them is
+ * another. */
+static void test_a_delay_of_three_iterations(void **state)
+{
+    const struct wave_wish wish = {.pattern = "chain:ranks=31,iterations=60",
+                                   .network = "ideal",
+                                   .delays = "10@i5:20ms 10@i6:20ms 10@i7:20ms 10@i30:20ms"};
+    struct wave_run run;
+    (void)state;
+    wave_run_make(&wish, &run);
+    assert_int_equal(run.waves.count, 2);
+    assert_int_equal(run.waves.waves[0].iteration, 5);
+    assert_int_equal(run.waves.waves[0].n_delayed, 3);
+    assert_int_equal(run.waves.waves[0].length, 3 * 20000000);
+    assert_int_equal(run.waves.waves[1].iteration, 30);
+    assert_int_equal(run.waves.waves[1].n_delayed, 1);
+    wave_run_free(&run);
+}
+
 static void test_a_smaller_wave_is_absorbed(void **state)
 {
     const struct wave_wish wish = {.pattern = "chain:ranks=61,iterations=60",
@@ -213,6 +232,7 @@ TEST_GROUP(test_silent)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_amplitude_is_constant),
         cmocka_unit_test(test_waves_annihilate),
+        cmocka_unit_test(test_a_delay_of_three_iterations),
         cmocka_unit_test(test_a_smaller_wave_is_absorbed),
         cmocka_unit_test(test_collectives),
         cmocka_unit_test(test_ring_ends_at_the_antipode),

@@ -114,7 +114,10 @@ async function goToEnd(viewer) {
     }
     const end = endOf(timeline, leaf, now);
     if (!end) {
-        tellOnce(viewer, "Nothing else is known to have ended this step: no message, and nobody who came later.");
+        tellOnce(viewer, timeline.all_steps
+            ? "Nothing else is known to have ended this step: no message, and nobody who came later."
+            : "What ended this step is not on this page, which has not all steps and messages of the run: a report of "
+              + "this part of the time has them (see the command under the rows).");
         return;
     }
     viewer.goTo(panel, timeline.leafRows[end.leaf], end.time);

@@ -48,6 +48,24 @@ function lastToArrive(timeline, leaf, step, ofProcess) {
     return best && best.leaf !== leaf ? best : null;
 }
 
+// The same where the steps of others are not on the page: who spent least of this time in the activity, by the cells of
+// the timeline, came last, if that is less than half as much as this one spent. Its time is known to a cell.
+function lastByShares(timeline, leaf, step, ofProcess) {
+    const parentOf = (one) => timeline.rows.parent[timeline.leafRows[one]];
+    const shareOf = (one) => sharesBetween(timeline, timeline.leafRows[one], step.begin, step.end)[step.activity];
+    let best = null, least = shareOf(leaf) / 2;
+    for (let other = 0; other < timeline.leafRows.length; other++) {
+        if (other === leaf || (ofProcess && parentOf(other) !== parentOf(leaf)))
+            continue;
+        const share = shareOf(other);
+        if (share < least) {
+            least = share;
+            best = {leaf: other, time: step.end - share * (step.end - step.begin)};
+        }
+    }
+    return best;
+}
+
 // Kinds of activities (enum lull_picture_paint): waiting for messages, for all ranks, for threads.
 const paintMessages = 1, paintCollective = 2, paintSync = 4;
 
@@ -60,7 +78,8 @@ function endOf(timeline, leaf, step) {
     if (paint === paintMessages)
         return list && lateReceiver(timeline, list, leaf, step);
     if (paint === paintCollective || paint === paintSync)
-        return lastToArrive(timeline, leaf, step, paint === paintSync);
+        return lastToArrive(timeline, leaf, step, paint === paintSync)
+            || (timeline.all_steps ? null : lastByShares(timeline, leaf, step, paint === paintSync));
     return null;
 }
 
