@@ -29,8 +29,8 @@ static struct lull_property *add_property(struct lull_tape_merge *merge, const c
 }
 
 /* The property with that key and value, made where it is missing and `may_add`; NULL: it is missing. */
-static struct lull_property *look_up(struct lull_tape_merge *merge, const char *key,
-                                     const char *value, bool may_add)
+static struct lull_property *look_up_property(struct lull_tape_merge *merge, const char *key,
+                                              const char *value, bool may_add)
 {
     struct lull_trace *trace = merge->trace;
     const size_t first = strlen(key) + 1, size = first + strlen(value) + 1;
@@ -53,16 +53,16 @@ static struct lull_property *look_up(struct lull_tape_merge *merge, const char *
 static struct lull_property *find_property(struct lull_tape_merge *merge, const char *key,
                                            const char *value)
 {
-    struct lull_property *found = look_up(merge, key, value, false);
+    struct lull_property *found = look_up_property(merge, key, value, false);
     if (found || merge->trace->n_properties >= MOST_PROPERTIES)
         return found;
     uint64_t *values = lull_hash_add(&merge->properties, key, strlen(key) + 1, 0, NULL);
     if (!values)
         return NULL;
     if (*values == MOST_VALUES)
-        return look_up(merge, key, "(others)", true);
+        return look_up_property(merge, key, "(others)", true);
     ++*values;
-    return look_up(merge, key, value, true);
+    return look_up_property(merge, key, value, true);
 }
 
 static void say_for_process(struct lull_tape_merge *merge, const char *key, const char *value)
