@@ -136,7 +136,7 @@ static void test_visits(struct outcome *outcome, struct lull_arena *arena)
             lull_rank_test(a->visits, a->n_visits, b->visits, b->n_visits);
         calibrate(outcome, a, b);
     }
-    lull_holm(probabilities, outcome->n_tested, LEVEL, rejected);
+    lull_holm(probabilities, outcome->n_tested, LEVEL, rejected, NULL);
     for (size_t i = 0, test = 0; i < outcome->n_pairs; i++) {
         struct pair *pair = &outcome->pairs[i];
         pair->different = has_visits(pair->a, pair->b)
