@@ -18,8 +18,9 @@ file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/rec
 add_library(lull_record_parts OBJECT ${sources})
 lull_unity(lull_record_parts)
 # Each of these has a table `next` of the functions of the C library that it stands in front of (src/record/next.h).
-set_source_files_properties(src/record/file/descriptors.c src/record/file/streams.c src/record/thread/locks.c
-                            src/record/thread/waits.c PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+set_source_files_properties(src/record/file/descriptors.c src/record/file/streams.c src/record/seccomp.c
+                            src/record/thread/locks.c src/record/thread/waits.c
+                            PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 lull_recorder_flags(lull_record_parts)
 
 # lull_recorder(target sources...): a recorder of what all share and of these sources. Names are bound when

@@ -289,7 +289,8 @@ static void add_environment(struct lull_about *about, struct lull_arena *arena)
     for (char **variable = environ; variable && *variable && count < MOST_VARIABLES; variable++)
         if (is_told(*variable, strcspn(*variable, "=")) && strchr(*variable, '='))
             told[count++] = *variable;
-    qsort(told, count, sizeof *told, by_name);
+    if (count > 1)
+        qsort(told, count, sizeof *told, by_name);
     for (size_t i = 0; i < count; i++) {
         const size_t length = strcspn(told[i], "=");
         add_item(about, arena, lull_arena_strndup(arena, told[i], length), told[i] + length + 1);

@@ -112,7 +112,7 @@ static const char *exceptions_of(const struct lull_trace *trace, const char *key
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-static void add_property_key(struct lull_table *table, const struct lull_property_column *columns,
+static void add_property_row(struct lull_table *table, const struct lull_property_column *columns,
                              uint32_t count, const char *key, struct lull_arena *arena)
 {
     const char **values = lull_arena_zero(arena, 2 * (size_t)count, sizeof *values),
@@ -151,7 +151,7 @@ static void add_other_keys(struct lull_table *table, const struct lull_property_
                 continue;
             if (is_label(key) == labels && lull_hash_add(&done, key, strlen(key), 0, &fresh) &&
                 fresh)
-                add_property_key(table, columns, count, key, arena);
+                add_property_row(table, columns, count, key, arena);
         }
     lull_hash_free(&done);
 }
@@ -171,6 +171,6 @@ void lull_table_of_properties(struct lull_document *document,
         lull_table_column(table, columns[c].id, columns[c].heading);
     add_other_keys(table, columns, count, true, arena);
     for (size_t k = 0; k < KNOWN_KEYS; k++)
-        add_property_key(table, columns, count, known_keys[k].key, arena);
+        add_property_row(table, columns, count, known_keys[k].key, arena);
     add_other_keys(table, columns, count, false, arena);
 }

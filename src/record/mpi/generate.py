@@ -411,6 +411,48 @@ def entry(name, symbol, arguments, has_disturbed):
                     "}"]
 
 
+# Fortran's functions of Open MPI that return by themselves where there are no requests, so that no function of C
+# is called; and what they answer then.
+EMPTY = ("MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Testall", "MPI_Testany", "MPI_Testsome")
+ANSWERS = {"flag": "1", "index": "MPI_UNDEFINED", "outcount": "MPI_UNDEFINED"}
+SPELLINGS = ("%s", "%s_", "%s__", "p%s", "p%s_", "p%s__")
+
+
+def for_fortran(name, arguments):
+    """What a program in Fortran calls: with requests the library's function; without any the same, and a call is
+    recorded."""
+    symbol = name.lower()
+    count = len(arguments) + 1 # the last one is the status of Fortran
+    words = ", ".join("word_%d" % i for i in range(count))
+    answers = [argument for _, argument in arguments if argument in ANSWERS]
+    lines = ["#if defined(OPEN_MPI)",
+             "static int empty_%s(%s)" % (name, ", ".join(text for text, _ in arguments)), "{"]
+    for _, argument in arguments:
+        lines.append("    *%s = %s;" % (argument, ANSWERS[argument]) if argument in answers
+                     else "    (void)%s;" % argument)
+    lines += ["    return MPI_SUCCESS;", "}",
+              "REC_COLD static void without_%s(const void *from, const void *frame)" % name, "{"]
+    lines += ["    int %s;" % answer for answer in answers]
+    lines += ["    record_%s(empty_%s, from, frame, %s);" % (
+        name, name, ", ".join("(uintptr_t)&" + argument if argument in answers else "0"
+                              for _, argument in arguments)), "}"]
+    lines += ["void fortran_%s(%s) __asm__(\"o%s_f\");" % (name, words_of(count), symbol),
+              "REC_EXPORT REC_JUMPS void fortran_%s(%s)" % (name, words_of(count)), "{",
+              "    static void (*found)(%s); /* atomic */" % ", ".join(["uintptr_t"] * count),
+              "    __typeof__(found) real = __atomic_load_n(&found, __ATOMIC_ACQUIRE);",
+              "    if (REC_UNLIKELY(!real)) {",
+              "        real = (__typeof__(real))rec_mpi_real(\"o%s_f\");" % symbol,
+              "        __atomic_store_n(&found, real, __ATOMIC_RELEASE);",
+              "    }",
+              "    if (REC_UNLIKELY(*(const int *)word_0 == 0))",
+              "        without_%s(REC_CALLER, REC_FRAME);" % name,
+              "    REC_JUMP real(%s);" % words,
+              "}"]
+    lines += ["void fortran_%s_%d(%s) __asm__(\"%s\") __attribute__((alias(\"o%s_f\"), visibility(\"default\")));" % (
+        name, i, words_of(count), spelling % symbol, symbol) for i, spelling in enumerate(SPELLINGS)]
+    return lines + ["#endif"]
+
+
 def wrapper(name, row, arguments):
     declared = [a for a in arguments if a[0] != "..."]
     if len(declared) != len(row.roles):
@@ -474,6 +516,8 @@ def wrapper(name, row, arguments):
     lines += more
     for symbol in ("P" + name, name):
         lines += entry(name, symbol, declared, bool(more))
+    if name in EMPTY:
+        lines += for_fortran(name, declared)
     return "\n".join(lines) + "\n"
 
 

@@ -12,6 +12,16 @@
 #include "record/site/map.h"
 #include "record/site/site.h"
 
+/* A function that REC_JUMPS may end with a jump to another one with the same arguments, so that its own
+ * frame does not lie between that one and who has called: call sites are found by frames. */
+#if defined(__clang__)
+#define REC_JUMPS
+#define REC_JUMP __attribute__((musttail)) return
+#else
+#define REC_JUMPS __attribute__((optimize("O2")))
+#define REC_JUMP  return
+#endif
+
 #define REC_NO_ROOT (-1)
 #define REC_ANY     (-1)
 #define REC_NOBODY  (-2) /* MPI_PROC_NULL */
