@@ -96,9 +96,11 @@ void lull_cli_warn(const char *format, ...)
     va_end(arguments);
 }
 
+/* Whether two notices say the same of different runs. */
 static bool are_alike(const struct lull_notice *a, const struct lull_notice *b)
 {
-    return a->kind == b->kind && strcmp(a->sort, b->sort) == 0;
+    return a->kind == b->kind && a->run && b->run && a->run != b->run &&
+           strcmp(a->sort, b->sort) == 0;
 }
 
 /* How many notices [from, to) are like another one. */

@@ -21,7 +21,8 @@ void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, 
     va_end(arguments);
     notices->items = lull_arena_grow(notices->arena, notices->items, &notices->capacity,
                                      notices->count + 1, sizeof *notices->items);
-    notices->items[notices->count++] = (struct lull_notice){kind, text, format};
+    notices->items[notices->count++] =
+        (struct lull_notice){.kind = kind, .text = text, .sort = format};
 }
 
 void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,

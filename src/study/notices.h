@@ -19,6 +19,8 @@ struct lull_notice {
     enum lull_notice_kind kind;
     const char *text; /* one line; it may hold names from a trace as they are there */
     const char *sort; /* the same text for all notices of a sort, whatever run they are of */
+    const char
+        *run; /* as the user gave it, one string for each run; NULL: it is of no single run */
 };
 
 /* Begins as {.arena = ...}; everything lives there. */

@@ -1042,9 +1042,12 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
 {
     *ret_runs = (struct lull_runs){0};
     for (uint32_t i = 0; i < count; i++) {
+        const size_t before = notices->count;
         lull_status status = saved_recognise(paths[i])
                                  ? load_saved(paths[i], options, notices, arena, ret_runs, err)
                                  : load_trace(paths[i], options, notices, arena, ret_runs, err);
+        for (size_t n = before; n < notices->count; n++)
+            notices->items[n].run = paths[i];
         if (status != LULL_OK)
             return status;
     }
