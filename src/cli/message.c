@@ -1,11 +1,13 @@
 #include "cli/message.h"
 
 #include "base/text.h"
+#include "report/display.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *command;
@@ -29,6 +31,9 @@ bool lull_cli_is_muted(void)
 static void put_line(const char *kind, const char *ending, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
+/* On a terminal lines are broken between words. */
+enum { LEAST_WIDTH = 20, INDENT = 2 };
+
 /* Texts from input files may hold control characters; they must not reach the terminal, and the
  * message stays one line. It is written at once, because launchers write to the same place; without
  * memory for that, piece by piece. */
@@ -46,8 +51,13 @@ static void put_line(const char *kind, const char *ending, const char *format, v
         fwrite(piece, 1, length, out);
     }
     fputs(ending, out);
-    if (whole && fclose(whole) == 0)
-        fwrite(line, 1, size, stderr);
+    if (whole && fclose(whole) == 0) {
+        const unsigned width = lull_terminal_options(STDERR_FILENO, LULL_COLOUR_NEVER).width;
+        if (width > LEAST_WIDTH)
+            lull_display_wrap(stderr, line, width, INDENT);
+        else
+            fwrite(line, 1, size, stderr);
+    }
     free(line);
 }
 
@@ -86,11 +96,35 @@ void lull_cli_warn(const char *format, ...)
     va_end(arguments);
 }
 
+static bool are_alike(const struct lull_notice *a, const struct lull_notice *b)
+{
+    return a->kind == b->kind && strcmp(a->sort, b->sort) == 0;
+}
+
+/* How many notices [from, to) are like another one. */
+static size_t count_alike(const struct lull_notices *notices, const struct lull_notice *notice,
+                          size_t from, size_t to)
+{
+    size_t alike = 0;
+    for (size_t i = from; i < to; i++)
+        alike += are_alike(&notices->items[i], notice);
+    return alike;
+}
+
 void lull_cli_warn_all(const struct lull_notices *notices)
 {
-    for (size_t i = 0; i < notices->count; i++)
-        if (notices->items[i].kind == LULL_NOTICE_WARNING)
-            lull_cli_warn("%s", notices->items[i].text);
+    for (size_t i = 0; i < notices->count; i++) {
+        const struct lull_notice *notice = &notices->items[i];
+        if (notice->kind != LULL_NOTICE_WARNING)
+            continue;
+        const size_t before = count_alike(notices, notice, 0, i);
+        const size_t after = count_alike(notices, notice, i + 1, notices->count);
+        if (before + after < 2)
+            lull_cli_warn("%s", notice->text);
+        else if (before == 0)
+            lull_cli_warn("%s; and %zu more warnings of this sort, which --format json has",
+                          notice->text, after);
+    }
 }
 
 void lull_cli_out_of_memory(void)

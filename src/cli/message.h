@@ -29,6 +29,7 @@ void lull_cli_mute(void);
 bool lull_cli_is_muted(void);
 
 /* The warnings among the notices, a line for each. */
+/* Of three warnings or more of a sort, as of runs that were recorded alike, the first stands for all. */
 void lull_cli_warn_all(const struct lull_notices *notices);
 
 /* Ends the program with a line and LULL_EXIT_FAILURE, because memory has run out. */

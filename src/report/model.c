@@ -190,6 +190,12 @@ void lull_table_row_about(struct lull_table *table, uint32_t row, const char *ab
     table->rows[row].about = lull_arena_strdup(table->arena, about);
 }
 
+void lull_table_row_minor(struct lull_table *table, uint32_t row, const char *common)
+{
+    table->rows[row].minor = true;
+    table->minor = lull_arena_strdup(table->arena, common);
+}
+
 void lull_table_rule(struct lull_table *table)
 {
     table->rule_pending = true;

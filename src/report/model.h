@@ -30,6 +30,7 @@ struct lull_row {
     const char *id, *label, *unit, *about; /* unit and about: "" if there is none */
     uint32_t parent;                       /* row index or LULL_NO_ROW */
     bool rule;                             /* the row is set apart from the row above */
+    bool minor;                            /* left out of text */
     struct lull_cell *cells;               /* those from n_cells on are empty */
     size_t n_cells;
 };
@@ -44,7 +45,8 @@ struct lull_table {
     struct lull_row *rows;
     size_t n_rows, rows_capacity;
     bool rule_pending;
-    bool detail; /* left out of text */
+    const char *minor; /* what the rows have in common that text leaves out */
+    bool detail;       /* left out of text */
 };
 
 struct lull_picture_chart {

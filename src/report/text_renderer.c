@@ -14,6 +14,7 @@
 #define ORDINARY_LABEL 40
 #define MIN_COLUMN     8  /* nor columns below this */
 #define MAX_HEADING    32 /* headings are shortened to this */
+#define MAX_LABEL      80 /* labels and texts where there is no terminal */
 
 static const char *const band_escapes[LULL_BANDS] = {"\033[32m", "\033[33m", "\033[1;31m"};
 
@@ -129,8 +130,10 @@ static void lay_headings(struct layout *layout)
 static void fit_cells(struct layout *layout)
 {
     const size_t width = layout->options->width, taken = layout->label_width + GAP;
-    const size_t room = width > taken + MIN_COLUMN ? width - taken : MIN_COLUMN;
-    for (size_t column = 0; width && column < layout->table->n_columns; column++) {
+    const size_t room = !width                       ? MAX_LABEL
+                        : width > taken + MIN_COLUMN ? width - taken
+                                                     : MIN_COLUMN;
+    for (size_t column = 0; column < layout->table->n_columns; column++) {
         if (layout->widths[column] <= room)
             continue;
         layout->widths[column] = room;
@@ -182,7 +185,7 @@ static size_t label_limit(size_t width)
 static void lay_labels(struct layout *layout)
 {
     const struct lull_table *table = layout->table;
-    size_t limit = label_limit(layout->options->width);
+    size_t limit = layout->options->width ? label_limit(layout->options->width) : MAX_LABEL;
     size_t corner = layout->options->width && limit < MAX_HEADING ? limit : MAX_HEADING;
     layout->label_width = 0;
     for (size_t i = 0; i < layout->heading_lines; i++) {
@@ -196,9 +199,7 @@ static void lay_labels(struct layout *layout)
             label = lull_arena_printf(layout->arena, "%s (%s)", label,
                                       lull_display_clean(layout->arena, table->rows[row].unit));
         size_t taken = lull_display_width(lines);
-        if (layout->options->width)
-            label =
-                lull_display_shorten(layout->arena, label, limit > taken + 4 ? limit - taken : 4,
+        label = lull_display_shorten(layout->arena, label, limit > taken + 4 ? limit - taken : 4,
                                      layout->options->unicode);
         struct piece *piece = &layout->labels[row];
         piece->text = lull_arena_printf(layout->arena, "%s%s", lines, label);
@@ -317,12 +318,32 @@ static void text_title(FILE *out, const char *title, const struct lull_render_op
     fputs(options->colour ? ESCAPE_END "\n" : "\n", out);
 }
 
+/* A table without its minor rows. */
+static struct lull_table without_minor_rows(const struct lull_table *table)
+{
+    struct lull_table rest = *table;
+    rest.rows = lull_arena_zero(table->arena, table->n_rows + 1, sizeof *rest.rows);
+    rest.n_rows = 0;
+    size_t *moved = lull_arena_zero(table->arena, table->n_rows + 1, sizeof *moved);
+    for (size_t i = 0; i < table->n_rows; i++) {
+        if (table->rows[i].minor)
+            continue;
+        struct lull_row *row = &rest.rows[rest.n_rows];
+        moved[i] = rest.n_rows++;
+        *row = table->rows[i];
+        if (row->parent != LULL_NO_ROW)
+            row->parent = (uint32_t)moved[row->parent];
+    }
+    return rest;
+}
+
 /* The table, in several parts where it is wider than options->width, and below it the reasons of
  * values that are absent. */
-static void text_table(FILE *out, const struct lull_table *table,
+static void text_table(FILE *out, const struct lull_table *whole,
                        const struct lull_render_options *options)
 {
-    struct lull_arena *arena = table->arena;
+    struct lull_arena *arena = whole->arena;
+    const struct lull_table rest = without_minor_rows(whole), *table = &rest;
     struct layout layout = {
         .arena = arena,
         .table = table,
@@ -352,6 +373,9 @@ static void text_table(FILE *out, const struct lull_table *table,
         put_column_range(&layout, out, begin, end, width);
         begin = end;
     } while (begin < table->n_columns);
+    if (table->n_rows < whole->n_rows)
+        fprintf(out, "(%zu more %s, see --format csv or json)\n", whole->n_rows - table->n_rows,
+                whole->minor);
     put_reasons(&layout, out);
 }
 

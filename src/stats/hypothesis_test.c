@@ -131,17 +131,34 @@ static int by_probability(const void *left, const void *right)
     return (a->probability > b->probability) - (a->probability < b->probability);
 }
 
-void lull_holm(const double *probabilities, size_t count, double level, bool *ret_rejected)
+double lull_rank_least(size_t n_a, size_t n_b)
+{
+    double orders = 1; /* ways in which the samples can lie among each other */
+    for (size_t i = 1; i <= n_a; i++)
+        orders *= (double)(n_b + i) / (double)i;
+    return n_a > 0 && n_b > 0 ? fmin(1, 2 / orders) : 1;
+}
+
+void lull_holm(const double *probabilities, size_t count, double level, bool *ret_rejected,
+               double *ret_asked)
 {
     memset(ret_rejected, 0, count * sizeof *ret_rejected);
+    for (size_t i = 0; ret_asked && i < count; i++)
+        ret_asked[i] = 0;
     struct ranked *sorted = malloc((count + 1) * sizeof *sorted);
     if (!sorted)
         return; /* without memory none is rejected */
     for (size_t i = 0; i < count; i++)
         sorted[i] = (struct ranked){probabilities[i], i};
     qsort(sorted, count, sizeof *sorted, by_probability);
-    for (size_t i = 0; i < count && sorted[i].probability <= level / (double)(count - i); i++)
-        ret_rejected[sorted[i].index] = true;
+    bool rejects = true;
+    for (size_t i = 0; i < count; i++) {
+        const double asked = level / (double)(count - i);
+        rejects = rejects && sorted[i].probability <= asked;
+        ret_rejected[sorted[i].index] = rejects;
+        if (ret_asked)
+            ret_asked[sorted[i].index] = asked;
+    }
     free(sorted);
 }
 

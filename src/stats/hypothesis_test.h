@@ -15,6 +15,10 @@
  * Practical Nonparametric Statistics, 3rd ed., section 5.1. */
 double lull_rank_test(const double *a, size_t n_a, const double *b, size_t n_b);
 
+/* The smallest probability that lull_rank_test can give for samples of these sizes: that of samples
+ * of which one lies above the other. */
+double lull_rank_least(size_t n_a, size_t n_b);
+
 /* For the interval of the shift between two distributions. Of the n_a * n_b differences between a
  * value of one sample and one of the other, in ascending order, leave out *ret_margin at either
  * end: the outermost of the rest enclose the shift with at least this confidence. The interval
@@ -23,9 +27,11 @@ double lull_rank_test(const double *a, size_t n_a, const double *b, size_t n_b);
 bool lull_rank_margin(size_t n_a, size_t n_b, double confidence, size_t *ret_margin);
 
 /* Holm's procedure: which of `count` hypotheses to reject, by the probabilities of their tests, so
- * that with probability 1 - `level` no true one is rejected. Where memory runs out none is. Source:
- * Holm, Scand. J. Statist. 6 (1979), 65. */
-void lull_holm(const double *probabilities, size_t count, double level, bool *ret_rejected);
+ * that with probability 1 - `level` no true one is rejected. ret_asked (NULL: not wanted): how small
+ * the probability of each has to be for that, if all smaller ones are rejected. Where memory runs
+ * out none is rejected, and nothing is asked (0). Source: Holm, Scand. J. Statist. 6 (1979), 65. */
+void lull_holm(const double *probabilities, size_t count, double level, bool *ret_rejected,
+               double *ret_asked);
 
 /* ==== shift =================================================================================== */
 

@@ -192,7 +192,7 @@ static struct samples make_samples(const struct lull_diff *diff, struct lull_are
  * interval, and the probability of a rank test. */
 static struct lull_difference find_difference(struct samples *samples)
 {
-    struct lull_difference found = {.has_interval = samples->has_margin};
+    struct lull_difference found = {.has_interval = samples->has_margin, .asked = NAN};
     size_t count = 0;
     for (uint32_t a = 0; a < samples->n_after; a++)
         for (uint32_t b = 0; b < samples->n_before; b++)
@@ -230,11 +230,31 @@ static struct lull_difference compare_samples(const struct lull_diff *diff,
     return find_difference(samples);
 }
 
+/* The fewest runs on either side with which the first row that is kept apart by the number of rows alone could be
+ * certain: its interval does not contain 0. */
+static uint32_t find_more_runs(const struct lull_diff *diff, const struct samples *samples)
+{
+    enum { MOST_RUNS = 50 };
+    double asked = 0;
+    for (uint32_t r = 0; r < diff->n_rows && diff->rows[r].part && asked == 0; r++) {
+        const struct lull_difference *row = &diff->rows[r].difference;
+        if (!row->certain && row->has_interval && (row->low > 0 || row->high < 0))
+            asked = row->asked;
+    }
+    const uint32_t runs =
+        samples->n_before > samples->n_after ? samples->n_before : samples->n_after;
+    for (uint32_t n = runs; asked > 0 && n <= MOST_RUNS; n++)
+        if (lull_rank_least(n, n) <= asked)
+            return n;
+    return 0;
+}
+
 static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
 {
     struct samples samples = make_samples(diff, arena);
     const uint32_t count = diff->n_rows;
     double *probabilities = lull_arena_zero(arena, count + 1, sizeof(*probabilities));
+    double *asked = lull_arena_zero(arena, count + 1, sizeof(*asked));
     bool *rejected = lull_arena_zero(arena, count + 1, sizeof(*rejected));
     uint32_t tested = 0;
     diff->runtime = compare_samples(diff, NULL, &samples);
@@ -243,9 +263,12 @@ static void compare_all(struct lull_diff *diff, struct lull_arena *arena)
         diff->rows[tested].difference = compare_samples(diff, diff->rows[tested].part, &samples);
         probabilities[tested] = diff->rows[tested].difference.probability;
     }
-    lull_holm(probabilities, tested, 1 - confidence, rejected);
-    for (uint32_t r = 0; r < tested; r++)
+    lull_holm(probabilities, tested, 1 - confidence, rejected, asked);
+    for (uint32_t r = 0; r < tested; r++) {
         diff->rows[r].difference.certain = rejected[r];
+        diff->rows[r].difference.asked = asked[r];
+    }
+    diff->more_runs = find_more_runs(diff, &samples);
 }
 
 /* ---- computation ----------------------------------------------------------------------------- */

@@ -10,6 +10,8 @@
 struct lull_difference {
     double probability; /* that the values of the runs would be in such an order if there were no
                            difference, two-sided */
+    double asked;       /* how small the probability has to be for `certain`, as so many rows are
+                           tested; NAN: nothing was tested */
     bool certain;       /* this is so improbable that in 95 of 100 comparisons no row at all is
                            called certain wrongly */
     /* The median of all differences between a run after and a run before (Hodges and Lehmann), and
@@ -43,6 +45,9 @@ struct lull_diff {
     struct lull_difference runtime;
     struct lull_diff_row *rows; /* largest differences first; last the row of all small parts */
     uint32_t n_rows;
+    /* How many runs on either side could make certain what is not, although its interval does not
+     * contain 0: the rows differ in as many runs as there are. 0: there is no such row. */
+    uint32_t more_runs;
     struct lull_diff_computation computation;
 };
 

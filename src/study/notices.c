@@ -21,7 +21,7 @@ void lull_notices_add(struct lull_notices *notices, enum lull_notice_kind kind, 
     va_end(arguments);
     notices->items = lull_arena_grow(notices->arena, notices->items, &notices->capacity,
                                      notices->count + 1, sizeof *notices->items);
-    notices->items[notices->count++] = (struct lull_notice){kind, text};
+    notices->items[notices->count++] = (struct lull_notice){kind, text, format};
 }
 
 void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_trace *trace,
@@ -36,6 +36,7 @@ void lull_notices_add_quirks(struct lull_notices *notices, const struct lull_tra
         lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s (%s %s%s%s)", path, quirk->kind,
                          times, quirk->count == 1 ? "time" : "times",
                          quirk->first[0] ? ", first at " : "", quirk->first);
+        notices->items[notices->count - 1].sort = lull_arena_strdup(notices->arena, quirk->kind);
     }
 }
 

@@ -18,6 +18,7 @@ enum lull_notice_kind {
 struct lull_notice {
     enum lull_notice_kind kind;
     const char *text; /* one line; it may hold names from a trace as they are there */
+    const char *sort; /* the same text for all notices of a sort, whatever run they are of */
 };
 
 /* Begins as {.arena = ...}; everything lives there. */

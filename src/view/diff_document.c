@@ -88,7 +88,9 @@ static void add_cause_difference(struct lull_table *table, uint32_t row,
     }
     if (tells_noise(diff))
         lull_table_set(table, row, 8, lull_cell_number(found->probability, 4));
-    lull_table_set(table, row, 9, lull_cell_text(verdict_of(diff, found, (double)change_of(of))));
+    if (tells_noise(diff) && isfinite(found->asked))
+        lull_table_set(table, row, 9, lull_cell_number(found->asked, 4));
+    lull_table_set(table, row, 10, lull_cell_text(verdict_of(diff, found, (double)change_of(of))));
 }
 
 static void set_times_of_both(struct lull_table *table, uint32_t row, int64_t before, int64_t after)
@@ -120,9 +122,9 @@ static void add_diff_rows(struct lull_document *document, const struct lull_diff
                           struct lull_arena *arena)
 {
     static const char *const columns[][2] = {
-        {"cause", "time in"}, {"site", "called from"}, {"before", "A"},      {"after", "B"},
-        {"change", "B - A"},  {"sum", "sum"},          {"low", "95 % from"}, {"high", "to"},
-        {"probability", "p"}, {"verdict", "verdict"}};
+        {"cause", "time in"}, {"site", "called from"}, {"before", "A"},       {"after", "B"},
+        {"change", "B - A"},  {"sum", "sum"},          {"low", "95 % from"},  {"high", "to"},
+        {"probability", "p"}, {"asked", "p asked"},    {"verdict", "verdict"}};
     int64_t sum = 0;
     struct lull_table *table = lull_document_table(
         document, "parts", "Time of all threads, mean of the runs", LULL_BY_COLUMN);
@@ -177,7 +179,13 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
         lull_document_note(document, LULL_NOTE_INFO,
                            "No verdict: one run on each side does not tell the noise; several, or "
                            "--against FILE with their history, would.");
-    else if (diff->history->count)
+    else if (diff->more_runs > 0)
+        lull_document_note(
+            document, LULL_NOTE_INFO,
+            "Some rows are not certain only because so many are compared (p is above what Holm's "
+            "procedure asks): %u runs on either side could decide.",
+            diff->more_runs);
+    if (tells_noise(diff) && diff->history->count)
         lull_document_note(document, LULL_NOTE_INFO,
                            "For what is certain %u runs of the history stand beside A.",
                            diff->history->count);

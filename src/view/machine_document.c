@@ -136,7 +136,7 @@ static void test_visits(struct outcome *outcome, struct lull_arena *arena)
             lull_rank_test(a->visits, a->n_visits, b->visits, b->n_visits);
         calibrate(outcome, a, b);
     }
-    lull_holm(probabilities, outcome->n_tested, LEVEL, rejected);
+    lull_holm(probabilities, outcome->n_tested, LEVEL, rejected, NULL);
     for (size_t i = 0, test = 0; i < outcome->n_pairs; i++) {
         struct pair *pair = &outcome->pairs[i];
         pair->different = has_visits(pair->a, pair->b)
@@ -593,6 +593,85 @@ static void add_section(struct lull_document *document, const struct lull_machin
     }
 }
 
+/* ---- in short ------------------------------------------------------------------------------ */
+
+/* How many cores or ranks a number is of: what stands behind its last dot, as in memory.triad.8. */
+static unsigned long cores_of_number(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot ? strtoul(dot + 1, NULL, 10) : 0;
+}
+
+enum pick { OF_ONE, OF_ALL, BEST_OF_ONE, BEST_OF_ALL };
+
+static bool is_picked(const struct lull_number *number, const struct lull_number *before,
+                      unsigned pick)
+{
+    const unsigned long cores = cores_of_number(number->name);
+    if (isnan(number->value) || ((pick == OF_ONE || pick == BEST_OF_ONE) && cores > 1) ||
+        ((pick == OF_ALL || pick == BEST_OF_ALL) && cores < 2))
+        return false;
+    if (!before)
+        return true;
+    const unsigned long so_far = cores_of_number(before->name);
+    return cores > so_far ||
+           (cores == so_far && pick >= BEST_OF_ONE && number->value > before->value);
+}
+
+/* The number whose name begins so and has this part, of one core or of most. */
+static const struct lull_number *pick_number(const struct lull_machine *machine, const char *begin,
+                                             const char *part, unsigned pick)
+{
+    const struct lull_number *found = NULL;
+    for (size_t i = 0; i < machine->numbers.count; i++) {
+        const struct lull_number *number = &machine->numbers.items[i];
+        if (strncmp(number->name, begin, strlen(begin)) == 0 && strstr(number->name, part) &&
+            is_picked(number, found, pick))
+            found = number;
+    }
+    return found;
+}
+
+/* What users look for first. */
+static void add_summary(struct lull_document *document, const struct lull_machine *machine)
+{
+    static const struct {
+        const char *label, *begin, *part;
+        unsigned pick;
+    } lines[] = {
+        {"Clock", "clock.", "", OF_ONE},
+        {"Arithmetic of a core, double precision", "peak.dp.", "", BEST_OF_ONE},
+        {"Arithmetic of all cores, double precision", "peak.dp.", "", BEST_OF_ALL},
+        {"Memory bandwidth of a core, triad", "memory.triad.", "", OF_ONE},
+        {"Memory bandwidth of all cores, triad", "memory.triad.", "", OF_ALL},
+        {"Memory latency", "memory.latency.", "", OF_ONE},
+        {"OpenMP parallel region, all threads, gcc", "openmp.gcc.parallel.", "", OF_ALL},
+        {"OpenMP parallel region, all threads, clang", "openmp.clang.parallel.", "", OF_ALL},
+        {"MPI message of 0 bytes", "mpi.pingpong.", ".0.", OF_ALL},
+        {"MPI barrier, all ranks", "mpi.barrier.", "", OF_ALL},
+        {"Time that others take of the cores", "noise.share.", "", OF_ALL},
+    };
+    struct lull_table *table = NULL;
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        const struct lull_number *number =
+            pick_number(machine, lines[i].begin, lines[i].part, lines[i].pick);
+        if (!number)
+            continue;
+        if (!table) {
+            table = lull_document_table(document, "summary", "In short", LULL_BY_COLUMN);
+            lull_table_corner(table, "What");
+            lull_table_column(table, "value", "value");
+            lull_table_column(table, "number", "number");
+        }
+        const uint32_t row = lull_table_row(table, number->name, lines[i].label, LULL_NO_ROW);
+        const bool is_share = strcmp(number->unit, "1") == 0;
+        lull_table_set(table, row, 0,
+                       is_share ? lull_cell_share(number->value)
+                                : lull_cell_quantity(number->value, number->unit));
+        lull_table_set(table, row, 1, lull_cell_text(number->name));
+    }
+}
+
 /* ---- network and noise ----------------------------------------------------------------------- */
 
 static void add_network(struct lull_document *document, const struct lull_machine *machine,
@@ -758,6 +837,7 @@ struct lull_document *lull_bench_document(const struct lull_machine *machine,
     fact(document, "name", "Machine", machine->name);
     add_cpu(document, machine, arena);
     add_provenance(document, machine);
+    add_summary(document, machine);
     for (size_t i = 0; i < SECTIONS; i++)
         add_section(document, machine, i);
     add_network(document, machine, arena);

@@ -84,13 +84,16 @@ class Chart:
                 assert abs(a - b) <= self.y.error, (series, point, wanted)
 
 
-def charts_of(runs, folder, *options):
+OMP2 = 1000  # us that omp2 lasts: the last time of its trace
+TITLES = {"speedup": "Speedup", "efficiencies": "Efficiencies", "losses": "Lost time of all threads, by cause"}
+
+
+def charts_of(runs, folder, *options, titles=TITLES):
     page = pathlib.Path(folder) / "page.html"
     subprocess.run([LULL, "report", *runs, "-o", page, *options], check=True, capture_output=True)
     text = page.read_text()
     return {name: Chart(re.search(f'<svg [^>]*aria-label="{title}".*?</svg>', text, re.DOTALL).group())
-            for name, title in (("speedup", "Speedup"), ("efficiencies", "Efficiencies"),
-                                ("losses", "Lost time of all threads, by cause"))}
+            for name, title in titles.items()}
 
 
 def check_by_hand(folder):
@@ -106,6 +109,20 @@ def check_by_hand(folder):
     assert list(charts["losses"].series) == ["other MPI"], "mpi2 computes for less time than mpi1"
     charts["losses"].check("other MPI", [[1, 0, 50e-6], [2, 0, 300e-6]])
     print("agrees: numbers by hand")
+
+
+def check_layouts(folder):
+    """mpi1 (1 x 1), omp2 (1 x 2) and mpi2 (2 x 1): a line for each kind, which the run of one thread begins."""
+    data = TESTS / "data/golden"
+    titles = {"speedup": "Speedup", "processes": TITLES["losses"] + ", one thread per process",
+              "threads": TITLES["losses"] + ", one process"}
+    charts = charts_of([data / "mpi1.prv", data / "omp2.prv", data / "mpi2.prv"], folder, "--no-replay", titles=titles)
+    assert set(charts["speedup"].series) == {"measured, one thread per process", "measured, one process", "ideal"}
+    charts["speedup"].check("measured, one thread per process", [[1, 1], [2, 1000 / 600]])
+    charts["speedup"].check("measured, one process", [[1, 1], [2, 1000 / OMP2]])
+    charts["processes"].check("other MPI", [[1, 0, 50e-6], [2, 0, 300e-6]])
+    charts["threads"].check("other MPI", [[1, 0, 50e-6], [2, 0, 0]])
+    print("agrees: layouts")
 
 
 def seconds_of(run):
@@ -149,6 +166,7 @@ def check_epoch(folder):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_by_hand(folder)
+        check_layouts(folder)
         check_epoch(folder)
 
 

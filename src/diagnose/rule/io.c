@@ -11,6 +11,7 @@ static void find_io(struct lull_case *c)
         return;
     const struct lull_region_breakdown *region =
         lull_evidence_region_of(c->evidence, files > mpi ? LULL_IO : LULL_MPI_IO);
+    const bool knows_files = c->evidence->trace && c->evidence->trace->n_files > 0;
     struct lull_finding *finding = lull_case_add(c, files + mpi);
     if (region) {
         finding->place.region = region->name;
@@ -23,8 +24,10 @@ static void find_io(struct lull_case *c)
     finding->sentence = lull_arena_printf(
         c->arena, "Reading and writing takes %s of the threads' time%s%s.",
         lull_case_time(c, files + mpi), region ? ", most in " : "", region ? region->name : "");
-    finding->cause = "Which files it was, lull metrics --by file tells of runs that were recorded "
-                     "with --files.";
+    finding->cause = knows_files ? "Which files these are, lull metrics --by file tells."
+                                 : "Which files these are, the run does not tell.";
+    if (!knows_files)
+        return;
     finding->next = lull_arena_printf(c->arena, "lull metrics --by file %s",
                                       lull_case_word(c, c->evidence->path));
 }

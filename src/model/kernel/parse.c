@@ -8,12 +8,37 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- the text ------------------------------------------------------------------------------ */
+
+/* The language that the name of a file tells, if it is not C; NULL: it tells none. */
+static const char *other_language(const char *path)
+{
+    static const struct {
+        const char *ending, *language;
+    } known[] = {{".f", "Fortran"},   {".for", "Fortran"}, {".f77", "Fortran"}, {".f90", "Fortran"},
+                 {".f95", "Fortran"}, {".f03", "Fortran"}, {".f08", "Fortran"}, {".cc", "C++"},
+                 {".cpp", "C++"},     {".cxx", "C++"},     {".c++", "C++"},     {".hpp", "C++"},
+                 {".cu", "CUDA"},     {".py", "Python"}};
+    const char *dot = strrchr(path, '.');
+    for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
+        if (strcasecmp(dot, known[i].ending) == 0)
+            return known[i].language;
+    return NULL;
+}
 
 static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
 {
     struct lull_mapping mapping;
+    const char *path = reader->source->path;
+    const char *language = reader->source->place ? NULL : other_language(path);
+    if (language)
+        return lull_fail(reader->err, LULL_ERR_FORMAT,
+                         "%s: is %s by its name, expected a loop nest in C: the loops alone, "
+                         "without a function around "
+                         "them, are enough",
+                         path, language);
     lull_status status = lull_map_file(reader->source->path, &mapping, reader->err);
     if (status != LULL_OK)
         return status;

@@ -77,6 +77,17 @@ static uint32_t sites_of(const struct lull_breakdown *breakdown, struct lull_are
     return count;
 }
 
+/* Text has room for so many regions; of more, it leaves out those whose share is printed as 0.0 %. */
+enum { MANY_REGIONS = 20 };
+
+static void leave_out_region(struct lull_table *table, uint32_t row, uint32_t count,
+                             const struct lull_region_breakdown *region,
+                             const struct lull_breakdown *breakdown)
+{
+    if (count > MANY_REGIONS && (double)region->exclusive_ns / time_of_threads(breakdown) < 0.0005)
+        lull_table_row_minor(table, row, "below 0.05 % of the time");
+}
+
 /* Sets the columns that all tables of regions have, behind `first` columns of the caller's. */
 static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
                        const struct lull_region_breakdown *region,
@@ -117,6 +128,7 @@ static void add_region_table(struct lull_document *document, const struct lull_r
             continue;
         uint32_t row = lull_table_row(table, regions[i].name, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
+        leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
 
@@ -141,6 +153,7 @@ static void add_call_sites(struct lull_document *document, const struct lull_run
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
         set_region(table, row, 1, &regions[i], run->breakdown);
+        leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
 

@@ -179,27 +179,106 @@ static struct lull_chart *chart_of_runs(struct lull_arena *arena, const char *ti
     return chart;
 }
 
-static struct lull_chart_point *points_of_metric(const struct lull_runs *runs, int metric,
-                                                 struct lull_arena *arena)
+/* Runs that one line joins: those of a kind of layout, where several runs have the same number of threads in
+ * different layouts (1 x 2 and 2 x 1); else all of them. */
+struct line_of_runs {
+    const char *kind; /* "one thread per process"; "": all runs */
+    uint32_t *runs;   /* [count]: their indices, in the order of the runs */
+    uint32_t count;
+};
+
+struct lines_of_runs {
+    struct line_of_runs *items;
+    uint32_t count;
+};
+
+/* Threads of a process; 0: not the same for all. */
+static uint32_t threads_of_each(const struct lull_run *run)
 {
-    struct lull_chart_point *points = lull_arena_zero(arena, runs->count, sizeof *points);
-    for (uint32_t i = 0; i < runs->count; i++) {
-        const struct lull_metric_value *value = &runs->runs[i].values[metric];
-        points[i] = (struct lull_chart_point){runs->runs[i].threads,
-                                              value->absent ? NAN : value->value, NAN, NAN};
+    return run->min_threads == run->max_threads ? run->max_threads : 0;
+}
+
+static bool layouts_meet(const struct lull_runs *runs)
+{
+    for (uint32_t i = 0; i < runs->count; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if (runs->runs[i].threads == runs->runs[j].threads &&
+                runs->runs[i].processes != runs->runs[j].processes)
+                return true;
+    return false;
+}
+
+static void add_to_line(struct lines_of_runs *lines, const char *kind, uint32_t run, uint32_t most,
+                        struct lull_arena *arena)
+{
+    uint32_t at = 0;
+    while (at < lines->count && strcmp(lines->items[at].kind, kind) != 0)
+        at++;
+    struct line_of_runs *line = &lines->items[at];
+    if (at == lines->count) {
+        line->kind = kind;
+        line->runs = lull_arena_zero(arena, most, sizeof *line->runs);
+        lines->count++;
     }
-    return points;
+    line->runs[line->count++] = run;
+}
+
+/* A run of one thread begins both the line of one process and that of one thread per process. */
+static struct lines_of_runs find_lines(const struct lull_runs *runs, struct lull_arena *arena)
+{
+    struct lines_of_runs lines = {
+        .items = lull_arena_zero(arena, runs->count + (size_t)2, sizeof *lines.items)};
+    const bool meet = layouts_meet(runs);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        const uint32_t threads = threads_of_each(run);
+        if (!meet)
+            add_to_line(&lines, "", i, runs->count, arena);
+        if (meet && threads == 1)
+            add_to_line(&lines, "one thread per process", i, runs->count, arena);
+        if (meet && run->processes == 1)
+            add_to_line(&lines, "one process", i, runs->count, arena);
+        if (meet && threads != 1 && run->processes > 1)
+            add_to_line(&lines,
+                        threads ? lull_arena_printf(arena, "%u threads per process", threads)
+                                : "uneven",
+                        i, runs->count, arena);
+    }
+    return lines;
+}
+
+static const char *label_of_line(const char *what, const struct line_of_runs *line,
+                                 struct lull_arena *arena)
+{
+    return *line->kind ? lull_arena_printf(arena, "%s, %s", what, line->kind) : what;
+}
+
+static void add_lines_of_metric(struct lull_chart *chart, const char *what,
+                                const struct lull_runs *runs, int metric,
+                                const struct lines_of_runs *lines, struct lull_arena *arena)
+{
+    for (uint32_t l = 0; l < lines->count; l++) {
+        const struct line_of_runs *line = &lines->items[l];
+        struct lull_chart_point *points = lull_arena_zero(arena, line->count, sizeof *points);
+        for (uint32_t i = 0; i < line->count; i++) {
+            const struct lull_run *run = &runs->runs[line->runs[i]];
+            const struct lull_metric_value *value = &run->values[metric];
+            points[i] = (struct lull_chart_point){run->threads, value->absent ? NAN : value->value,
+                                                  NAN, NAN};
+        }
+        lull_chart_series(chart, label_of_line(what, line, arena), LULL_CHART_LINE, points,
+                          line->count);
+    }
 }
 
 static void add_speedup(struct lull_document *document, const struct lull_runs *runs,
-                        struct lull_arena *arena)
+                        const struct lines_of_runs *lines, struct lull_arena *arena)
 {
     const int metric = lull_metric_find("speedup");
     const uint32_t least = runs->runs[runs->reference].threads;
     struct lull_chart *chart = chart_of_runs(arena, "Speedup", "speedup", "");
     struct lull_chart_point *ideal = lull_arena_zero(arena, runs->count, sizeof *ideal);
-    lull_chart_series(chart, "measured", LULL_CHART_LINE, points_of_metric(runs, metric, arena),
-                      runs->count);
+    add_lines_of_metric(chart, "measured", runs, metric, lines, arena);
     for (uint32_t i = 0; i < runs->count; i++)
         ideal[i] = (struct lull_chart_point){runs->runs[i].threads,
                                              (double)runs->runs[i].threads / least, NAN, NAN};
@@ -208,7 +287,7 @@ static void add_speedup(struct lull_document *document, const struct lull_runs *
 }
 
 static void add_efficiencies(struct lull_document *document, const struct lull_runs *runs,
-                             struct lull_arena *arena)
+                             const struct lines_of_runs *lines, struct lull_arena *arena)
 {
     static const char *const ids[] = {"global_efficiency", "parallel_efficiency",
                                       "computation_scaling"};
@@ -216,8 +295,7 @@ static void add_efficiencies(struct lull_document *document, const struct lull_r
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         const int metric = lull_metric_find(ids[i]);
         if (metric >= 0)
-            lull_chart_series(chart, lull_metric_defs[metric].label, LULL_CHART_LINE,
-                              points_of_metric(runs, metric, arena), runs->count);
+            add_lines_of_metric(chart, lull_metric_defs[metric].label, runs, metric, lines, arena);
     }
     lull_document_chart(document, "efficiencies", chart);
 }
@@ -274,34 +352,48 @@ static double find_losses(const struct lull_breakdown *breakdown, double losses[
     return useful;
 }
 
-/* Adds a chart of the lost core time, stacked by cause. If all runs have the same problem, useful
- * time beyond that of the reference is lost, too. */
+/* Adds a chart of the lost core time of the runs of a line, stacked by cause. */
+static void add_losses_of_line(struct lull_document *document, const struct lull_runs *runs,
+                               const struct line_of_runs *line, double (*losses)[LOSSES],
+                               const char *id, struct lull_arena *arena)
+{
+    double *bottom = lull_arena_zero(arena, runs->count, sizeof *bottom);
+    struct lull_chart *chart =
+        chart_of_runs(arena, label_of_line("Lost time of all threads, by cause", line, arena),
+                      "core-seconds", "");
+    for (unsigned loss = 0; loss < LOSSES; loss++) {
+        struct lull_chart_point *points = lull_arena_zero(arena, line->count, sizeof *points);
+        double most = 0;
+        for (uint32_t i = 0; i < line->count; i++) {
+            const uint32_t run = line->runs[i];
+            double top = bottom[run] + losses[run][loss];
+            points[i] = (struct lull_chart_point){runs->runs[run].threads, top, bottom[run], top};
+            bottom[run] = top;
+            most = fmax(most, losses[run][loss]);
+        }
+        if (most > 0)
+            lull_chart_series(chart, loss_labels[loss], LULL_CHART_AREA, points, line->count);
+    }
+    lull_document_chart(document, id, chart);
+}
+
+/* A chart for each line of two runs or more. If all runs have the same problem, useful time beyond that of the
+ * reference is lost, too. */
 static void add_losses(struct lull_document *document, const struct lull_runs *runs,
-                       struct lull_arena *arena)
+                       const struct lines_of_runs *lines, struct lull_arena *arena)
 {
     double(*losses)[LOSSES] = lull_arena_zero(arena, runs->count, sizeof *losses);
-    double *bottom = lull_arena_zero(arena, runs->count, sizeof *bottom);
     double *useful = lull_arena_zero(arena, runs->count, sizeof *useful);
     for (uint32_t i = 0; i < runs->count; i++)
         useful[i] = find_losses(runs->runs[i].breakdown, losses[i]);
     for (uint32_t i = 0; i < runs->count; i++)
         if (runs->scaling == LULL_SCALING_STRONG)
             losses[i][LOSS_LONGER] = fmax(0, useful[i] - useful[runs->reference]);
-    struct lull_chart *chart =
-        chart_of_runs(arena, "Lost time of all threads, by cause", "core-seconds", "");
-    for (unsigned loss = 0; loss < LOSSES; loss++) {
-        struct lull_chart_point *points = lull_arena_zero(arena, runs->count, sizeof *points);
-        double most = 0;
-        for (uint32_t i = 0; i < runs->count; i++) {
-            double top = bottom[i] + losses[i][loss];
-            points[i] = (struct lull_chart_point){runs->runs[i].threads, top, bottom[i], top};
-            bottom[i] = top;
-            most = fmax(most, losses[i][loss]);
-        }
-        if (most > 0)
-            lull_chart_series(chart, loss_labels[loss], LULL_CHART_AREA, points, runs->count);
-    }
-    lull_document_chart(document, "losses", chart);
+    for (uint32_t l = 0; l < lines->count; l++)
+        if (lines->items[l].count > 1)
+            add_losses_of_line(document, runs, &lines->items[l], losses,
+                               l == 0 ? "losses" : lull_arena_printf(arena, "losses_%u", l + 1),
+                               arena);
 }
 
 /* How several runs scale that have different numbers of threads: speedup, efficiencies, and the
@@ -314,9 +406,10 @@ static void add_charts(struct lull_document *document, const struct lull_runs *r
         differ |= runs->runs[i].threads != runs->runs[0].threads;
     if (!differ)
         return;
-    add_speedup(document, runs, arena);
-    add_efficiencies(document, runs, arena);
-    add_losses(document, runs, arena);
+    const struct lines_of_runs lines = find_lines(runs, arena);
+    add_speedup(document, runs, &lines, arena);
+    add_efficiencies(document, runs, &lines, arena);
+    add_losses(document, runs, &lines, arena);
 }
 
 /* ==== findings ================================================================================ */

@@ -423,6 +423,42 @@ static void test_what_rounds_to_nothing_has_no_sign(void **state)
         assert_string_equal(lull_text_cell(arena, cases[i].cell, &options), cases[i].text);
 }
 
+/* Text has the rows that matter, and says how many others there are; programs get all. Where there is no terminal,
+ * long names are shortened all the same. */
+static void text_leaves_out_minor_rows(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "share", "share");
+    static const char *const names[] = {"solve", "std::begin", "std::end", "write"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        uint32_t row = lull_table_row(table, names[i], names[i], LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_share(i % 3 ? 0 : 0.5));
+        if (i % 3)
+            lull_table_row_minor(table, row, "below 0.1 %");
+    }
+    assert_string_equal(render(document, "text", (struct lull_render_options){0}),
+                        "        share\n"
+                        "-------------\n"
+                        "solve  50.0 %\n"
+                        "write  50.0 %\n"
+                        "(2 more below 0.1 %, see --format csv or json)\n");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_non_null(
+            strstr(render(document, "json", (struct lull_render_options){0}), names[i]));
+        assert_non_null(strstr(render(document, "csv", (struct lull_render_options){0}), names[i]));
+    }
+    char name[300];
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    lull_table_row(table, "long", name, LULL_NO_ROW);
+    const char *text = render(document, "text", (struct lull_render_options){0});
+    for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 100);
+    assert_non_null(strstr(render(document, "csv", (struct lull_render_options){0}), name));
+}
+
 TEST_GROUP(test_renderers)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -435,6 +471,7 @@ TEST_GROUP(test_renderers)
         TEST(text_colours_by_value_and_explains_it),
         TEST(text_splits_a_table_that_is_too_wide),
         TEST(text_uses_one_unit_of_time_per_column_of_things),
+        TEST(text_leaves_out_minor_rows),
         TEST(text_prints_names_from_files_harmlessly),
         TEST(every_renderer_disarms_every_text),
         TEST(csv_holds_no_formulas),

@@ -109,10 +109,29 @@ static void test_holm(void **state)
     (void)state;
     const double p[] = {0.01, 0.04, 0.03, 0.005};
     bool rejected[4];
-    lull_holm(p, 4, 0.05, rejected);
+    double asked[4];
+    lull_holm(p, 4, 0.05, rejected, asked);
     assert_true(rejected[0] && !rejected[1] && !rejected[2] && rejected[3]);
-    lull_holm(p, 1, 0.05, rejected);
+    static const double of_four[] = {0.05 / 3, 0.05, 0.05 / 2, 0.05 / 4};
+    for (size_t i = 0; i < 4; i++)
+        assert_true(fabs(asked[i] - (of_four[i])) <= 1e-15);
+    lull_holm(p, 1, 0.05, rejected, NULL);
     assert_true(rejected[0]);
+}
+
+/* Samples apart from each other have the smallest probability there is: of 5 and 5 values 2 / 252. */
+static void test_least(void **state)
+{
+    (void)state;
+    const double low[] = {1, 2, 3, 4, 5}, high[] = {6, 7, 8, 9, 10};
+    for (size_t a = 1; a <= 5; a++)
+        for (size_t b = 1; b <= 5; b++) {
+            const double least = lull_rank_least(a, b), apart = lull_rank_test(low, a, high, b);
+            assert_true(fabs(least - apart) <= 1e-12);
+        }
+    assert_true(fabs(lull_rank_least(5, 5) - (2.0 / 252)) <= 1e-15);
+    assert_true(fabs(lull_rank_least(6, 6) - (2.0 / 924)) <= 1e-15);
+    assert_true(fabs(lull_rank_least(0, 6) - (1)) <= 0);
 }
 
 /* The share of later visits that lie in the interval of the visits before is the one stated. */
@@ -149,6 +168,7 @@ TEST_GROUP(test_ranks)
         cmocka_unit_test(test_small_samples),
         cmocka_unit_test(test_level),
         cmocka_unit_test(test_holm),
+        cmocka_unit_test(test_least),
         cmocka_unit_test(test_intervals_are_calibrated),
     };
     return run_cases(tests, NULL, NULL);

@@ -129,6 +129,13 @@ static void test_verdicts(void **state)
     assert_true(diff.rows[0].difference.low <= 0.52 && diff.rows[0].difference.high >= 0.48);
     for (uint32_t r = 1; r < diff.n_rows; r++)
         assert_false(diff.rows[r].difference.certain);
+    assert_int_equal(diff.more_runs, 0);
+    /* 5 and 5 runs give 2 / 252 at best, and the first of 8 rows is asked for 0.05 / 8. 6 and 6 give 2 / 924. */
+    lull_diff_make(runs, 5, runs + 8, 5, &no_history, arena, &diff);
+    assert_false(diff.rows[0].difference.certain);
+    assert_true(diff.rows[0].difference.has_interval && diff.rows[0].difference.low > 0);
+    assert_true(fabs(diff.rows[0].difference.asked - 0.05 / 8) < 1e-12);
+    assert_int_equal(diff.more_runs, 6);
     lull_diff_make(runs, 1, runs + 8, 1, &no_history, arena, &diff);
     for (uint32_t r = 0; r < diff.n_rows; r++)
         assert_false(diff.rows[r].difference.certain || diff.rows[r].difference.has_interval);
