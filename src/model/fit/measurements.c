@@ -153,6 +153,17 @@ void lull_fit_table_finish(struct lull_fit_table *table)
         merge_repetitions(&table->series[i]);
 }
 
+/* Cuts off the blanks around a name, which nobody would think of when asking for it. */
+static char *trim(char *cell)
+{
+    while (isspace((unsigned char)*cell))
+        cell++;
+    size_t length = strlen(cell);
+    while (length && isspace((unsigned char)cell[length - 1]))
+        cell[--length] = '\0';
+    return cell;
+}
+
 /* ==== Extra-P's text files ==================================================================== */
 
 /* Extra-P's text files: PARAMETER, POINTS, REGION, METRIC and DATA, one DATA line per point. */
@@ -259,13 +270,13 @@ static lull_status end_block(struct extrap *extrap)
 
 static lull_status read_region(struct extrap *extrap, char *rest)
 {
-    extrap->region = rest + strspn(rest, " \t");
+    extrap->region = trim(rest);
     return end_block(extrap);
 }
 
 static lull_status read_metric(struct extrap *extrap, char *rest)
 {
-    extrap->metric = rest + strspn(rest, " \t");
+    extrap->metric = trim(rest);
     return end_block(extrap);
 }
 
@@ -414,8 +425,11 @@ static lull_status read_text_field(const struct measurements *file, const json_t
                                    const char *key, const char **ret_text)
 {
     const json_t *value = json_object_get(object, key);
-    *ret_text = value ? json_string_value(value) : "";
-    return *ret_text ? LULL_OK : fit_wrong(&file->lines, "%s is no string", key);
+    const char *text = value ? json_string_value(value) : "";
+    if (!text)
+        return fit_wrong(&file->lines, "%s is no string", key);
+    *ret_text = trim(lull_arena_strdup(file->lines.arena, text));
+    return LULL_OK;
 }
 
 static lull_status add_value(struct measurements *file, struct lull_fit_series *series,
@@ -668,16 +682,6 @@ static bool recognise_csv(const char *head, size_t size)
         size -= length + (stop != NULL);
     }
     return false;
-}
-
-static char *trim(char *cell)
-{
-    while (isspace((unsigned char)*cell))
-        cell++;
-    size_t length = strlen(cell);
-    while (length && isspace((unsigned char)cell[length - 1]))
-        cell[--length] = '\0';
-    return cell;
 }
 
 /* Cuts the line into cells; a cell in quotes may hold separators, and quotes twice. Returns their

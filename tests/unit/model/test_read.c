@@ -81,7 +81,7 @@ static void test_extrap_text(void **state)
     const struct lull_fit_table *table =
         read("# experiment\nPARAMETER x y\nPOINTS ((2) (1)) (4 1)\nPOINTS (2 2)\n"
              "REGION main->a b\nMETRIC time\nDATA 1 3\nDATA 2\nDATA 7\n"
-             "METRIC bytes\nDATA 8\nDATA 16\nDATA 32\nREGION c\nDATA 1\nDATA 2\nDATA 3\n",
+             "METRIC bytes\t \nDATA 8\nDATA 16\nDATA 32\nREGION   c \nDATA 1\nDATA 2\nDATA 3\n",
              NULL, *state);
     assert_int_equal(table->n_params, 2);
     assert_int_equal(table->n_series, 3);
@@ -95,14 +95,15 @@ static void test_extrap_text(void **state)
 
 static void test_extrap_lines(void **state)
 {
-    const struct lull_fit_table *table =
-        read("{\"params\":{\"p\":2,\"n\":3},\"value\":[1,2,6]}\n"
-             "{\"params\":{\"n\":3,\"p\":1},\"value\":4,\"callpath\":\"a->b\",\"metric\":\"m\"}\n",
-             NULL, *state);
+    const struct lull_fit_table *table = read(
+        "{\"params\":{\"p\":2,\"n\":3},\"value\":[1,2,6]}\n"
+        "{\"params\":{\"n\":3,\"p\":1},\"value\":4,\"callpath\":\" a->b \",\"metric\":\"m \"}\n",
+        NULL, *state);
     assert_string_equal(table->params[0], "p");
     assert_int_equal(table->n_series, 2);
     check_point(&table->series[0], 0, 2, 3, 3);
     assert_string_equal(table->series[1].region, "a->b");
+    assert_string_equal(table->series[1].metric, "m");
     check_point(&table->series[1], 0, 1, 4, 1);
 }
 
