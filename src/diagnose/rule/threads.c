@@ -369,11 +369,13 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
         of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions,
         of->executions == 1 ? "" : "s");
     const struct late_thread late = late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name);
-    late_thread_tell(c, finding, &late,
-                     late.location == LULL_NONE
-                         ? "Iterations or tasks are not divided evenly among the threads"
-                         : "One thread has more to do than the others: what it does alone (master, "
-                           "single), or a larger part of iterations or tasks");
+    late_thread_tell(
+        c, finding, &late,
+        late.location == LULL_NONE
+            ? "Iterations, tasks, or what one thread does alone (master, single) are not divided "
+              "evenly among the threads"
+            : "One thread has more to do than the others: what it does alone (master, "
+              "single), or a larger part of iterations or tasks");
     threads_fix(c, finding, LULL_THREADS_BALANCED, of->name);
 }
 
