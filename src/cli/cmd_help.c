@@ -13,6 +13,9 @@
 void lull_help_overview(FILE *out)
 {
     fputs("lull tells why the cores of a parallel program (MPI, OpenMP, hybrid) are idle.\n\n"
+          "  mpirun -n 4 lull record -o run.lull ./app    your program as it is\n"
+          "  lull report run.lull                         what it lost its time by\n"
+          "  then what the report names as Next, as       lull replay run.lull --median rank=1\n\n"
           "usage: lull COMMAND [OPTION...] [OPERAND...]\n\n",
           out);
     for (size_t i = 0; lull_commands[i]; i++)
@@ -20,9 +23,7 @@ void lull_help_overview(FILE *out)
     fputs("\nA RUN is what a tracer wrote: an OTF2 archive (its .otf2 file), a Paraver .prv or\n"
           ".prv.gz, or a lull tape (its directory); it is recognised by content.\n"
           "\n"
-          "Begin with:  lull metrics RUN...        where the time goes, as a table\n"
-          "             lull help COMMAND          options of a command, with examples\n"
-          "             lull --version\n",
+          "lull help COMMAND has the options of a command, with examples; lull --version.\n",
           out);
 }
 
