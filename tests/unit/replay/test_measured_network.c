@@ -254,8 +254,8 @@ static void who_waits_for_another_says_nothing(void **state)
     lull_arena_destroy(arena);
 }
 
-/* Process 0 sends one message of 100,000 bytes. */
-static struct lull_eager_evidence *largest_of_100000(void)
+/* Process 0 sends one message of 100,000 bytes, in *ret_sending, which must live as long. */
+static struct lull_eager_evidence *largest_of_100000(struct lull_trace **ret_sending)
 {
     struct lull_error err = {""};
     struct lull_eager_evidence *evidence;
@@ -275,7 +275,7 @@ static struct lull_eager_evidence *largest_of_100000(void)
     fail_if(lull_eager_evidence_create(sending, 1, &evidence, &err) != LULL_OK, "%s", err.text);
     const struct lull_consumer consumer = lull_eager_evidence_consumer(evidence);
     fail_if(lull_pass_run(sending, &options, &consumer, 1, &err) != LULL_OK, "%s", err.text);
-    lull_trace_close(sending);
+    *ret_sending = sending;
     return evidence;
 }
 
@@ -297,11 +297,13 @@ static void sizes_that_were_not_sent_do_not_count(void **state)
             if (with)
                 lull_network_samples_take(samples, 0, &m);
         }
-        struct lull_eager_evidence *evidence = largest_of_100000();
+        struct lull_trace *sending;
+        struct lull_eager_evidence *evidence = largest_of_100000(&sending);
         fail_if(lull_network_samples_fit(samples, evidence, 0, arena, &network[with], &err) !=
                     LULL_OK,
                 "%s", err.text);
         lull_eager_evidence_destroy(evidence);
+        lull_trace_close(sending);
         lull_network_samples_destroy(samples);
         lull_trace_close(trace);
     }
