@@ -10,6 +10,9 @@ import subprocess
 import sys
 import tempfile
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
 SECRET = "hunter2-that-nobody-may-see"
 
 
@@ -172,7 +175,7 @@ def compared(study, program):
 def ranks(study, mpirun, program):
     path = os.path.join(study.folder, "ranks")
     inner = [study.lull, "record", "-o", path]
-    environment = {**os.environ, "OMP_NUM_THREADS": "4"}
+    environment = launch.environment(OMP_NUM_THREADS="4")
     words = mpirun + ["-n", "1", *inner, program, ":", "-n", "2", "env", "OMP_NUM_THREADS=8", *inner, program,
                       "other", ":", "-n", "1", "env", "-u", "OMP_NUM_THREADS", *inner, program]
     done = run(words, env=environment)
