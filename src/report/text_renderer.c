@@ -14,7 +14,8 @@
 #define ORDINARY_LABEL 40
 #define MIN_COLUMN     8  /* nor columns below this */
 #define MAX_HEADING    32 /* headings are shortened to this */
-#define MAX_LABEL      80 /* labels and texts where there is no terminal */
+#define MAX_LABEL      80 /* labels, and texts of tables with many columns, where there is no terminal */
+#define FEW_COLUMNS    2
 
 static const char *const band_escapes[LULL_BANDS] = {"\033[32m", "\033[33m", "\033[1;31m"};
 
@@ -130,9 +131,8 @@ static void lay_headings(struct layout *layout)
 static void fit_cells(struct layout *layout)
 {
     const size_t width = layout->options->width, taken = layout->label_width + GAP;
-    const size_t room = !width                       ? MAX_LABEL
-                        : width > taken + MIN_COLUMN ? width - taken
-                                                     : MIN_COLUMN;
+    const size_t most = layout->table->n_columns > FEW_COLUMNS ? MAX_LABEL : SIZE_MAX;
+    const size_t room = !width ? most : width > taken + MIN_COLUMN ? width - taken : MIN_COLUMN;
     for (size_t column = 0; column < layout->table->n_columns; column++) {
         if (layout->widths[column] <= room)
             continue;
