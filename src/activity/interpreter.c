@@ -94,11 +94,12 @@ static inline bool is_operation(const struct lull_event *event)
 
 /* ==== waits for collective operations ========================================================= */
 
-/* What MPI_Wait and its like wait for is told by what completes in them, which is behind their ENTER or CALL. Where a
- * block ends before that is known, the call waits for the next block. */
+/* The operations that complete in a call of MPI_Wait or its like tell what the call waited for. They
+ * stand behind the ENTER or CALL. Where a block ends before they are known, the call waits for the
+ * next block. */
 
-/* Whether a non-blocking collective operation completes in the call that begins with an event. Sets `*ret_known` to
- * false where `end`, behind the last event, comes before that can be said. */
+/* Whether a non-blocking collective operation completes in the call that begins with an event. Sets
+ * `*ret_known` to false where `end`, behind the last event, comes before that can be said. */
 static bool awaits_collective(const struct lull_event *begin, const struct lull_event *end,
                               bool *ret_known)
 {
@@ -115,7 +116,7 @@ static bool awaits_collective(const struct lull_event *begin, const struct lull_
     return false;
 }
 
-/* What a region does to its thread, at an ENTER or CALL. */
+/* The effect of a region on its thread, at an ENTER or CALL. */
 static inline struct region_code code_of(const struct lull_interpreter *it,
                                          const struct lull_event *event)
 {

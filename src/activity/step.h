@@ -182,8 +182,8 @@ enum lull_stretch {
     LULL_STRETCH_WAIT   /* not kept */
 };
 
-/* A CREW says one of these. `time` is when it happened, or until when it lasted; the other members, beside
- * region and activity, are those of `crew`. */
+/* A CREW says one of these. `time` is when it happened, or until when it lasted; the other members,
+ * beside region and activity, are those of `crew`. */
 enum lull_crew_kind {
     LULL_CREW_WORK,   /* since when: began; activity; region: of the user, or else the innermost */
     LULL_CREW_REST,   /* the same, in a wait for what is not known */

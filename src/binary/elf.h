@@ -15,10 +15,10 @@ struct lull_elf {
     const char **needed; /* DT_NEEDED, as written there */
     size_t n_needed;
     const char *rpath; /* DT_RUNPATH, else DT_RPATH; "" if neither */
-    const char
-        *compilers; /* what the compilers of its parts say of themselves, divided by ", ": the
-                              system's start files tell theirs, too. "" if nothing is said */
-    bool has_mpi;   /* defines MPI_Init or PMPI_Init itself */
+    /* The names that the compilers of its parts left, divided by ", "; that of the system's start
+     * files is among them. "": none. */
+    const char *compilers;
+    bool has_mpi; /* defines MPI_Init or PMPI_Init itself */
 };
 
 /* Fails with LULL_ERR_FORMAT when the file is no ELF file of this machine's word size and byte

@@ -14,8 +14,8 @@ struct lull_symbol {
     const char *file;     /* "": not known */
     uint32_t line;
     const struct lull_symbol *caller; /* where the function was inlined; NULL: it was not */
-    bool
-        included; /* the file is not that which was compiled: several functions may have the line */
+    /* The file was included by that which was compiled: several functions may have the line. */
+    bool included;
 };
 
 enum lull_symbols_found {

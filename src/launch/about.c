@@ -217,7 +217,7 @@ static const char *processor_name(struct lull_arena *arena)
     return NULL;
 }
 
-/* Those of a process that change how fast it runs, or end it. */
+/* The limits of a process (getrlimit(2)) that change how fast it runs, or end it. */
 static const char *limits_text(struct lull_arena *arena)
 {
     static const struct {
@@ -250,7 +250,8 @@ static const char *limits_text(struct lull_arena *arena)
 
 extern char **environ;
 
-/* What binds processes and threads to cores. */
+/* Whether an environment variable is kept: it is about OpenMP, or binds processes or threads to
+ * cores. */
 static bool is_told(const char *name, size_t length)
 {
     static const char *const begins[] = {"OMP_",      "GOMP_",          "KMP_",

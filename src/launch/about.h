@@ -1,6 +1,6 @@
-/* What is known of a run when it begins: what is started, where, on what, with which settings. The
- * first process of a job leaves it in the folder of the run, where it holds for all of them; each
- * other one hands the recorder what differs. So a million processes that are alike say nothing. */
+/* The facts of a run when it begins: what is started, where, on what, with which settings. The first
+ * process of a job leaves the facts in the folder of the run, where they hold for all processes; each
+ * other process hands the recorder what differs. So a million processes that are alike say nothing. */
 #ifndef LULL_LAUNCH_ABOUT_H
 #define LULL_LAUNCH_ABOUT_H
 
@@ -28,8 +28,8 @@ void lull_about_collect(const struct lull_executable *executable, char *const *c
 /* Writes `about` into the folder of a run (tape/layout.h). Without it the run is as good: false. */
 bool lull_about_write(const struct lull_about *about, const char *folder, struct lull_arena *arena);
 
-/* What of `about` differs from what the folder has: "KEY=VALUE" in lines, as the recorder reads it
- * (record/about.h); NULL: nothing. */
+/* The items of `about` that differ from those in the folder, as lines "KEY=VALUE", which the recorder
+ * reads (record/about.h); NULL: none. In `arena`. */
 const char *lull_about_differing(const struct lull_about *about, const char *folder,
                                  struct lull_arena *arena);
 

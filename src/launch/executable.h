@@ -18,11 +18,10 @@ struct lull_executable {
     bool elf;
     bool dynamic;
     bool static_mpi;
-    bool privileged; /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
-    const char
-        *compilers; /* of a program (binary/elf.h); of a script and where nothing is said "" */
-    bool openmp;    /* needs an OpenMP runtime */
-    bool openshmem; /* needs the OpenSHMEM of Open MPI */
+    bool privileged;       /* setuid, setgid, or with capabilities by file: LD_PRELOAD is ignored */
+    const char *compilers; /* of a program (binary/elf.h); "": of a script, or not known */
+    bool openmp;           /* needs an OpenMP runtime */
+    bool openshmem;        /* needs the OpenSHMEM of Open MPI */
     enum lull_mpi_family mpi;
 };
 

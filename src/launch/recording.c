@@ -399,7 +399,8 @@ static const char *find_for_shmem(const struct lull_executable *executable,
                : NULL;
 }
 
-/* The dynamic linker divides LD_PRELOAD at blanks and colons, LD_LIBRARY_PATH at colons and semicolons. */
+/* The dynamic linker divides LD_PRELOAD at blanks and colons, LD_LIBRARY_PATH at colons and
+ * semicolons. */
 static bool is_nameable(const char *library)
 {
     return !strchr(library, ':') && !(strchr(library, ' ') && strchr(library, ';'));

@@ -1,5 +1,5 @@
-/* What a process says of itself beside what it does: in what it differs from the run as a whole, as
- * `lull record` has found out, and with which status it ends. */
+/* The facts of a process beside its events: in what it differs from the run as a whole, as
+ * `lull record` has found out (launch/about.h), and with which status it ends. */
 #ifndef LULL_RECORD_ABOUT_H
 #define LULL_RECORD_ABOUT_H
 

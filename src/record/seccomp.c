@@ -1,7 +1,8 @@
-/* Programs that allow themselves no more system calls than they name (seccomp(2)): what the recorder
- * would call after that, the system may answer by killing the program. So recording ends before a
- * program installs a filter of system calls, by prctl or by syscall, which libseccomp uses. From then on no function of the recorder calls the system: it hands every call on
- * to the function behind it. A filter that is installed without these two functions is not seen. */
+/* Programs that allow themselves no more system calls than they name (seccomp(2)). The system may
+ * kill such a program for a call that the recorder makes. So recording ends before the program
+ * installs a filter of system calls by prctl, or by syscall, which libseccomp uses. From then on the
+ * recorder's functions hand every call on to the function behind them and call the system no more.
+ * A filter that is installed without these two functions is not seen. */
 #include "record/life_cycle.h"
 #include "record/next.h"
 #include "record/report.h"

@@ -36,14 +36,6 @@ static lull_status cut_windows(const struct lull_run *run, struct lull_arena *ar
     return LULL_OK;
 }
 
-static bool calls_init(const struct lull_trace *trace)
-{
-    bool any = false;
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        any |= lull_is_init(&trace->regions[r]);
-    return any;
-}
-
 /* From when the first thread of an application begins until the last one ends. False where sums do
  * not tell. */
 static bool find_life(const struct lull_trace *trace, uint32_t application, int64_t *ret_begin,
@@ -92,7 +84,7 @@ static lull_status choose_main_part(struct lull_run *run, const struct lull_runs
     const struct lull_trace *trace = run->trace;
     bool sums = trace->events != LULL_EVENTS_ALL && trace->has_sums;
     if (sums)
-        run->main_part = !options->whole && calls_init(trace);
+        run->main_part = !options->whole && lull_has_init(trace);
     if (options->whole)
         return LULL_OK;
     if (sums)

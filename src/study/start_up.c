@@ -12,9 +12,17 @@ enum { MOST_EVENTS = 1 << 16 };
 
 #define LEAST_TOLD 0.1 /* of the runtime, to be told */
 
-bool lull_is_init(const struct lull_region *region)
+static bool is_init(const struct lull_region *region)
 {
     return strcmp(region->name, "MPI_Init") == 0 || strcmp(region->name, "MPI_Init_thread") == 0;
+}
+
+bool lull_has_init(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (is_init(&trace->regions[r]))
+            return true;
+    return false;
 }
 
 /* ---- the first events ------------------------------------------------------------------------ */
@@ -38,7 +46,7 @@ static bool look_at_event(const struct lull_trace *trace, struct init *init,
 {
     const bool is_region = event->kind == LULL_EVENT_ENTER || event->kind == LULL_EVENT_LEAVE ||
                            event->kind == LULL_EVENT_CALL;
-    if (is_region && lull_is_init(&trace->regions[event->id])) {
+    if (is_region && is_init(&trace->regions[event->id])) {
         if (event->kind != LULL_EVENT_LEAVE)
             init->began = event->time;
         if (event->kind != LULL_EVENT_ENTER)
@@ -140,11 +148,8 @@ const char *lull_start_up_describe(const struct lull_run *run, uint32_t applicat
 {
     const struct lull_trace *trace = run->trace;
     const double runtime = (double)run->breakdown->runtime_ns;
-    bool has_init = false;
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        has_init |= lull_is_init(&trace->regions[r]);
-    if (!has_init || run->main_part || run->life_ns || trace->events != LULL_EVENTS_ALL ||
-        share_of_other(run->breakdown) < LEAST_TOLD)
+    if (run->main_part || run->life_ns || trace->events != LULL_EVENTS_ALL ||
+        share_of_other(run->breakdown) < LEAST_TOLD || !lull_has_init(trace))
         return NULL;
     struct looking looking = {
         .trace = trace, .inits = lull_arena_zero(arena, trace->n_processes, sizeof *looking.inits)};

@@ -8,8 +8,8 @@
 /* The share of the waits that must follow from uneven work. */
 #define UNEVEN_EXPLAINS_LEAST 0.5
 
-/* What a process works in the region at the end, for which others wait in MPI_Finalize: a rule of its
- * own tells it, and it says nothing of how the work before is divided. */
+/* The work of a process in the region at the end of the run, for which others wait in MPI_Finalize: a
+ * rule of its own reports that work, which says nothing of how the work before is divided. */
 static double work_at_end(const struct lull_case *c, uint32_t process, uint32_t region)
 {
     const struct lull_trace *trace = c->evidence->trace;

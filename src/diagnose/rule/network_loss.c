@@ -190,8 +190,8 @@ static void find_calls(const struct lull_case *c, struct network_loss *loss)
     loss->share_of_small_ones = small / all;
 }
 
-/* What explains most of the loss. Messages say nothing where most of it is in collective operations,
- * whose messages are not seen. */
+/* The cause that explains most of the loss. Where most of the loss is in collective operations, whose
+ * messages are not seen, messages explain nothing. */
 static enum network_cause cause_of_loss(const struct network_loss *loss)
 {
     if (loss->share_of_small_ones >= TRANSIT_EXPLAINED_LEAST)

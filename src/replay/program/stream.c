@@ -516,7 +516,8 @@ static bool has_pending(const stream_t *s)
     return false;
 }
 
-/* An item behind the part that is replayed: of interest is only what receives took that were posted before. */
+/* An item behind the part that is replayed: of interest are only the messages that receives took
+ * which were posted before. */
 static lull_status take_item_behind(stream_t *s, const struct lull_item *item,
                                     struct lull_error *err)
 {
