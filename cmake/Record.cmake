@@ -3,13 +3,15 @@
 # are those that the program brings.
 set(LULL_RECORD_FOLDER ${CMAKE_INSTALL_LIBDIR}/lull)
 
-# What all recorders share is compiled once. Optimised always: the program pays. Under a sanitizer it is
-# only tested, with programs that are under the same one.
+# What all recorders share is compiled once. Optimised wherever a program pays for it. Under a sanitizer it
+# is only tested, with programs that are under the same one.
 function(lull_recorder_flags target)
     target_include_directories(${target} PRIVATE src include)
     set_target_properties(${target} PROPERTIES C_VISIBILITY_PRESET hidden POSITION_INDEPENDENT_CODE ON)
     if(NOT LULL_SANITIZE)
         target_compile_options(${target} PRIVATE -O3)
+    elseif(LULL_SANITIZE MATCHES "address") # which takes longer to optimise than the tests gain by it
+        target_compile_options(${target} PRIVATE -O0)
     endif()
 endfunction()
 

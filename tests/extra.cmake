@@ -36,7 +36,7 @@ if(LULL_TESTS)
             endif()
             add_test(NAME damage
                      COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/damage/run.py
-                             --lull $<TARGET_FILE:lull> --runs 150 --jobs 2 --seconds ${seconds})
+                             --lull $<TARGET_FILE:lull> --runs 50 --jobs 2 --seconds ${seconds})
             set_tests_properties(damage PROPERTIES LABELS quick TIMEOUT 1800 PROCESSORS 2)
         endif()
     else()

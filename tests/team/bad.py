@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What goes wrong where several processes of lull work together: all end, with one line that says why.
 
-    bad.py --lull LULL --data TESTS_DATA --stop LIBRARY [--family FAMILY] [--part 0|1] [--sanitized]
+    bad.py --lull LULL --data TESTS_DATA --stop LIBRARY [--family FAMILY] [--few] [--sanitized]
 
 Without a family the members are forked and joined by sockets (LULL_TEAM_CHAOS); with one, mpiexec of the family starts
 them. Members do not see the run, see another one, are another lull, are killed, have no memory, have nothing to do, and
@@ -280,10 +280,11 @@ class Case:
 
     def falls_back(self):
         """A member that cannot go on with a replay leaves it to the first, which prints what one process prints."""
-        for run, words in (self.small, REPLAY), (self.sequence, REPLAY), (self.small, SUPPOSED):
+        cases = [(self.sequence, REPLAY), (self.small, REPLAY), (self.small, SUPPOSED)]
+        for run, words in cases[:1] if self.options.few else cases:
             alone = subprocess.run([self.options.lull, *of_run(words, run)], env=self.environment, check=True,
                                    capture_output=True)
-            for member in 1, 2:
+            for member in [1] if self.options.few else [1, 2]:
                 status, output, errors = self.end(
                     self.begin(of_run(words, run), 3, self.preload("LULL_TEST_NO_FILE", member)), "falls back")
                 if status != 0 or output != alone.stdout or \
@@ -317,7 +318,8 @@ class Case:
         """A member that may have hardly more memory than it has: what an MPI may need for a letter, where UCX ends the
         process otherwise."""
         run = self.simulate("huge.lull", "ranks=3000,iterations=400") # a member needs more memory for it than it gets
-        for words in ["metrics", "RUN"], ["metrics", "RUN", "--by", "wait", "--no-replay"]:
+        cases = ["metrics", "RUN"], ["metrics", "RUN", "--by", "wait", "--no-replay"]
+        for words in cases[:1] if self.options.few else cases:
             process, other = self.begin_and_stop(1, words, run=run)
             with open("/proc/%d/statm" % other) as statm:
                 size = int(statm.read().split()[0]) * resource.getpagesize()
@@ -328,16 +330,18 @@ class Case:
             if status == 0 or output or len(said) != 1:
                 raise Wrong("no memory: %s: got %d, %s and %s" % (words, status, output, errors))
 
-    def all(self, part):
-        """Of two parts that one, or all."""
-        cases = [self.idle, self.other_version, self.killed, self.falls_back, self.no_copy, self.first_killed]
+    def all(self):
+        """What a launcher has a part in comes first. What the members do then does not depend on who started them."""
+        cases = [self.idle, self.other_version, self.killed, self.first_killed]
         if self.options.family:
             cases += [self.blind, self.other_launcher, self.wrong_usage]
         else:
             cases += [self.damaged, self.bad_sequence, self.unwritable]
-        if not self.options.sanitized:
-            cases.append(self.no_memory)
-        for case in cases if part is None else cases[part::2]:
+        if not (self.options.family and self.options.few):
+            cases += [self.falls_back, self.no_copy]
+            if not self.options.sanitized:
+                cases.append(self.no_memory)
+        for case in cases:
             case()
 
 
@@ -346,7 +350,8 @@ def main():
     for name in ("lull", "data", "stop"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--family")
-    parser.add_argument("--part", type=int, choices=(0, 1), help="every second case, from this one")
+    parser.add_argument("--few", action="store_true", help="with a family, only what its launcher has a part in; "
+                        "else each case with one command and one member, where it has several")
     parser.add_argument("--sanitized", action="store_true", help="lull is, which takes all addresses there are")
     options = parser.parse_args()
     options.lull = os.path.abspath(options.lull)
@@ -356,7 +361,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         case = Case(options, folder)
         try:
-            case.all(options.part)
+            case.all()
         except Wrong as wrong:
             print(wrong)
             return 1

@@ -10,13 +10,16 @@ if(LULL_TESTS AND Python3_FOUND)
     set_target_properties(lull_test_stop PROPERTIES COMPILE_OPTIONS "" LINK_OPTIONS "")
     set(bad ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/bad.py --lull $<TARGET_FILE:lull>
             --data ${CMAKE_CURRENT_SOURCE_DIR}/data --stop $<TARGET_FILE:lull_test_stop>)
-    # In `make check` a share of the comparisons, and every way to fail with one of the families. What members tell
-    # each other unit.team, unit.replay and property.test_ideal_shares have under sanitizers.
+    # In `make check` a share of the comparisons, every way to fail without a launcher, and with each family what its
+    # launcher has a part in. What members tell each other unit.team, unit.replay and property.test_ideal_shares have
+    # under sanitizers.
     if(LULL_SANITIZE)
         list(APPEND bad --sanitized)
     endif()
-    add_test(NAME team.bad.chaos COMMAND ${bad})
+    add_test(NAME team.bad.chaos COMMAND ${bad} --few)
     set_tests_properties(team.bad.chaos PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 2400 COST 10)
+    add_test(NAME team.bad.whole.chaos COMMAND ${bad})
+    set_tests_properties(team.bad.whole.chaos PROPERTIES LABELS all TIMEOUT 2400 COST 10)
     add_test(NAME team.chaos COMMAND ${identical} --share 23)
     set_tests_properties(team.chaos PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 2400 COST 30 # the longest begin first
                          ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
@@ -26,21 +29,19 @@ if(LULL_TESTS AND Python3_FOUND)
         set_tests_properties(team.whole.chaos PROPERTIES LABELS all TIMEOUT 2400 COST 30
                              ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
     endif()
-    set(part 0)
     foreach(family openmpi mpich)
         # MPI leaves memory behind that a sanitizer of lull would tell.
         if(TARGET liblull-team-${family} AND NOT LULL_SANITIZE)
-            add_test(NAME team.${family} COMMAND ${identical} --family ${family} --share 59)
+            add_test(NAME team.${family} COMMAND ${identical} --family ${family} --share 177)
             set_tests_properties(team.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 20
                                  ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
             add_test(NAME team.whole.${family} COMMAND ${identical} --family ${family} --share 6)
             set_tests_properties(team.whole.${family} PROPERTIES LABELS all SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 20
                                  ENVIRONMENT "LULL_CONFORMANCE_DIR=${conformance}")
-            add_test(NAME team.bad.${family} COMMAND ${bad} --family ${family} --part ${part})
+            add_test(NAME team.bad.${family} COMMAND ${bad} --family ${family} --few)
             set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 10)
             add_test(NAME team.bad.whole.${family} COMMAND ${bad} --family ${family})
             set_tests_properties(team.bad.whole.${family} PROPERTIES LABELS all SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 10)
-            math(EXPR part "${part} + 1")
         endif()
     endforeach()
 endif()
