@@ -67,14 +67,25 @@ static void refuse(const char *text, const char *expected)
             "message '%s', expected '%s' and the file in it", err.text, expected);
 }
 
-static uint64_t quirk_count(const char *part)
+static const struct lull_quirk *find_quirk(const char *part)
 {
+    static const struct lull_quirk none = {.kind = ""};
     struct lull_quirk *quirks;
     uint32_t n = lull_trace_quirks(trace, trace->arena, &quirks);
     for (uint32_t i = 0; i < n; i++)
         if (strstr(quirks[i].kind, part))
-            return quirks[i].count;
-    return 0;
+            return &quirks[i];
+    return &none;
+}
+
+static uint64_t quirk_count(const char *part)
+{
+    return find_quirk(part)->count;
+}
+
+static const char *quirk_place(const char *part)
+{
+    return find_quirk(part)->first;
 }
 
 /* Events of a location as text: "enter MPI_Send@5 leave MPI_Send@9". */
@@ -426,6 +437,50 @@ static void test_order(void **state)
     assert_int_equal(quirk_count("not in order of time"), 3);
 }
 
+/* Lines at the end stand behind later ones of their thread. */
+static void test_late_lines(void **state)
+{
+    (void)state;
+    read_text(HEADER "1:1:1:1:1:0:100:1\n2:1:1:1:1:10:50000003:31\n2:1:1:2:1:15:50000003:31\n"
+                     "2:1:1:2:1:80:50000003:0\n2:1:1:1:1:90:50000003:0\n2:1:1:1:1:95:50000003:32\n"
+                     "1:1:1:2:1:5:7:77\n2:1:1:1:1:92:40000001:5:42000050:7\n"
+                     "2:1:1:1:1:91:40000001:4:42000050:6\n");
+    assert_string_equal(story(0), "state Running@0+100 | enter MPI_Init@10 | leave MPI_Init@90 | "
+                                  "counters@91 | marker@91 | counters@92 | marker@92 | "
+                                  "enter MPI_Finalize@95 | leave MPI_Finalize@1000");
+    assert_int_equal(sequences[0].events[3].readings.values[0].value, 6);
+    assert_int_equal(sequences[0].events[4].number, 4);
+    assert_int_equal(sequences[0].events[5].readings.values[0].value, 7);
+    assert_string_equal(story(1),
+                        "state state named nowhere@5+2 | enter MPI_Init@15 | leave MPI_Init@80");
+    assert_int_equal(quirk_count("stand behind later ones"), 3);
+    assert_int_equal(quirk_count("not in order of time"), 0);
+    assert_string_equal(quirk_place("stand behind later ones"), "line 9, 1 of process 1, thread 0");
+}
+
+/* A line may be late by 1000 lines and not by one more, whichever threads these are of. */
+static void test_lines_too_late(void **state)
+{
+    (void)state;
+    enum { LINES = 1000, LENGTH = 40 };
+    char *text = malloc(sizeof HEADER + (LINES + 3) * LENGTH);
+    assert_non_null(text);
+    for (int more = 0; more < 2; more++) {
+        char *at = text + sprintf(text, HEADER "1:1:1:1:1:50:60:1\n");
+        for (int i = 1; i < LINES + more; i++)
+            at += sprintf(at, "2:1:1:2:1:60:40000001:%d\n", i);
+        sprintf(at, "2:1:1:1:1:40:40000001:1\n");
+        if (more) {
+            refuse(text, "line 1004: time 40 is before 50, expected the records of a thread in "
+                         "order, or at most 1000 lines late");
+        } else {
+            read_text(text);
+            assert_string_equal(story(0), "marker@40 | state Running@50+10");
+        }
+    }
+    free(text);
+}
+
 /* A state says that nothing was measured, an event, or both: that is told once. */
 static void test_tracing_disabled(void **state)
 {
@@ -460,7 +515,6 @@ static void test_bad_records(void **state)
 {
     (void)state;
     refuse(HEADER "1:1:1:1:1:50:40:1\n", "line 3: state ends before it begins");
-    refuse(HEADER "1:1:1:1:1:50:60:1\n2:1:1:1:1:40:40000001:1\n", "line 4: time 40 is before 50");
     refuse(HEADER "2:3:1:1:1:5:40000001:1\n", "line 3: processor 3");
     refuse(HEADER "2:1:0:1:1:5:40000001:1\n", "line 3: application 0");
     refuse(HEADER "2:1:2:1:1:5:40000001:1\n", "line 3: application 2");
@@ -608,6 +662,8 @@ TEST_GROUP(test_paraver)
         cmocka_unit_test_setup_teardown(test_quirks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_end, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_late_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_lines_too_late, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_tracing_disabled, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),

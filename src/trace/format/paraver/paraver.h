@@ -8,6 +8,7 @@
  * prv_types.c    says which event type is a region, a counter or a marker, by labels or by what is
  *                known of Extrae
  * prv_extent.c   finds when the run ends, where the header says it wrongly
+ * prv_batch.c    keeps lines taken apart, as items, and puts late ones where they belong
  * prv_records.c  makes items of lines, in batches, by several threads
  * prv_scan.c     makes events of items
  *

@@ -92,8 +92,8 @@ struct latest {
     int64_t time;
 };
 
-static lull_status take_times(void *context, const struct lull_prv_batch *batch, uint64_t line,
-                              double share, struct lull_error *err)
+static lull_status take_times(void *context, const struct lull_prv_batch *batch, double share,
+                              struct lull_error *err)
 {
     struct latest *latest = context;
     (void)share;
@@ -101,7 +101,7 @@ static lull_status take_times(void *context, const struct lull_prv_batch *batch,
         const struct lull_prv_item *item = &batch->items[i];
         int64_t time = item->kind == LULL_PRV_STATE_ITEM ? item->end : item->time;
         if (item->kind == LULL_PRV_BAD_ITEM)
-            return lull_prv_bad_batch(latest->trace, batch, line + item->line, err);
+            return lull_prv_bad_batch(latest->trace, batch, batch->line + item->line, err);
         if (item->location != LULL_NONE && time <= LONGEST_RUN && time > latest->time)
             latest->time = time;
     }

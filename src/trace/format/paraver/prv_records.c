@@ -3,7 +3,6 @@
 #include "base/array.h"
 #include "base/mix.h"
 #include "base/parallel.h"
-#include "trace/format/paraver/paraver.h"
 #include "trace/format/paraver/prv_source.h"
 
 #include <pthread.h>
@@ -332,21 +331,6 @@ struct lull_event lull_prv_message_event(const struct lull_trace *trace,
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-static void prv_batch_clear(struct lull_prv_batch *batch)
-{
-    batch->n_items = batch->n_pairs = batch->n_readings = batch->n_halves = 0;
-    batch->n_lines = 0;
-    batch->no_memory = false;
-}
-
-static void prv_batch_free(struct lull_prv_batch *batch)
-{
-    free(batch->items);
-    free(batch->pairs);
-    free(batch->readings);
-    free(batch->halves);
-}
-
 static bool note_no_memory(struct lull_prv_batch *batch)
 {
     batch->no_memory = true;
@@ -607,7 +591,8 @@ static void prv_parse(const struct lull_prv_wish *wish, struct prv_parser *parse
 {
     const bool only_messages = wish->messages && !wish->states && !wish->events && !wish->odd;
     const uint8_t *here = *at;
-    prv_batch_clear(batch);
+    int64_t latest = INT64_MIN;
+    lull_prv_batch_clear(batch);
     for (; here < end && batch->n_lines < most; batch->n_lines++) {
         if (only_messages && (here = pass_over(here, end, &batch->n_lines)) == end)
             break;
@@ -631,22 +616,35 @@ static void prv_parse(const struct lull_prv_wish *wish, struct prv_parser *parse
             break;
         }
         batch->n_items += item->kind != LULL_PRV_NO_ITEM;
+        if (item->location != LULL_NONE) {
+            batch->in_order &= item->time >= latest;
+            latest = item->time;
+            if (batch->first_time == INT64_MAX)
+                batch->first_time = latest;
+        }
         if (*here != '\n')
             here = memchr(here, '\n', (size_t)(end - here));
         here++;
     }
+    batch->last_time = latest;
     *at = here;
 }
 
 /* ==== pipe ==================================================================================== */
 
+/* Batches that were filled are held back, until the lines behind them are known that may belong in
+ * front of theirs. */
+
 enum {
     FEW_LINES = 64, /* lines in a batch of a single thread, few enough for the fastest cache */
+    /* Slots of a single thread: for the batches that are held back, the short one at the end of a
+     * piece, and the next one. Of several threads: one is held back, and two of each. */
+    SLOTS_ALONE = (LULL_PRV_LATE_LINES + FEW_LINES - 1) / FEW_LINES + 2,
     SLOTS_OF_WORKER = 2
 };
 
 struct slot {
-    struct prv_piece piece;
+    struct prv_piece piece; /* without memory where a single thread reads */
     struct lull_prv_batch batch;
     bool ready;
 };
@@ -658,22 +656,32 @@ struct hand {
 };
 
 struct pipe {
+    const struct lull_trace *trace;
     lull_prv_take take;
     void *context;
-    uint64_t line;
     struct prv_records records; /* of the thread that has set `reading` */
     struct hand **hands;        /* [workers] */
     unsigned workers;
 
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    struct slot **slots;            /* [n_slots] */
-    uint64_t n_slots, taken, begun; /* pieces so far that were used, and that were read */
+    /* [n_slots]. Number k of the batches is in slots[k % n_slots]. There are more slots where lines
+     * are so long that few fit in a piece. */
+    struct slot **slots;
+    uint64_t n_slots, taken, begun; /* batches so far that were used, and that were begun */
     bool reading;                   /* some thread reads the next piece */
     bool ended;                     /* there are no more pieces */
     bool stopped;
     lull_status status; /* of the reading; told when all pieces before it have been used */
     struct lull_error err;
+
+    /* Of the thread that uses the batches. */
+    struct lull_prv_order order;
+    struct lull_prv_batch **held; /* [n_slots] */
+    uint64_t admitted;            /* batches so far whose place in the order is known */
+    uint64_t line;                /* number of the first line behind them, from 1 */
+    uint64_t lines_held;          /* lines in batches that were admitted and not used */
+    uint64_t lines_to_hold;       /* so many must be behind a batch that is used */
 };
 
 lull_status lull_prv_bad_batch(const struct lull_trace *trace, const struct lull_prv_batch *batch,
@@ -693,35 +701,141 @@ void lull_prv_tell_late(const struct lull_trace *trace, const struct lull_prv_it
                              "line %llu", (unsigned long long)line);
 }
 
+static struct slot *slot_of(const struct pipe *pipe, uint64_t number)
+{
+    return pipe->slots[number % pipe->n_slots];
+}
+
+/* Finds the place of the next batch in the order of the file; moves its late lines. */
+static lull_status admit_batch(struct pipe *pipe, struct lull_error *err)
+{
+    struct lull_prv_batch *batch = &slot_of(pipe, pipe->admitted++)->batch;
+    batch->line = pipe->line;
+    pipe->line += batch->n_lines;
+    pipe->lines_held += batch->n_lines;
+    if (lull_prv_order_holds(&pipe->order, batch))
+        return LULL_OK;
+    size_t n = 0;
+    for (uint64_t i = pipe->taken; i < pipe->admitted; i++)
+        pipe->held[n++] = &slot_of(pipe, i)->batch;
+    return lull_prv_order_restore(&pipe->order, pipe->held, n, err);
+}
+
+/* Whether a batch can be used: enough lines behind it are known. */
+static bool is_batch_to_use(const struct pipe *pipe)
+{
+    if (pipe->taken == pipe->admitted)
+        return false;
+    const uint64_t behind = pipe->lines_held - slot_of(pipe, pipe->taken)->batch.n_lines;
+    return behind >= pipe->lines_to_hold || (pipe->ended && pipe->admitted == pipe->begun);
+}
+
 static lull_status use_batch(struct pipe *pipe, const struct lull_prv_batch *batch,
                              struct lull_error *err)
 {
     double share = lull_prv_source_share(pipe->records.source);
-    lull_status status = pipe->take(pipe->context, batch, pipe->line, share, err);
-    pipe->line += batch->n_lines;
+    lull_status status = pipe->take(pipe->context, batch, share, err);
     if (status == LULL_OK && batch->no_memory)
-        status = lull_prv_bad_batch(pipe->records.trace, batch, pipe->line, err);
+        status = lull_prv_bad_batch(pipe->trace, batch, batch->line, err);
     return status;
+}
+
+/* A batch was used. */
+static void give_back_batch(struct pipe *pipe)
+{
+    pipe->lines_held -= slot_of(pipe, pipe->taken++)->batch.n_lines;
+}
+
+/* ---- slots --------------------------------------------------------------------------------- */
+
+static struct slot *create_slot(bool with_memory)
+{
+    struct slot *slot = lull_alloc_apart(sizeof *slot);
+    if (!slot || !with_memory || (slot->piece.memory = lull_prv_source_memory()))
+        return slot;
+    free(slot);
+    return NULL;
+}
+
+static void release_slot(struct slot *slot)
+{
+    if (!slot)
+        return;
+    free(slot->piece.memory);
+    lull_prv_batch_free(&slot->batch);
+    free(slot);
+}
+
+/* Adds slots, up to `n`. Called under the lock, by the thread that uses the batches. */
+static lull_status add_slots(struct pipe *pipe, uint64_t n, struct lull_error *err)
+{
+    struct slot **slots = calloc(n, sizeof(struct slot *));
+    struct lull_prv_batch **held = calloc(n, sizeof(struct lull_prv_batch *));
+    bool good = slots && held;
+    for (uint64_t i = 0; good && i < n; i++) {
+        const uint64_t number = pipe->taken + i;
+        slots[number % n] =
+            i < pipe->n_slots ? slot_of(pipe, number) : create_slot(pipe->workers > 1);
+        good = slots[number % n];
+    }
+    if (!good) {
+        for (uint64_t i = pipe->n_slots; slots && i < n; i++)
+            release_slot(slots[(pipe->taken + i) % n]);
+        free(slots);
+        free(held);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", pipe->trace->path);
+    }
+    free(pipe->slots);
+    free(pipe->held);
+    pipe->slots = slots;
+    pipe->held = held;
+    pipe->n_slots = n;
+    return LULL_OK;
+}
+
+/* Whether no batch can be used or begun without another slot. */
+static bool lacks_slots(const struct pipe *pipe)
+{
+    return pipe->begun - pipe->taken == pipe->n_slots && pipe->admitted == pipe->begun &&
+           !is_batch_to_use(pipe);
 }
 
 /* ---- one thread ---------------------------------------------------------------------------- */
 
+/* Fills the next batch from the piece, or from the next one if it is used up. A failure to read is
+ * told when the batches before it have been used. */
+static void parse_few(struct pipe *pipe, struct prv_piece *piece)
+{
+    struct hand *hand = pipe->hands[0];
+    if (piece->begin == piece->end)
+        pipe->status = prv_records_next(&pipe->records, piece, &pipe->err);
+    pipe->ended = pipe->status != LULL_OK || piece->begin == piece->end;
+    if (!pipe->ended)
+        prv_parse(&hand->wish, &hand->parser, &piece->begin, piece->end, FEW_LINES,
+                  &slot_of(pipe, pipe->begun++)->batch);
+}
+
 static lull_status run_alone(struct pipe *pipe, struct lull_error *err)
 {
-    struct slot *slot = pipe->slots[0];
-    struct prv_piece *piece = &slot->piece;
-    struct hand *hand = pipe->hands[0];
-    lull_status status;
-    while ((status = prv_records_next(&pipe->records, piece, err)) == LULL_OK &&
-           piece->begin < piece->end) {
-        while (status == LULL_OK && piece->begin < piece->end) {
-            prv_parse(&hand->wish, &hand->parser, &piece->begin, piece->end, FEW_LINES,
-                      &slot->batch);
-            status = use_batch(pipe, &slot->batch, err);
+    struct prv_piece piece = {.memory = lull_prv_source_memory()};
+    lull_status status = LULL_OK;
+    if (!piece.memory)
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", pipe->trace->path);
+    while (status == LULL_OK && !(pipe->ended && pipe->taken == pipe->begun)) {
+        if (pipe->admitted < pipe->begun) {
+            status = admit_batch(pipe, err);
+        } else if (is_batch_to_use(pipe)) {
+            status = use_batch(pipe, &slot_of(pipe, pipe->taken)->batch, err);
+            give_back_batch(pipe);
+        } else if (lacks_slots(pipe)) {
+            status = add_slots(pipe, 2 * pipe->n_slots, err);
+        } else {
+            parse_few(pipe, &piece);
         }
-        if (status != LULL_OK)
-            break;
     }
+    free(piece.memory);
+    if (status == LULL_OK && pipe->status != LULL_OK)
+        status = lull_fail(err, pipe->status, "%s", pipe->err.text);
     return status;
 }
 
@@ -736,7 +850,7 @@ static bool is_piece_to_read(const struct pipe *pipe)
 /* Reads the next piece and takes it apart. Called under the lock, and gives it back meanwhile. */
 static void parse_piece(struct pipe *pipe, unsigned worker)
 {
-    struct slot *slot = pipe->slots[pipe->begun % pipe->n_slots];
+    struct slot *slot = slot_of(pipe, pipe->begun);
     struct hand *hand = pipe->hands[worker];
     struct lull_error err = {""};
     pipe->reading = true;
@@ -773,14 +887,23 @@ static void help(struct pipe *pipe, unsigned worker)
     pthread_mutex_unlock(&pipe->lock);
 }
 
+/* Admits the next batch. Called under the lock, and gives it back meanwhile. */
+static lull_status admit_next(struct pipe *pipe, struct lull_error *err)
+{
+    pthread_mutex_unlock(&pipe->lock);
+    lull_status status = admit_batch(pipe, err);
+    pthread_mutex_lock(&pipe->lock);
+    return status;
+}
+
 /* Uses the next batch. Called under the lock, and gives it back meanwhile. */
 static lull_status use_next(struct pipe *pipe, struct lull_error *err)
 {
-    const struct slot *slot = pipe->slots[pipe->taken % pipe->n_slots];
+    const struct slot *slot = slot_of(pipe, pipe->taken);
     pthread_mutex_unlock(&pipe->lock);
     lull_status status = use_batch(pipe, &slot->batch, err);
     pthread_mutex_lock(&pipe->lock);
-    pipe->taken++;
+    give_back_batch(pipe);
     pthread_cond_broadcast(&pipe->changed);
     return status;
 }
@@ -792,11 +915,14 @@ static void lead(struct pipe *pipe)
     struct lull_error err = {""};
     pthread_mutex_lock(&pipe->lock);
     while (status == LULL_OK && !(pipe->ended && pipe->taken == pipe->begun)) {
-        const struct slot *next = pipe->slots[pipe->taken % pipe->n_slots];
-        if (pipe->taken < pipe->begun && next->ready)
+        if (pipe->admitted < pipe->begun && slot_of(pipe, pipe->admitted)->ready)
+            status = admit_next(pipe, &err);
+        else if (is_batch_to_use(pipe))
             status = use_next(pipe, &err);
         else if (is_piece_to_read(pipe))
             parse_piece(pipe, 0);
+        else if (lacks_slots(pipe))
+            status = add_slots(pipe, 2 * pipe->n_slots, &err);
         else
             pthread_cond_wait(&pipe->changed, &pipe->lock);
     }
@@ -834,40 +960,25 @@ static struct hand *create_hand(const struct lull_trace *trace, const struct lul
     return hand;
 }
 
-static struct slot *create_slot(void)
+static lull_status make_pipe_room(struct pipe *pipe, const struct lull_prv_wish *wish,
+                                  struct lull_error *err)
 {
-    struct slot *slot = lull_alloc_apart(sizeof *slot);
-    if (!slot || (slot->piece.memory = lull_prv_source_memory()))
-        return slot;
-    free(slot);
-    return NULL;
-}
-
-static bool make_pipe_room(struct pipe *pipe, const struct lull_trace *trace,
-                           const struct lull_prv_wish *wish)
-{
-    pipe->n_slots = pipe->workers == 1 ? 1 : SLOTS_OF_WORKER * pipe->workers;
-    pipe->slots = calloc(pipe->n_slots, sizeof(struct slot *));
     pipe->hands = calloc(pipe->workers, sizeof(struct hand *));
-    for (unsigned w = 0; pipe->hands && w < pipe->workers; w++)
-        if (!(pipe->hands[w] = create_hand(trace, wish)))
-            return false;
-    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots; i++)
-        if (!(pipe->slots[i] = create_slot()))
-            return false;
-    return pipe->slots && pipe->hands;
+    for (unsigned w = 0; w < pipe->workers; w++)
+        if (!pipe->hands || !(pipe->hands[w] = create_hand(pipe->trace, wish)))
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", pipe->trace->path);
+    return add_slots(pipe, pipe->workers == 1 ? SLOTS_ALONE : SLOTS_OF_WORKER * pipe->workers + 1,
+                     err);
 }
 
 static void release_pipe(struct pipe *pipe)
 {
-    for (uint64_t i = 0; pipe->slots && i < pipe->n_slots && pipe->slots[i]; i++) {
-        free(pipe->slots[i]->piece.memory);
-        prv_batch_free(&pipe->slots[i]->batch);
-        free(pipe->slots[i]);
-    }
+    for (uint64_t i = 0; i < pipe->n_slots; i++)
+        release_slot(pipe->slots[i]);
     for (unsigned w = 0; pipe->hands && w < pipe->workers; w++)
         free(pipe->hands[w]);
     free(pipe->slots);
+    free(pipe->held);
     free(pipe->hands);
 }
 
@@ -876,11 +987,14 @@ lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsign
                               struct lull_error *err)
 {
     const struct lull_paraver *paraver = trace->format_data;
-    struct pipe pipe = {
-        .take = take, .context = context, .line = paraver->records_line, .workers = workers};
-    lull_status status = LULL_OK;
-    if (!make_pipe_room(&pipe, trace, wish))
-        status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    struct pipe pipe = {.trace = trace,
+                        .take = take,
+                        .context = context,
+                        .line = paraver->records_line,
+                        .lines_to_hold = wish->states || wish->events ? LULL_PRV_LATE_LINES : 0,
+                        .workers = workers};
+    lull_prv_order_begin(&pipe.order, trace);
+    lull_status status = make_pipe_room(&pipe, wish, err);
     if (status == LULL_OK)
         status = prv_records_open(trace, again, &pipe.records, err);
     if (status == LULL_OK) {
@@ -898,6 +1012,7 @@ lull_status lull_prv_pipe_run(const struct lull_trace *trace, bool again, unsign
         pthread_mutex_destroy(&pipe.lock);
         prv_records_close(&pipe.records);
     }
+    lull_prv_order_end(&pipe.order, !again);
     release_pipe(&pipe);
     return status;
 }

@@ -3,20 +3,11 @@
 #ifndef LULL_TRACE_FORMAT_PARAVER_PRV_RECORDS_H
 #define LULL_TRACE_FORMAT_PARAVER_PRV_RECORDS_H
 
-#include "trace/format/paraver/paraver.h"
+#include "trace/format/paraver/prv_batch.h"
 
 #include <string.h>
 
 /* ==== messages ================================================================================ */
-
-/* Half of a message: the send as the sender sees it, or the receive as the receiver does. */
-struct lull_prv_half {
-    int64_t time;
-    uint64_t bytes;
-    uint32_t location;
-    int32_t peer, tag;
-    uint8_t kind; /* LULL_EVENT_SEND or LULL_EVENT_RECV */
-};
 
 struct lull_event lull_prv_message_event(const struct lull_trace *trace,
                                          const struct lull_prv_half *half);
@@ -33,55 +24,7 @@ lull_status lull_prv_messages_read(const struct lull_trace *trace, unsigned work
                                    struct lull_prv_messages *messages, struct lull_error *err);
 void lull_prv_messages_free(struct lull_prv_messages *messages);
 
-/* ==== batches ================================================================================= */
-
-/* A batch holds lines taken apart, as far as that does not depend on the lines before. Any thread
- * fills batches; one thread uses them, in the order of the file. */
-
-enum lull_prv_item_kind {
-    LULL_PRV_NO_ITEM,
-    LULL_PRV_STATE_ITEM,
-    LULL_PRV_EVENTS_ITEM,
-    LULL_PRV_MESSAGE_ITEM, /* a message: the next two halves of the batch */
-    LULL_PRV_COMM_ITEM,    /* a communicator that is defined too late */
-    LULL_PRV_ODD_ITEM,     /* a record of an unknown kind */
-    LULL_PRV_BAD_ITEM      /* a bad line, always the last item: batch->what says what is wrong */
-};
-
-/* A line. */
-struct lull_prv_item {
-    int64_t time;
-    uint32_t location; /* LULL_NONE: the line was not read so far; else the time is known, too */
-    uint32_t line;     /* in the batch, from 0 */
-    uint8_t kind;      /* enum lull_prv_item_kind */
-    uint8_t late;      /* how many of its times lay behind the end of the run */
-    uint32_t state;    /* index into trace->states. A state that is named nowhere has the last
-                          index, and the next pair has the state's number as its value */
-    union {
-        int64_t end; /* of a state */
-        struct {
-            uint32_t n_pairs, n_readings; /* of events: so many of the batch's next pairs and
-                                             readings belong to the line */
-        };
-    };
-};
-
-struct lull_prv_pair {
-    const struct lull_prv_type *type; /* NULL: the type is named nowhere */
-    uint64_t value;
-};
-
-struct lull_prv_batch {
-    struct lull_prv_item *items;
-    struct lull_prv_pair *pairs; /* of events, except counters, as far as they are wanted */
-    struct lull_counter_reading *readings; /* of counters */
-    struct lull_prv_half *halves;
-    size_t n_items, n_pairs, n_readings, n_halves;
-    size_t item_capacity, pair_capacity, reading_capacity, half_capacity;
-    uint32_t n_lines;
-    struct lull_error what; /* what is wrong with the bad item */
-    bool no_memory;         /* memory ran out, and some lines are missing */
-};
+/* ==== pipe ==================================================================================== */
 
 /* What is wanted of the lines. */
 enum lull_prv_need { LULL_PRV_NEED_NOTHING, LULL_PRV_NEED_VALUE, LULL_PRV_NEED_READING };
@@ -93,17 +36,16 @@ struct lull_prv_wish {
     bool odd;      /* COMM and ODD items */
 };
 
-/* ==== pipe ==================================================================================== */
-
 /* A pipe leads the lines of a file through several threads. The calling thread uses the batches in
  * the order of the file. The other threads fill batches ahead of it, and so does the calling thread
- * while the next batch is not there yet. Memory: a few pieces of the file per thread. */
+ * while the next batch is not there yet. Where states or events are wanted, lines of a thread that are
+ * late by up to LULL_PRV_LATE_LINES lines come in order. Memory: a few pieces of the file per
+ * thread, and so many lines. */
 
-/* Takes a batch. `line` is the number of its first line in the file, from 1; `share` (0 .. 1) of
- * the file has been read. A failure ends the reading. Bad items are left to this function to
- * report. */
+/* Takes a batch; `share` (0 .. 1) of the file has been read. A failure ends the reading. Bad items
+ * are left to this function to report. */
 typedef lull_status (*lull_prv_take)(void *context, const struct lull_prv_batch *batch,
-                                     uint64_t line, double share, struct lull_error *err);
+                                     double share, struct lull_error *err);
 
 /* Reads the whole file. `again`: another pass over the file counts the quirks, this one does
  * not. */

@@ -44,15 +44,16 @@ static int compare_halves(const void *a, const void *b)
 }
 
 static lull_status take_message_batch(void *context, const struct lull_prv_batch *batch,
-                                      uint64_t line, double share, struct lull_error *err)
+                                      double share, struct lull_error *err)
 {
     (void)share;
     struct collection *collection = context;
     struct lull_prv_messages *messages = collection->messages;
     for (size_t i = 0; i < batch->n_items; i++) {
-        lull_prv_tell_late(collection->trace, &batch->items[i], line + batch->items[i].line);
+        const uint64_t line = batch->line + batch->items[i].line;
+        lull_prv_tell_late(collection->trace, &batch->items[i], line);
         if (batch->items[i].kind == LULL_PRV_BAD_ITEM)
-            return lull_prv_bad_batch(collection->trace, batch, line + batch->items[i].line, err);
+            return lull_prv_bad_batch(collection->trace, batch, line, err);
     }
     for (size_t i = 0; i < batch->n_halves; i++) {
         struct lull_prv_location_messages *own = &messages->of_location[batch->halves[i].location];
@@ -324,9 +325,9 @@ static lull_status begin_line_of_track(struct prv_scan *scan, const struct lull_
     if (scan->time < track->last_time)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: line %llu: time %lld is before %lld, expected the records of a "
-                         "thread in order",
+                         "thread in order, or at most %d lines late",
                          scan->trace->path, (unsigned long long)scan->line, (long long)scan->time,
-                         (long long)track->last_time);
+                         (long long)track->last_time, LULL_PRV_LATE_LINES);
     track->last_time = scan->time;
     if (scan->time < scan->last_time)
         lull_trace_add_quirk(scan->trace,
@@ -430,8 +431,8 @@ static void tell_odd(const struct prv_scan *scan, const struct lull_prv_item *it
     lull_prv_tell_late(scan->trace, item, scan->line);
 }
 
-static lull_status take_event_batch(void *context, const struct lull_prv_batch *batch,
-                                    uint64_t line, double share, struct lull_error *err)
+static lull_status take_event_batch(void *context, const struct lull_prv_batch *batch, double share,
+                                    struct lull_error *err)
 {
     struct prv_scan *scan = context;
     const struct lull_prv_pair *pairs = batch->pairs;
@@ -440,10 +441,10 @@ static lull_status take_event_batch(void *context, const struct lull_prv_batch *
     lull_status status = LULL_OK;
     for (size_t i = 0; status == LULL_OK && i < batch->n_items; i++) {
         const struct lull_prv_item *item = &batch->items[i];
-        scan->line = line + item->line;
+        scan->line = batch->line + item->line;
         if (item->late || item->kind >= LULL_PRV_COMM_ITEM)
             tell_odd(scan, item);
-        if (item->location != LULL_NONE)
+        if (item->location != LULL_NONE && item->kind != LULL_PRV_BAD_ITEM)
             status = begin_line_of_track(scan, item, err);
         if (status != LULL_OK)
             break;
