@@ -29,11 +29,32 @@ static const struct lull_time_unit *unit_for(uint64_t largest_ns)
     return &time_units[0]; /* all are zero */
 }
 
-/* In the unit of those that it is compared with, unless that leaves no more than two digits. */
+/* Whether a time has two significant digits or more in a unit. */
+static bool is_readable_in(uint64_t ns, const struct lull_time_unit *unit)
+{
+    return unit->decimals == 0 || ns >= (uint64_t)unit->ns / 100;
+}
+
+/* The unit of times that are compared: one in which all are readable, and the largest has four
+ * digits before the point at most; else that of the largest. */
+static const struct lull_time_unit *unit_for_all(uint64_t smallest_ns, uint64_t largest_ns)
+{
+    enum { MOST_UNITS = 10000 };
+    const struct lull_time_unit *own = unit_for(largest_ns);
+    for (const struct lull_time_unit *unit = own; unit < time_units + TIME_UNITS; unit++) {
+        if (largest_ns / (uint64_t)unit->ns >= MOST_UNITS)
+            break;
+        if (is_readable_in(smallest_ns, unit))
+            return unit;
+    }
+    return own;
+}
+
+/* In the unit of those that it is compared with, unless it is not readable there. */
 static const char *format_time(struct lull_arena *arena, int64_t ns,
                                const struct lull_time_unit *unit)
 {
-    if (ns != 0 && magnitude(ns) * 10 < (uint64_t)unit->ns)
+    if (ns != 0 && !is_readable_in(magnitude(ns), unit))
         unit = unit_for(magnitude(ns));
     return lull_arena_printf(arena, "%.*f %s", unit->decimals, (double)ns / (double)unit->ns,
                              unit->name);
@@ -91,16 +112,19 @@ const char *lull_text_cell(struct lull_arena *arena, struct lull_cell cell,
 const struct lull_time_unit *lull_table_time_unit(const struct lull_table *table, size_t row,
                                                   size_t column)
 {
-    uint64_t largest = 0;
+    uint64_t largest = 0, smallest = UINT64_MAX;
     bool by_row = table->axis == LULL_BY_ROW;
     size_t count = by_row ? table->n_columns : table->n_rows;
     for (size_t i = 0; i < count; i++) {
         struct lull_cell cell =
             by_row ? lull_table_get(table, row, i) : lull_table_get(table, i, column);
-        if (cell.kind == LULL_CELL_TIME && magnitude(cell.ns) > largest)
-            largest = magnitude(cell.ns);
+        if (cell.kind != LULL_CELL_TIME || cell.ns == 0)
+            continue;
+        const uint64_t ns = magnitude(cell.ns);
+        largest = ns > largest ? ns : largest;
+        smallest = ns < smallest ? ns : smallest;
     }
-    return unit_for(largest);
+    return unit_for_all(smallest, largest);
 }
 
 /* Bounds as the POP assessments use them: from 0.8 on an efficiency is taken as acceptable. */

@@ -7,7 +7,9 @@
 /* The unit in which times are shown that are compared with each other. */
 struct lull_time_unit;
 
-/* The unit that fits the largest time in the row or column that the cell is compared with. */
+/* The unit for the row or column that the cell is compared with: one in which no time has less than
+ * two digits, if the largest has four digits before the point at most there, else that of the
+ * largest; a time that has less than two digits in that unit is shown in its own. */
 const struct lull_time_unit *lull_table_time_unit(const struct lull_table *table, size_t row,
                                                   size_t column);
 

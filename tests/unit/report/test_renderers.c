@@ -405,6 +405,30 @@ static void test_small_times_beside_large_ones(void **state)
                         "r  -1.235 ms\n");
 }
 
+/* All of 2.176 s, 1.235 ms and 30 us have two digits and more in ms, which 5 us have not. */
+static void test_one_unit_where_all_are_readable(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_column(table, "a", "a");
+    lull_table_column(table, "b", "b");
+    static const int64_t times[][2] = {
+        {2176000000, 2176000000}, {1234567, 30000}, {0, 5000}, {-30000, -30000}};
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        const uint32_t row = lull_table_row(table, "r", "r", LULL_NO_ROW);
+        for (uint32_t column = 0; column < 2; column++)
+            lull_table_set(table, row, column, lull_cell_time(times[i][column]));
+    }
+    assert_string_equal(render(document, "text", (struct lull_render_options){0}),
+                        "             a           b\n"
+                        "--------------------------\n"
+                        "r  2176.000 ms     2.176 s\n"
+                        "r     1.235 ms   30.000 us\n"
+                        "r     0.000 ms    5.000 us\n"
+                        "r    -0.030 ms  -30.000 us\n");
+}
+
 static void test_what_rounds_to_nothing_has_no_sign(void **state)
 {
     (void)state;
@@ -465,6 +489,7 @@ TEST_GROUP(test_renderers)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_no_line_is_wider_than_the_terminal, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_small_times_beside_large_ones, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_one_unit_where_all_are_readable, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_rounds_to_nothing_has_no_sign, set_up, tear_down),
         TEST(text_aligns_columns_and_draws_the_tree),
         TEST(text_uses_line_characters_where_the_terminal_has_them),
