@@ -98,6 +98,9 @@ uint32_t lull_table_row(struct lull_table *table, const char *id, const char *la
 void lull_table_row_unit(struct lull_table *table, uint32_t row, const char *unit);
 /* What a row means, as a formula; for JSON. */
 void lull_table_row_about(struct lull_table *table, uint32_t row, const char *about);
+/* The columns so far name the rows, with the labels: where a table is too wide for text, each of its
+ * parts begins with them. */
+void lull_table_names(struct lull_table *table);
 /* Text leaves the row out, and says how many such rows there are and what they have in common ("below
  * 0.1 %", the same for all rows of a table). Minor rows have no children. */
 void lull_table_row_minor(struct lull_table *table, uint32_t row, const char *common);

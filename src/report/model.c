@@ -196,6 +196,11 @@ void lull_table_row_minor(struct lull_table *table, uint32_t row, const char *co
     table->minor = lull_arena_strdup(table->arena, common);
 }
 
+void lull_table_names(struct lull_table *table)
+{
+    table->n_names = table->n_columns;
+}
+
 void lull_table_rule(struct lull_table *table)
 {
     table->rule_pending = true;

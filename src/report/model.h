@@ -44,6 +44,7 @@ struct lull_table {
     size_t n_columns, columns_capacity;
     struct lull_row *rows;
     size_t n_rows, rows_capacity;
+    size_t n_names; /* the first so many columns name rows, with the labels */
     bool rule_pending;
     const char *minor; /* what the rows have in common that text leaves out */
     bool detail;       /* left out of text */

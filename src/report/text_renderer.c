@@ -237,65 +237,81 @@ static void put_rule(const struct layout *layout, FILE *out, size_t width)
     fputc('\n', out);
 }
 
-/* Cells [begin, end) of a line; those at the end that are empty are left out. */
+/* A part of a table: columns that fit beside the labels. */
+struct part {
+    size_t *columns; /* [n]: their indices */
+    size_t n, width;
+};
+
+/* The cells of a line that are in a part; those at the end that are empty are left out. */
 static void put_cell_line(const struct layout *layout, FILE *out, const struct piece *label,
-                          const struct piece *pieces, size_t begin, size_t end)
+                          const struct piece *pieces, const struct part *part)
 {
-    while (end > begin && pieces[end - 1].width == 0)
-        end--;
-    put_padded_piece(out, label, layout->label_width, true, begin == end);
-    for (size_t column = begin; column < end; column++) {
+    size_t n = part->n;
+    while (n > 0 && pieces[part->columns[n - 1]].width == 0)
+        n--;
+    put_padded_piece(out, label, layout->label_width, true, n == 0);
+    for (size_t i = 0; i < n; i++) {
+        const size_t column = part->columns[i];
         put_padding(out, GAP);
         put_padded_piece(out, &pieces[column], layout->widths[column], layout->left[column],
-                         column + 1 == end);
+                         i + 1 == n);
     }
     fputc('\n', out);
 }
 
-static void put_heading_lines(const struct layout *layout, FILE *out, size_t begin, size_t end)
+static void put_heading_lines(const struct layout *layout, FILE *out, const struct part *part)
 {
     const struct lull_table *table = layout->table;
     struct piece *pieces = lull_arena_zero(layout->arena, table->n_columns + 1, sizeof(*pieces));
     for (size_t i = 0; i < layout->heading_lines; i++) {
         const char *corner = heading_line(layout, table->corner, i, layout->label_width);
         struct piece label = {corner, lull_display_width(corner), ""};
-        for (size_t column = begin; column < end; column++) {
+        for (size_t j = 0; j < part->n; j++) {
+            const size_t column = part->columns[j];
             const char *text =
                 heading_line(layout, table->columns[column].heading, i, layout->widths[column]);
             pieces[column] = (struct piece){text, lull_display_width(text), ""};
         }
-        put_cell_line(layout, out, &label, pieces, begin, end);
+        put_cell_line(layout, out, &label, pieces, part);
     }
 }
 
-/* The columns [begin, result) fit beside the labels, at least one. */
-static size_t part_end(const struct layout *layout, size_t begin, size_t *ret_width)
+static void add_to_part(const struct layout *layout, struct part *part, size_t column)
 {
-    size_t width = layout->label_width;
+    part->columns[part->n++] = column;
+    part->width += GAP + layout->widths[column];
+}
+
+/* Takes the columns [begin, result), as many as fit beside what names the rows, at least one. */
+static size_t fill_part(const struct layout *layout, size_t begin, struct part *part)
+{
+    const struct lull_table *table = layout->table;
+    part->n = 0;
+    part->width = layout->label_width;
+    for (size_t column = 0; column < table->n_names && column < begin; column++)
+        add_to_part(layout, part, column);
     size_t end = begin;
-    while (end < layout->table->n_columns) {
-        size_t more = GAP + layout->widths[end];
-        if (layout->options->width && end > begin && width + more > layout->options->width)
+    while (end < table->n_columns) {
+        const size_t width = part->width + GAP + layout->widths[end];
+        if (layout->options->width && end > begin && width > layout->options->width)
             break;
-        width += more;
-        end++;
+        add_to_part(layout, part, end++);
     }
-    *ret_width = width;
     return end;
 }
 
-static void put_column_range(const struct layout *layout, FILE *out, size_t begin, size_t end,
-                             size_t width)
+static void put_part(const struct layout *layout, FILE *out, const struct part *part)
 {
     const struct lull_table *table = layout->table;
-    put_heading_lines(layout, out, begin, end);
+    put_heading_lines(layout, out, part);
     if (layout->heading_lines)
-        put_rule(layout, out, width);
+        put_rule(layout, out, part->width);
     for (size_t row = 0; row < table->n_rows; row++) {
         if (table->rows[row].rule)
-            put_rule(layout, out, width);
+            put_rule(layout, out, part->width);
         put_cell_line(layout, out, &layout->labels[row], &layout->pieces[row * table->n_columns],
-                      begin, end);
+                      part);
     }
 }
 
@@ -364,14 +380,14 @@ static void text_table(FILE *out, const struct lull_table *whole,
     fit_cells(&layout);
     if (*table->title)
         text_title(out, lull_display_clean(arena, table->title), options);
+    struct part part = {.columns =
+                            lull_arena_zero(arena, table->n_columns + 1, sizeof(*part.columns))};
     size_t begin = 0;
     do {
         if (begin > 0)
             fputc('\n', out);
-        size_t width;
-        size_t end = part_end(&layout, begin, &width);
-        put_column_range(&layout, out, begin, end, width);
-        begin = end;
+        begin = fill_part(&layout, begin, &part);
+        put_part(&layout, out, &part);
     } while (begin < table->n_columns);
     if (table->n_rows < whole->n_rows)
         fprintf(out, "(%zu more %s, see --format csv or json)\n", whole->n_rows - table->n_rows,

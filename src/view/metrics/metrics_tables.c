@@ -453,6 +453,7 @@ static void add_charges(struct lull_document *document, const char *what, const 
     lull_table_corner(table, "Rank");
     if (threads)
         lull_table_column(table, "thread", "thread");
+    lull_table_names(table);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
         lull_table_column(table, columns[i][0], columns[i][1]);
     for (uint32_t i = 0; i < shown; i++)

@@ -130,6 +130,34 @@ static void text_splits_a_table_that_is_too_wide(void **state)
     assert_null(strstr(first + 1, "Metric"));
 }
 
+/* Rows are named by their label and the thread, which each part begins with. */
+static void text_repeats_names_of_rows(void **state)
+{
+    (void)state;
+    struct lull_document *document = lull_document_create(arena, "lull-test/1", "");
+    struct lull_table *table = lull_document_table(document, "t", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Rank");
+    lull_table_column(table, "thread", "thread");
+    lull_table_names(table);
+    lull_table_column(table, "waits", "waits");
+    lull_table_column(table, "longest", "longest");
+    for (uint64_t i = 0; i < 2; i++) {
+        const uint32_t row = lull_table_row(table, i ? "0.1" : "0.0", "0", LULL_NO_ROW);
+        for (uint32_t column = 0; column < 3; column++)
+            lull_table_set(table, row, column, lull_cell_count(i + 10 * column));
+    }
+    assert_string_equal(render(document, "text", (struct lull_render_options){.width = 22}),
+                        "Rank  thread  waits\n"
+                        "-------------------\n"
+                        "0          0     10\n"
+                        "0          1     11\n"
+                        "\n"
+                        "Rank  thread  longest\n"
+                        "---------------------\n"
+                        "0          0       20\n"
+                        "0          1       21\n");
+}
+
 static void text_uses_one_unit_of_time_per_column_of_things(void **state)
 {
     (void)state;
@@ -495,6 +523,7 @@ TEST_GROUP(test_renderers)
         TEST(text_uses_line_characters_where_the_terminal_has_them),
         TEST(text_colours_by_value_and_explains_it),
         TEST(text_splits_a_table_that_is_too_wide),
+        TEST(text_repeats_names_of_rows),
         TEST(text_uses_one_unit_of_time_per_column_of_things),
         TEST(text_leaves_out_minor_rows),
         TEST(text_prints_names_from_files_harmlessly),
