@@ -334,10 +334,12 @@ static void text_title(FILE *out, const char *title, const struct lull_render_op
     fputs(options->colour ? ESCAPE_END "\n" : "\n", out);
 }
 
-/* A table without its minor rows. */
+/* A table without its minor rows, if it has any. */
 static struct lull_table without_minor_rows(const struct lull_table *table)
 {
     struct lull_table rest = *table;
+    if (!table->minor)
+        return rest;
     rest.rows = lull_arena_zero(table->arena, table->n_rows + 1, sizeof *rest.rows);
     rest.n_rows = 0;
     size_t *moved = lull_arena_zero(table->arena, table->n_rows + 1, sizeof *moved);
