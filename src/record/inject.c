@@ -282,6 +282,7 @@ static const struct lull_tape_inject *map_settings(const char *path)
 static void computation_start(const struct lull_tape_inject *settings,
                               const struct lull_tape_delay *delays, const int64_t *draws,
                               const struct lull_tape_detour *detours);
+static void computation_end(void);
 static void computation_begin(uint32_t rank);
 
 static void take_settings(const struct lull_tape_inject *settings)
@@ -342,6 +343,7 @@ void rec_inject_end(void)
         return;
     rec_define_held(__atomic_load_n(&injection.known, __ATOMIC_RELAXED),
                     __atomic_load_n(&injection.unknown, __ATOMIC_RELAXED));
+    computation_end();
     rec_moments_end();
 }
 
@@ -407,6 +409,7 @@ static struct {
     int64_t origin; /* CLOCK_MONOTONIC at the end of MPI_Init */
     uint64_t next;  /* index of the next draw of noise */
     int64_t iteration;
+    int64_t marked; /* the highest iteration that the program has marked so far; -1: none */
     uint32_t noise_region, delay_region; /* 0: not defined yet */
 } lengthening;
 
@@ -427,7 +430,7 @@ static void computation_start(const struct lull_tape_inject *settings,
     lengthening.over = settings->n_delays > 0 ? rec_keep(settings->n_delays) : NULL;
     lengthening.noise = settings->n_draws > 0 || settings->n_detours > 0;
     lengthening.rank = rec_process.rank;
-    lengthening.iteration = -1;
+    lengthening.iteration = lengthening.marked = -1;
 }
 
 /* MPI_Init is over, and the process has that rank: the first computation of this thread begins. */
@@ -555,6 +558,35 @@ void rec_inject_go(void)
 
 void rec_inject_mark(uint64_t iteration)
 {
-    if (!rec_inject_iterations() && iteration <= INT64_MAX)
-        spend(due_delays(-1, (int64_t)iteration), &lengthening.delay_region, "delay");
+    if (rec_inject_iterations() || iteration > INT64_MAX)
+        return;
+    if ((int64_t)iteration > __atomic_load_n(&lengthening.marked, __ATOMIC_RELAXED))
+        __atomic_store_n(&lengthening.marked, (int64_t)iteration, __ATOMIC_RELAXED);
+    spend(due_delays(-1, (int64_t)iteration), &lengthening.delay_region, "delay");
+}
+
+/* Says of the first delay whose iteration did not begin on this rank that it cannot have come. The
+ * delay may be another rank's, which has the same iterations as a rule. */
+static void computation_end(void)
+{
+    const char *function = rec_inject_iterations();
+    const int64_t latest = function ? lengthening.iteration : lengthening.marked;
+    for (uint32_t i = 0; lengthening.over && i < lengthening.settings->n_delays; i++) {
+        const struct lull_tape_delay *delay = &lengthening.delays[i];
+        if (!delay->at_iteration || delay->when <= latest)
+            continue;
+        if (latest >= 0)
+            rec_report_say("the delay %u@i%lld did not come: the last iteration is %lld",
+                           delay->rank, (long long)delay->when, (long long)latest);
+        else if (function)
+            rec_report_say("the delay %u@i%lld did not come: no iteration began, because %s was "
+                           "not called",
+                           delay->rank, (long long)delay->when, function);
+        else
+            rec_report_say("the delay %u@i%lld did not come: the program marks no iterations "
+                           "(lull_iteration); with --inject iteration:call=MPI_Allreduce calls of "
+                           "that function begin them",
+                           delay->rank, (long long)delay->when);
+        return;
+    }
 }

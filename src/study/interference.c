@@ -1,10 +1,24 @@
 #include "study/interference.h"
 
+#include "sim/disturbance.h"
 #include "trace/cores.h"
 
 #include <string.h>
 
 /* ==== disturbed on purpose ==================================================================== */
+
+/* Whether delays were asked for and none came: the recorder defines their region with the first. */
+static bool has_missed_delays(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_disturbance asked = lull_disturbance_none(arena, trace->disturbed_seed);
+    if (lull_disturbance_add_lines(&asked, trace->disturbed, NULL) != LULL_OK ||
+        asked.n_delays == 0)
+        return false;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (strcmp(trace->regions[r].name, "delay") == 0)
+            return false;
+    return true;
+}
 
 const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_arena *arena)
 {
@@ -15,6 +29,9 @@ const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_
         *end = ' ';
     const char *text = lull_arena_printf(arena, "disturbed on purpose: %s (seed %llu)", specs,
                                          (unsigned long long)trace->disturbed_seed);
+    if (has_missed_delays(trace, arena))
+        text = lull_arena_printf(
+            arena, "%s; no delay came, because no such moment or iteration did", text);
     if (trace->not_held > 0)
         text = lull_arena_printf(
             arena,

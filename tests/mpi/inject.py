@@ -47,6 +47,7 @@ class Test:
         done = self.execute(command, launch.environment(**settings))
         if done.returncode != 0:
             self.wrong.append("%s: status %d: %s" % (" ".join(command), done.returncode, done.stderr))
+        self.errors = done.stderr
         return done.stdout, run
 
     def lull(self, *arguments):
@@ -141,9 +142,21 @@ class Test:
                 self.wrong.append("%s: delayed by %g s" % (specs, seconds))
         _, run = self.record(2, ["1@i50:30ms"], ["50", "marks"])
         self.expect("an iteration that never comes", self.visits(run, "delay")[0], 0)
+        self.expect("an iteration that never comes: told",
+                    "the delay 1@i50 did not come: the last iteration is 49" in self.errors, True)
+        self.expect("an iteration that never comes: info", "no delay came" in self.injected(run), True)
         notes = self.lull("replay", run, "--against", run)["notes"]
         self.expect("an iteration that never comes: replay", sum(
             "it has no computation in iteration 50" in note["text"] for note in notes), 1)
+
+    def no_iterations(self):
+        _, run = self.record(2, ["1@i20:30ms"], ["50", "barriers"])
+        self.expect("no iterations: told", "the delay 1@i20 did not come: the program marks no iterations"
+                    in self.errors and "iteration:call=" in self.errors, True)
+        self.expect("no iterations: info", "no delay came" in self.injected(run), True)
+        done = self.execute([self.options.lull, "replay", run, "--inject", "0@i1:1ms"], launch.environment())
+        self.expect("no iterations: replay", done.returncode, 1)
+        self.expect("no iterations: replay says what to use", "iteration:call=" in done.stderr, True)
 
     def against(self):
         _, quiet = self.record(2, [], ["50", "marks"])
@@ -175,6 +188,7 @@ def main():
         if done.returncode != 0:
             sys.exit(done.stderr)
         for part in (test.messages, test.other_nodes, test.not_recorded, test.noise, test.delays,
+                     test.no_iterations,
                      test.against):
             part()
         for line in test.wrong:

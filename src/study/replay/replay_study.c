@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 /* ==== a prediction against a measured run ===================================================== */
 
@@ -557,6 +558,31 @@ static lull_status find_missed(const struct replay_session *session,
     return status;
 }
 
+/* Whether iterations that delays refer to can be told: by a function, or by marks of the program. */
+static bool has_iterations(const struct replay_session *session)
+{
+    const struct lull_trace *trace = session->study->runs.runs[0].trace;
+    if (session->disturbance->iterations)
+        return true;
+    for (uint32_t m = 0; m < trace->n_markers; m++)
+        if (strcmp(trace->markers[m].name, "iteration") == 0)
+            return true;
+    return false;
+}
+
+/* Fails as lull_delay_missed does; where no delay of an iteration can come, it says why. */
+static lull_status tell_missed(const struct replay_session *session,
+                               const struct lull_delay *missed, struct lull_error *err)
+{
+    if (missed->at_iteration && !has_iterations(session))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "delay of rank %u: the run has no marks of iterations (lull_iteration); "
+                         "with --inject iteration:call=MPI_Allreduce calls of that function begin "
+                         "them",
+                         missed->rank);
+    return lull_delay_missed(missed, err);
+}
+
 /* Checks that each delay was given to a computation. If not, it is an error if the user typed the
  * delay, and a warning if it is from the run to compare with. */
 static lull_status check_replayed_delays(struct replay_session *session,
@@ -569,7 +595,7 @@ static lull_status check_replayed_delays(struct replay_session *session,
     struct lull_error why;
     lull_status status = find_missed(session, replayed->program, team, &missed, err);
     const lull_status late =
-        status == LULL_OK && missed ? lull_delay_missed(missed, &why) : LULL_OK;
+        status == LULL_OK && missed ? tell_missed(session, missed, &why) : LULL_OK;
     if (late != LULL_OK && session->supposition->disturbance)
         status = lull_fail(err, late, "%s: %s", name, why.text);
     else if (late != LULL_OK)
