@@ -8,6 +8,7 @@
 #include "stats/regression.h"
 #include "stats/special.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -25,8 +26,12 @@ struct deriving {
     const struct lull_measured_runs *runs;
     struct lull_arena *arena;
     FILE *out;
+    struct lull_pattern patterns[LULL_SHAPE_TAGS];
+    size_t n_patterns;
+    /* The pattern at hand, by default the first, which has most messages. */
+    size_t pattern;
     struct lull_graph_shape shape;
-    struct lull_fitted_graph *fitted;         /* [n_runs] */
+    const struct lull_fitted_graph *fitted;   /* [n_runs] */
     double iterations;                        /* see find_iterations */
     double (*by_processes)[LULL_LAW_FACTORS]; /* [n_runs]: processes, size */
     double (*by_extents)[LULL_LAW_FACTORS];   /* [n_runs]: extents, size */
@@ -718,13 +723,23 @@ static bool is_square(const struct deriving *deriving, bool is_reversed)
     return true;
 }
 
+/* What names of further patterns end in: "", "2", "3"... */
+static const char *numbered(const struct deriving *deriving)
+{
+    return deriving->pattern == 0
+               ? ""
+               : lull_arena_printf(deriving->arena, "%zu", deriving->pattern + 1);
+}
+
 /* Writes the function extents() of a grid. */
 static void derive_write_extents(const struct deriving *deriving)
 {
     unsigned n = deriving->shape.dimensions;
     static const char *const reversed[] = {"{g[1]}", "{g[2], g[1]}", "{g[3], g[2], g[1]}"};
-    fprintf(deriving->out, "-- Extents of the grid; processes along the first follow each other.\n"
-                           "local function extents(p)\n");
+    fprintf(deriving->out,
+            "-- Extents of the grid; processes along the first follow each other.\n"
+            "local function extents%s(p)\n",
+            numbered(deriving));
     if (is_square(deriving, false)) {
         fprintf(deriving->out, "  return grid(p.P, %u)\nend\n\n", n);
         return;
@@ -766,8 +781,50 @@ static const double *messages_of_runs(const struct deriving *deriving)
     return messages;
 }
 
+/* Whether the messages of a further pattern come in some iterations only, as at the end. */
+static bool is_rare(const struct deriving *deriving, const struct lull_derived_law *law)
+{
+    for (size_t i = 0; i < deriving->runs->n_runs; i++)
+        if (lull_law_at(law, deriving->by_processes[i]) >= deriving->iterations)
+            return false;
+    return deriving->pattern > 0;
+}
+
+/* Writes the begin of a term of messages, up to its first line. */
+static void write_message_term(const struct deriving *deriving, const char *name,
+                               const struct lull_derived_law *count)
+{
+    fprintf(deriving->out, "    {name = \"%s%s%s\", ", name, deriving->pattern ? " " : "",
+            numbered(deriving));
+    if (is_rare(deriving, count)) {
+        fprintf(deriving->out, "every = function(p) return measured_iterations / (");
+        derive_write_law(deriving, count);
+        fprintf(deriving->out, ") end, ");
+    }
+    fprintf(deriving->out, "time = function(p)\n");
+}
+
+/* Writes which messages a pattern has: "all of them", "those of tags 0, 3". */
+static const char *messages_text(const struct deriving *deriving)
+{
+    const struct lull_tagged *tagged = &deriving->runs->tagged;
+    const uint32_t tags = deriving->patterns[deriving->pattern].tags;
+    const char *text = NULL;
+    size_t n = 0;
+    for (size_t t = 0; t < tagged->n_tags; t++)
+        if (tags >> t & 1) {
+            text = lull_arena_printf(deriving->arena, "%s%s%d", text ? text : "", text ? ", " : "",
+                                     tagged->tags[t]);
+            n++;
+        }
+    return text ? lull_arena_printf(deriving->arena, "those of tag%s %s", n > 1 ? "s" : "", text)
+                : "all of them";
+}
+
 static void write_count(const struct deriving *deriving, const struct lull_derived_law *law)
 {
+    if (is_rare(deriving, law))
+        return;
     if (law->exponents[0] == 0 && law->exponents[1] == 0 &&
         law->coefficient == deriving->iterations)
         return;
@@ -804,18 +861,19 @@ static void write_halo(struct deriving *deriving)
         worst = fmax(worst, bytes[d].residual);
     }
     fprintf(deriving->out,
-            "    -- messages to the neighbours of a %s: all of them; their number %s,\n"
+            "    -- messages to the neighbours of a %s: %s; their number %s,\n"
             "    -- their bytes %s\n",
-            lull_shape_name(&deriving->shape), derive_exactness(count.residual, deriving->arena),
+            lull_shape_name(&deriving->shape), messages_text(deriving),
+            derive_exactness(count.residual, deriving->arena),
             derive_exactness(worst, deriving->arena));
     write_ranks(deriving);
     if (deriving->shape.is_ambiguous)
         fprintf(deriving->out,
                 "    -- (the runs do not tell an open boundary from a periodic one)\n");
+    write_message_term(deriving, "neighbours", &count);
     fprintf(deriving->out,
-            "    {name = \"neighbours\", time = function(p)\n      local g = extents(p)\n"
-            "      return halo{grid = g, periodic = %s, ",
-            deriving->shape.periodic ? "true" : "false");
+            "      local g = extents%s(p)\n      return halo{grid = g, periodic = %s, ",
+            numbered(deriving), deriving->shape.periodic ? "true" : "false");
     write_count(deriving, &count);
     fprintf(deriving->out, "bytes = {");
     for (unsigned d = 0; d < deriving->shape.dimensions; d++) {
@@ -839,14 +897,18 @@ static void write_all_to_all(struct deriving *deriving)
     }
     struct lull_derived_law bytes = derive_law_of_numbers(deriving, y);
     struct lull_derived_law count = derive_law_of_numbers(deriving, messages_of_runs(deriving));
-    fprintf(
-        deriving->out,
-        "    -- messages from everyone to everyone: their number %s, their bytes %s\n"
-        "    {name = \"everyone\", time = function(p)\n      return message{count = (p.P - 1) * (",
-        derive_exactness(count.residual, deriving->arena),
-        derive_exactness(bytes.residual, deriving->arena));
-    derive_write_law(deriving, &count);
-    fprintf(deriving->out, ") / measured_iterations, bytes = ");
+    fprintf(deriving->out,
+            "    -- messages from everyone to everyone: %s; their number %s, their bytes %s\n",
+            messages_text(deriving), derive_exactness(count.residual, deriving->arena),
+            derive_exactness(bytes.residual, deriving->arena));
+    write_message_term(deriving, "everyone", &count);
+    fprintf(deriving->out, "      return message{count = (p.P - 1)");
+    if (!is_rare(deriving, &count)) {
+        fprintf(deriving->out, " * (");
+        derive_write_law(deriving, &count);
+        fprintf(deriving->out, ") / measured_iterations");
+    }
+    fprintf(deriving->out, ", bytes = ");
     derive_write_law(deriving, &bytes);
     fprintf(deriving->out, "}\n    end},\n");
 }
@@ -882,12 +944,13 @@ static void write_tree(struct deriving *deriving)
         deriving->content[i] += depth * (fitted->bytes[0] + fitted->bytes[1]);
     }
     struct lull_derived_law count = derive_law_of_numbers(deriving, messages_of_runs(deriving));
-    fprintf(deriving->out, "    -- messages of a %s: all of them; their number %s\n",
-            lull_shape_name(shape), derive_exactness(count.residual, deriving->arena));
+    fprintf(deriving->out, "    -- messages of a %s: %s; their number %s\n", lull_shape_name(shape),
+            messages_text(deriving), derive_exactness(count.residual, deriving->arena));
     write_ranks(deriving);
     if (shape->is_ambiguous)
         fprintf(deriving->out, "    -- (the runs do not tell it from another tree)\n");
-    fprintf(deriving->out, "    {name = \"tree\", time = function(p)\n      return ");
+    write_message_term(deriving, "tree", &count);
+    fprintf(deriving->out, "      return ");
     if (is_both && !is_alike) {
         fprintf(deriving->out, "0");
         for (int up = 0; up < 2; up++) {
@@ -911,11 +974,13 @@ static void write_shift(struct deriving *deriving)
     }
     struct lull_derived_law bytes = derive_law_of_numbers(deriving, y);
     struct lull_derived_law count = derive_law_of_numbers(deriving, messages_of_runs(deriving));
-    fprintf(deriving->out, "    -- messages to the next rank: their number %s, their bytes %s\n",
-            derive_exactness(count.residual, deriving->arena),
+    fprintf(deriving->out,
+            "    -- messages to the next rank: %s; their number %s, their bytes %s\n",
+            messages_text(deriving), derive_exactness(count.residual, deriving->arena),
             derive_exactness(bytes.residual, deriving->arena));
     write_ranks(deriving);
-    fprintf(deriving->out, "    {name = \"next\", time = function(p)\n      return message{");
+    write_message_term(deriving, "next", &count);
+    fprintf(deriving->out, "      return message{");
     write_count(deriving, &count);
     fprintf(deriving->out, "bytes = ");
     derive_write_law(deriving, &bytes);
@@ -927,10 +992,11 @@ static void write_shift(struct deriving *deriving)
 static void write_irregular_run(struct deriving *deriving, size_t run)
 {
     const struct lull_measured_runs *runs = deriving->runs;
-    double messages = 0, bytes = 0, processes = runs->links[run].processes;
-    for (size_t l = 0; l < runs->links[run].count; l++) {
-        messages += (double)runs->links[run].items[l].messages;
-        bytes += (double)runs->links[run].items[l].bytes;
+    const struct lull_links *links = &deriving->patterns[deriving->pattern].links[run];
+    double messages = 0, bytes = 0, processes = links->processes;
+    for (size_t l = 0; l < links->count; l++) {
+        messages += (double)links->items[l].messages;
+        bytes += (double)links->items[l].bytes;
     }
     deriving->latencies[run] += messages / processes;
     deriving->content[run] += bytes / processes;
@@ -945,14 +1011,15 @@ static void write_irregular_run(struct deriving *deriving, size_t run)
 static void write_irregular(struct deriving *deriving)
 {
     const char *size = deriving->runs->size_name;
-    fprintf(deriving->out,
-            "    -- messages: the graph is irregular, no chain, ring, grid, tree, or everyone to "
-            "everyone.\n"
-            "    -- For each number of processes%s that was measured: messages of a process, bytes "
-            "of one.\n"
-            "    {name = \"irregular messages\", time = function(p)\n"
-            "      if p.P == 1 then return 0 end\n      local measured = {\n",
-            size ? " and size" : "");
+    fprintf(
+        deriving->out,
+        "    -- messages: %s; the graph is irregular, no chain, ring, grid, tree, or everyone to "
+        "everyone.\n"
+        "    -- For each number of processes%s that was measured: messages of a process, bytes "
+        "of one.\n"
+        "    {name = \"irregular messages\", time = function(p)\n"
+        "      if p.P == 1 then return 0 end\n      local measured = {\n",
+        messages_text(deriving), size ? " and size" : "");
     for (size_t i = 0; i < deriving->runs->n_runs; i++)
         write_irregular_run(deriving, i);
     if (size)
@@ -974,7 +1041,46 @@ static void write_irregular(struct deriving *deriving)
             "    end},\n");
 }
 
-/* Writes the term of messages, and adds to `latencies` and `content`. */
+/* Says how many messages processes send to themselves: they cross no network, and no term has
+ * them. */
+static void write_own_messages(const struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    bool has_own = false;
+    for (size_t i = 0; i < runs->n_runs; i++)
+        has_own = has_own || runs->links[i].own > 0;
+    for (size_t i = 0; has_own && i < runs->n_runs; i++)
+        fprintf(deriving->out, "%s %" PRIu64 " of %s%s",
+                i == 0
+                    ? "    -- (and messages of processes to themselves, which no term has:\n    --"
+                    : "",
+                runs->links[i].own, derive_quoted(deriving, runs->names[i]),
+                i + 1 < runs->n_runs ? "," : ")\n");
+}
+
+static void fill_factors(struct deriving *deriving)
+{
+    const struct lull_measured_runs *runs = deriving->runs;
+    for (size_t i = 0; i < runs->n_runs; i++) {
+        deriving->by_processes[i][0] = runs->links[i].processes;
+        deriving->by_processes[i][1] = runs->size[i];
+        for (unsigned d = 0; d < LULL_SHAPE_DIMENSIONS; d++) {
+            uint32_t extent = deriving->fitted[i].extents[d];
+            deriving->by_extents[i][d] = extent > 0 ? extent : 1;
+        }
+        deriving->by_extents[i][LULL_SHAPE_DIMENSIONS] = runs->size[i];
+    }
+}
+
+static void choose_pattern(struct deriving *deriving, size_t number)
+{
+    deriving->pattern = number;
+    deriving->shape = deriving->patterns[number].shape;
+    deriving->fitted = deriving->patterns[number].fitted;
+    fill_factors(deriving);
+}
+
+/* Writes the terms of messages, and adds to `latencies` and `content`. */
 static void derive_write_messages(struct deriving *deriving)
 {
     static void (*const writers[])(struct deriving *) = {[LULL_SHAPE_NONE] = NULL,
@@ -983,8 +1089,13 @@ static void derive_write_messages(struct deriving *deriving)
                                                          [LULL_SHAPE_SHIFT] = write_shift,
                                                          [LULL_SHAPE_TREE] = write_tree,
                                                          [LULL_SHAPE_IRREGULAR] = write_irregular};
-    if (writers[deriving->shape.kind])
-        writers[deriving->shape.kind](deriving);
+    for (size_t k = 0; k < deriving->n_patterns; k++) {
+        choose_pattern(deriving, k);
+        if (writers[deriving->shape.kind])
+            writers[deriving->shape.kind](deriving);
+    }
+    choose_pattern(deriving, 0);
+    write_own_messages(deriving);
 }
 
 /* ==== how far runs lie from the model ========================================================= */
@@ -1279,7 +1390,7 @@ static void write_message_times(const struct deriving *deriving, const struct me
             times->of_core, times->turn);
 }
 
-static void write_head(const struct deriving *deriving)
+static void write_head(struct deriving *deriving)
 {
     const struct lull_measured_runs *runs = deriving->runs;
     fprintf(deriving->out, "-- Derived by lull from %zu runs:\n", runs->n_runs);
@@ -1290,11 +1401,21 @@ static void write_head(const struct deriving *deriving)
             fprintf(deriving->out, "%s = %.10g, ", runs->size_name, runs->size[i]);
         fprintf(deriving->out, "%.6g s\n", runs->seconds[i]);
     }
-    fprintf(deriving->out, "-- Messages: %s.\n\n", lull_shape_name(&deriving->shape));
+    for (size_t k = 0; k < deriving->n_patterns; k++) {
+        choose_pattern(deriving, k);
+        fprintf(deriving->out, "-- Messages: %s%s%s.\n", lull_shape_name(&deriving->shape),
+                deriving->n_patterns > 1 ? ", " : "",
+                deriving->n_patterns > 1 ? messages_text(deriving) : "");
+    }
+    fprintf(deriving->out, "\n");
     fprintf(deriving->out, "local measured_iterations = %.17g\n\n", deriving->iterations);
     derive_write_sharing(deriving);
-    if (deriving->shape.kind == LULL_SHAPE_GRID)
-        derive_write_extents(deriving);
+    for (size_t k = 0; k < deriving->n_patterns; k++) {
+        choose_pattern(deriving, k);
+        if (deriving->shape.kind == LULL_SHAPE_GRID)
+            derive_write_extents(deriving);
+    }
+    choose_pattern(deriving, 0);
 }
 
 /* Writes that the scaling is weak, if a process has as much to do on any number of processes. */
@@ -1358,20 +1479,6 @@ static void write_rest(const struct deriving *deriving)
     write_quality(deriving, &times);
 }
 
-static void fill_factors(struct deriving *deriving)
-{
-    const struct lull_measured_runs *runs = deriving->runs;
-    for (size_t i = 0; i < runs->n_runs; i++) {
-        deriving->by_processes[i][0] = runs->links[i].processes;
-        deriving->by_processes[i][1] = runs->size[i];
-        for (unsigned d = 0; d < LULL_SHAPE_DIMENSIONS; d++) {
-            uint32_t extent = deriving->fitted[i].extents[d];
-            deriving->by_extents[i][d] = extent > 0 ? extent : 1;
-        }
-        deriving->by_extents[i][LULL_SHAPE_DIMENSIONS] = runs->size[i];
-    }
-}
-
 void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena *arena, FILE *out)
 {
     size_t n = runs->n_runs;
@@ -1379,15 +1486,15 @@ void lull_derived_write(const struct lull_measured_runs *runs, struct lull_arena
         .runs = runs,
         .arena = arena,
         .out = out,
-        .fitted = lull_arena_zero(arena, n, sizeof *deriving.fitted),
         .by_processes = lull_arena_zero(arena, n, sizeof *deriving.by_processes),
         .by_extents = lull_arena_zero(arena, n, sizeof *deriving.by_extents),
         .computation = lull_arena_zero(arena, n, sizeof *deriving.computation),
         .latencies = lull_arena_zero(arena, n, sizeof *deriving.latencies),
         .content = lull_arena_zero(arena, n, sizeof *deriving.content)};
-    deriving.shape = lull_shape_find(runs->links, n, deriving.fitted);
+    deriving.n_patterns =
+        lull_patterns_find(runs->links, n, &runs->tagged, arena, deriving.patterns);
+    choose_pattern(&deriving, 0);
     deriving.iterations = find_iterations(&deriving);
-    fill_factors(&deriving);
     derive_find_crowding(&deriving);
     write_head(&deriving);
     fprintf(out,

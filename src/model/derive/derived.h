@@ -35,6 +35,7 @@ struct lull_measured_runs {
     size_t n_runs;
     const char *const *names;
     const struct lull_links *links;
+    struct lull_tagged tagged; /* the same links by tags */
     const double *size;        /* of the problem; 1 without a name */
     const double *seconds;     /* of the run */
     const double *cores;       /* that the run's processes might use; 0: not known */

@@ -339,3 +339,123 @@ const char *lull_shape_name(const struct lull_graph_shape *shape)
         return "no messages";
     }
 }
+
+/* ---- several patterns ------------------------------------------------------------------------ */
+
+static bool comes_first(const struct lull_link *a, const struct lull_link *b)
+{
+    return a->source != b->source ? a->source < b->source : a->target < b->target;
+}
+
+struct lull_links lull_links_join(const struct lull_links *lists, size_t count, uint32_t processes,
+                                  struct lull_arena *arena)
+{
+    size_t all = 0, *at = lull_arena_zero(arena, count + 1, sizeof *at);
+    for (size_t i = 0; i < count; i++)
+        all += lists[i].count;
+    struct lull_link *links = lull_arena_zero(arena, all + 1, sizeof *links), *end = links;
+    for (;;) {
+        size_t first = count;
+        for (size_t i = 0; i < count; i++)
+            if (at[i] < lists[i].count &&
+                (first == count ||
+                 comes_first(&lists[i].items[at[i]], &lists[first].items[at[first]])))
+                first = i;
+        if (first == count)
+            break;
+        const struct lull_link *link = &lists[first].items[at[first]++];
+        if (end > links && !comes_first(end - 1, link)) {
+            end[-1].messages += link->messages;
+            end[-1].bytes += link->bytes;
+        } else {
+            *end++ = *link;
+        }
+    }
+    return (struct lull_links){
+        .processes = processes, .items = links, .count = (size_t)(end - links)};
+}
+
+/* The links of some tags in each run. */
+static const struct lull_links *links_of_tags(const struct lull_links *runs, size_t count,
+                                              const struct lull_tagged *tagged, uint32_t tags,
+                                              struct lull_arena *arena)
+{
+    struct lull_links *links = lull_arena_zero(arena, count, sizeof *links);
+    for (size_t r = 0; r < count; r++) {
+        struct lull_links lists[LULL_SHAPE_TAGS];
+        size_t n = 0;
+        for (size_t t = 0; t < tagged->n_tags; t++)
+            if (tags >> t & 1)
+                lists[n++] = tagged->links[r * tagged->n_tags + t];
+        links[r] = lull_links_join(lists, n, runs[r].processes, arena);
+    }
+    return links;
+}
+
+static uint64_t messages_of_tags(const struct lull_tagged *tagged, size_t n_runs, uint32_t tags)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n_runs * tagged->n_tags; i++)
+        for (size_t l = 0; tags >> i % tagged->n_tags & 1 && l < tagged->links[i].count; l++)
+            sum += tagged->links[i].items[l].messages;
+    return sum;
+}
+
+static bool tags_have_shape(const struct lull_links *runs, size_t count,
+                            const struct lull_tagged *tagged, uint32_t tags,
+                            struct lull_fitted_graph *fitted)
+{
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    const struct lull_links *links = links_of_tags(runs, count, tagged, tags, scratch);
+    const struct lull_graph_shape shape = lull_shape_find(links, count, fitted);
+    lull_arena_destroy(scratch);
+    return shape.kind != LULL_SHAPE_NONE && shape.kind != LULL_SHAPE_IRREGULAR;
+}
+
+/* Those of the tags `among` that have a shape together, with most messages; 0: none have. */
+static uint32_t find_tags(const struct lull_links *runs, size_t count,
+                          const struct lull_tagged *tagged, uint32_t among,
+                          struct lull_fitted_graph *fitted)
+{
+    uint64_t most = 0;
+    uint32_t found = 0;
+    for (uint32_t tags = among; tags > 0; tags = (tags - 1) & among) {
+        const uint64_t messages = messages_of_tags(tagged, count, tags);
+        if (messages <= most || !tags_have_shape(runs, count, tagged, tags, fitted))
+            continue;
+        most = messages;
+        found = tags;
+    }
+    return found;
+}
+
+static void make_pattern(const struct lull_links *links, size_t count, uint32_t tags,
+                         struct lull_arena *arena, struct lull_pattern *ret_pattern)
+{
+    *ret_pattern =
+        (struct lull_pattern){.fitted = lull_arena_zero(arena, count, sizeof *ret_pattern->fitted),
+                              .links = links,
+                              .tags = tags};
+    ret_pattern->shape = lull_shape_find(links, count, ret_pattern->fitted);
+}
+
+size_t lull_patterns_find(const struct lull_links *runs, size_t count,
+                          const struct lull_tagged *tagged, struct lull_arena *arena,
+                          struct lull_pattern ret_patterns[LULL_SHAPE_TAGS])
+{
+    struct lull_fitted_graph *fitted = lull_arena_zero(arena, count, sizeof *fitted);
+    uint32_t left = (1u << tagged->n_tags) - 1, tags;
+    size_t n = 0;
+    make_pattern(runs, count, 0, arena, &ret_patterns[0]);
+    if (ret_patterns[0].shape.kind != LULL_SHAPE_IRREGULAR)
+        return 1;
+    while (left > 0 && (tags = find_tags(runs, count, tagged, left, fitted)) > 0) {
+        make_pattern(links_of_tags(runs, count, tagged, tags, arena), count, tags, arena,
+                     &ret_patterns[n++]);
+        left &= ~tags;
+    }
+    if (n > 0 && left > 0)
+        make_pattern(links_of_tags(runs, count, tagged, left, arena), count, left, arena,
+                     &ret_patterns[n++]);
+    return n > 0 ? n : 1;
+}

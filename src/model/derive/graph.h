@@ -2,13 +2,17 @@
 #ifndef LULL_MODEL_DERIVE_GRAPH_H
 #define LULL_MODEL_DERIVE_GRAPH_H
 
+#include "base/arena.h"
 #include "model/program/closed_form.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { LULL_SHAPE_DIMENSIONS = 3 };
+enum {
+    LULL_SHAPE_DIMENSIONS = 3,
+    LULL_SHAPE_TAGS = 8 /* the most tags by which messages are told apart */
+};
 
 struct lull_link {
     uint32_t source, target; /* ranks, different ones */
@@ -21,6 +25,21 @@ struct lull_links {
     const struct lull_link *items;
     size_t count;
     bool in_pairs; /* ranks send their messages in twos: two in a row to the same target */
+    uint64_t own;  /* messages of ranks to themselves, which are no links */
+};
+
+/* All links of several lists of one run, in the order of (source, target), as that of each list
+ * must be. */
+struct lull_links lull_links_join(const struct lull_links *lists, size_t count, uint32_t processes,
+                                  struct lull_arena *arena);
+
+/* The links of runs by the tags of their messages. */
+struct lull_tagged {
+    int32_t tags[LULL_SHAPE_TAGS]; /* ascending */
+    size_t n_tags;                 /* 0: there are more, or the tags are not known */
+    const struct lull_links
+        *links; /* [n_runs * n_tags]: of tag t in run r at r * n_tags + t; sorted
+                                       by source and target */
 };
 
 enum lull_shape_kind {
@@ -62,5 +81,20 @@ const char *lull_shape_name(const struct lull_graph_shape *shape);
  * rank are the same rank there. */
 struct lull_graph_shape lull_shape_find(const struct lull_links *runs, size_t count,
                                         struct lull_fitted_graph *ret_fitted);
+
+/* Messages that have a shape of their own. */
+struct lull_pattern {
+    struct lull_graph_shape shape;
+    struct lull_fitted_graph *fitted; /* [n_runs] */
+    const struct lull_links *links;   /* [n_runs] */
+    uint32_t tags; /* bit t for tag t of struct lull_tagged; 0: messages of all tags */
+};
+
+/* The patterns of all messages of `count` runs: one of all if these have a shape; else, as often as
+ * some tags have one together, that of the tags with most messages, and last one of what is left,
+ * which is irregular. Patterns live in `arena`. Returns their number, which is 1 at least. */
+size_t lull_patterns_find(const struct lull_links *runs, size_t count,
+                          const struct lull_tagged *tagged, struct lull_arena *arena,
+                          struct lull_pattern ret_patterns[LULL_SHAPE_TAGS]);
 
 #endif

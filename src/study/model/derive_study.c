@@ -163,11 +163,20 @@ static lull_status marks_find(const struct lull_run *run, unsigned workers,
 
 /* ---- links ----------------------------------------------------------------------------------- */
 
-/* The links of what one worker has read. */
+struct tagged_link {
+    int32_t tag;
+    struct lull_link link;
+};
+
+/* The links of what one worker has read, by tags; or, if there are more tags than are told apart,
+ * by some of them. */
 struct link_counting {
-    struct lull_hash index; /* of pairs of ranks */
-    struct lull_link *links;
+    struct lull_hash index; /* of pairs of ranks and tags */
+    struct tagged_link *links;
     size_t count, capacity;
+    int32_t tags[LULL_SHAPE_TAGS];
+    size_t n_tags;
+    bool has_more_tags;
 };
 
 struct linking {
@@ -178,12 +187,29 @@ struct linking {
     uint32_t *last;
     uint64_t *pairs; /* [n_locations]: messages that are the second in a row to one target */
     uint64_t *sent;  /* [n_locations]: all messages */
+    uint64_t *own;   /* [n_locations]: messages to the sender itself */
 };
 
-static bool add_messages(struct link_counting *counting, const struct lull_link *link)
+/* Adds a tag to a set of them; false: it has no room for it. */
+static bool add_tag(int32_t tags[LULL_SHAPE_TAGS], size_t *n_tags, int32_t tag)
 {
-    const uint32_t key[] = {link->source, link->target};
+    for (size_t i = 0; i < *n_tags; i++)
+        if (tags[i] == tag)
+            return true;
+    if (*n_tags == LULL_SHAPE_TAGS)
+        return false;
+    tags[(*n_tags)++] = tag;
+    return true;
+}
+
+static bool add_messages(struct link_counting *counting, const struct lull_link *link, int32_t tag)
+{
     bool is_new;
+    if (!add_tag(counting->tags, &counting->n_tags, tag)) {
+        counting->has_more_tags = true;
+        tag = counting->tags[0];
+    }
+    const uint32_t key[] = {link->source, link->target, (uint32_t)tag};
     if (!lull_array_reserve(&counting->links, &counting->capacity, counting->count + 1,
                             sizeof *counting->links))
         return false;
@@ -191,9 +217,10 @@ static bool add_messages(struct link_counting *counting, const struct lull_link 
     if (!at)
         return false;
     if (is_new)
-        counting->links[counting->count++] = (struct lull_link){link->source, link->target, 0, 0};
-    counting->links[*at].messages += link->messages;
-    counting->links[*at].bytes += link->bytes;
+        counting->links[counting->count++] =
+            (struct tagged_link){tag, {link->source, link->target, 0, 0}};
+    counting->links[*at].link.messages += link->messages;
+    counting->links[*at].link.bytes += link->bytes;
     return true;
 }
 
@@ -214,7 +241,9 @@ static lull_status see_block(void *context, unsigned worker, const struct lull_b
         linking->last[block->location] =
             linking->last[block->location] == link.target ? LULL_NONE : link.target;
         linking->sent[block->location]++;
-        if (link.source != link.target && !add_messages(&linking->parts[worker], &link))
+        linking->own[block->location] += link.source == link.target;
+        if (link.source != link.target &&
+            !add_messages(&linking->parts[worker], &link, event->message.tag))
             return lull_fail(err, LULL_ERR_MEMORY, "no memory for the links between processes");
     }
     return LULL_OK;
@@ -222,10 +251,12 @@ static lull_status see_block(void *context, unsigned worker, const struct lull_b
 
 static int compare_links(const void *a, const void *b)
 {
-    const struct lull_link *x = a, *y = b;
-    if (x->source != y->source)
-        return x->source > y->source ? 1 : -1;
-    return (x->target > y->target) - (x->target < y->target);
+    const struct tagged_link *x = a, *y = b;
+    if (x->tag != y->tag)
+        return x->tag > y->tag ? 1 : -1;
+    if (x->link.source != y->link.source)
+        return x->link.source > y->link.source ? 1 : -1;
+    return (x->link.target > y->link.target) - (x->link.target < y->link.target);
 }
 
 static bool is_in_pairs(const struct linking *linking)
@@ -236,26 +267,64 @@ static bool is_in_pairs(const struct linking *linking)
     return true;
 }
 
-static lull_status merge_links(struct linking *linking, unsigned workers, struct lull_arena *arena,
-                               struct lull_links *ret_links, struct lull_error *err)
+static lull_status merge_links(struct linking *linking, unsigned workers, struct lull_error *err)
 {
     struct link_counting *all = &linking->parts[0];
-    for (unsigned w = 1; w < workers; w++)
+    for (unsigned w = 1; w < workers; w++) {
+        all->has_more_tags = all->has_more_tags || linking->parts[w].has_more_tags;
         for (size_t i = 0; i < linking->parts[w].count; i++)
-            if (!add_messages(all, &linking->parts[w].links[i]))
+            if (!add_messages(all, &linking->parts[w].links[i].link,
+                              linking->parts[w].links[i].tag))
                 return lull_fail(err, LULL_ERR_MEMORY, "no memory for the links between processes");
-    struct lull_link *links = lull_arena_zero(arena, all->count + 1, sizeof *links);
+    }
     if (all->count > 0)
-        memcpy(links, all->links, all->count * sizeof *links);
-    qsort(links, all->count, sizeof *links, compare_links);
-    ret_links->items = links;
-    ret_links->count = all->count;
-    ret_links->in_pairs = is_in_pairs(linking);
+        qsort(all->links, all->count, sizeof *all->links, compare_links);
     return LULL_OK;
 }
 
+/* The links of a run by tags, each tag's one behind the other, in the order of compare_links. */
+struct run_links {
+    int32_t tags[LULL_SHAPE_TAGS]; /* ascending */
+    size_t n_tags;
+    bool has_more_tags;
+    struct lull_links *of_tag; /* [n_tags] */
+    struct lull_links all;
+};
+
+static int compare_tags(const void *a, const void *b)
+{
+    const int32_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Takes what has been counted of a run. */
+static void keep_links(const struct linking *linking, uint32_t processes, struct lull_arena *arena,
+                       struct run_links *ret_links)
+{
+    const struct link_counting *counting = &linking->parts[0];
+    *ret_links = (struct run_links){
+        .n_tags = counting->n_tags,
+        .has_more_tags = counting->has_more_tags,
+        .of_tag = lull_arena_zero(arena, counting->n_tags + 1, sizeof *ret_links->of_tag)};
+    memcpy(ret_links->tags, counting->tags, sizeof ret_links->tags);
+    qsort(ret_links->tags, ret_links->n_tags, sizeof *ret_links->tags, compare_tags);
+    struct lull_link *links = lull_arena_zero(arena, counting->count + 1, sizeof *links);
+    size_t at = 0;
+    for (size_t t = 0; t < counting->n_tags; t++) {
+        const size_t begin = at;
+        for (; at < counting->count && counting->links[at].tag == ret_links->tags[t]; at++)
+            links[at] = counting->links[at].link;
+        ret_links->of_tag[t] = (struct lull_links){
+            .processes = processes, .items = links + begin, .count = at - begin};
+    }
+    ret_links->all = lull_links_join(ret_links->of_tag, counting->n_tags, processes, arena);
+    ret_links->all.in_pairs = is_in_pairs(linking);
+    for (uint32_t l = 0; l < linking->trace->n_locations; l++)
+        ret_links->all.own += linking->own[l];
+}
+
 static lull_status find_links(const struct lull_run *run, unsigned workers,
-                              struct lull_arena *arena, struct lull_links *ret_links,
+                              struct lull_arena *arena, struct run_links *ret_links,
                               struct lull_error *err)
 {
     const struct lull_trace *trace = run->trace;
@@ -269,14 +338,16 @@ static lull_status find_links(const struct lull_run *run, unsigned workers,
         .parts = lull_arena_zero(arena, parts, sizeof *linking.parts),
         .last = lull_arena_zero(arena, trace->n_locations, sizeof *linking.last),
         .pairs = lull_arena_zero(arena, trace->n_locations, sizeof *linking.pairs),
-        .sent = lull_arena_zero(arena, trace->n_locations, sizeof *linking.sent)};
+        .sent = lull_arena_zero(arena, trace->n_locations, sizeof *linking.sent),
+        .own = lull_arena_zero(arena, trace->n_locations, sizeof *linking.own)};
     for (uint32_t l = 0; l < trace->n_locations; l++)
         linking.last[l] = LULL_NONE;
     const struct lull_visitor visitor = {.context = &linking, .block = see_block};
-    *ret_links = (struct lull_links){.processes = run->processes};
     lull_status status = lull_scan(trace, &options, &visitor, err);
     if (status == LULL_OK)
-        status = merge_links(&linking, parts, arena, ret_links, err);
+        status = merge_links(&linking, parts, err);
+    if (status == LULL_OK)
+        keep_links(&linking, run->processes, arena, ret_links);
     for (unsigned w = 0; w < parts; w++) {
         lull_hash_free(&linking.parts[w].index);
         free(linking.parts[w].links);
@@ -473,18 +544,47 @@ static lull_status find_marks(struct runs_filling *filling, unsigned workers,
     return status;
 }
 
+/* Tells the messages of all runs apart by their tags, if these are few. */
+static void fill_tagged(struct runs_filling *filling, const struct run_links *runs)
+{
+    const size_t n_runs = filling->runs->count;
+    struct lull_tagged *tagged = &filling->measured->tagged;
+    bool few = true;
+    for (size_t i = 0; i < n_runs; i++) {
+        few = few && !runs[i].has_more_tags;
+        for (size_t t = 0; t < runs[i].n_tags; t++)
+            few = few && add_tag(tagged->tags, &tagged->n_tags, runs[i].tags[t]);
+    }
+    if (!few)
+        tagged->n_tags = 0;
+    qsort(tagged->tags, tagged->n_tags, sizeof *tagged->tags, compare_tags);
+    struct lull_links *links =
+        lull_arena_zero(filling->arena, n_runs * tagged->n_tags + 1, sizeof *links);
+    for (size_t i = 0; i < n_runs; i++)
+        for (size_t t = 0; t < tagged->n_tags; t++) {
+            struct lull_links *of = &links[i * tagged->n_tags + t];
+            of->processes = runs[i].all.processes;
+            for (size_t k = 0; k < runs[i].n_tags; k++)
+                if (runs[i].tags[k] == tagged->tags[t])
+                    *of = runs[i].of_tag[k];
+        }
+    tagged->links = links;
+}
+
 static lull_status read_links_and_census(struct runs_filling *filling, unsigned workers,
                                          struct lull_error *err)
 {
     const struct lull_runs *runs = filling->runs;
     struct lull_links *links = lull_arena_zero(filling->arena, runs->count, sizeof *links);
+    struct run_links *by_tags = lull_arena_zero(filling->arena, runs->count, sizeof *by_tags);
     struct lull_census **censuses = lull_arena_zero(filling->arena, runs->count, sizeof *censuses);
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_run *run = &runs->runs[i];
         if (!run->trace)
             return lull_fail(err, LULL_ERR_RANGE,
                              "%s: is a saved profile, expected a run with its messages", run->path);
-        lull_status status = find_links(run, workers, filling->arena, &links[i], err);
+        lull_status status = find_links(run, workers, filling->arena, &by_tags[i], err);
+        links[i] = by_tags[i].all;
         const struct lull_reading whole = {.application = LULL_NONE, .workers = workers};
         if (status == LULL_OK)
             status = lull_census_take(run->trace, &whole, filling->arena, &censuses[i], err);
@@ -492,6 +592,7 @@ static lull_status read_links_and_census(struct runs_filling *filling, unsigned 
             return status;
     }
     filling->measured->links = links;
+    fill_tagged(filling, by_tags);
     fill_collectives(filling, censuses);
     return find_marks(filling, workers, err);
 }

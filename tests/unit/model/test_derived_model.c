@@ -456,6 +456,77 @@ static void test_counts_of_messages(void **state)
     free(text);
 }
 
+/* A chain on 2, 4 and 8 processes: 20 messages of tag 3 up the ranks and 20 of tag 4 down, one of
+ * tag 9 from each process to rank 0 at the end, and 6 of each process to itself. */
+static char *text_of_patterns(struct lull_arena *arena)
+{
+    enum { TAGS = 3 };
+    static const char *const names[RUNS] = {"a", "b", "c"};
+    struct lull_link links[RUNS][TAGS][7];
+    struct lull_links of_tags[RUNS * TAGS], of_runs[RUNS];
+    double size[RUNS], seconds[RUNS], useful[RUNS];
+    const double cores[RUNS] = {8, 8, 8}, threads[RUNS] = {1, 1, 1};
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+    assert_non_null(out);
+    for (uint32_t i = 0; i < RUNS; i++) {
+        const uint32_t p = UINT32_C(2) << i;
+        for (uint32_t r = 0; r + 1 < p; r++) {
+            links[i][0][r] = (struct lull_link){r, r + 1, 20, 20 * 360};
+            links[i][1][r] = (struct lull_link){r + 1, r, 20, 20 * 360};
+            links[i][2][r] = (struct lull_link){r + 1, 0, 1, 5000};
+        }
+        for (uint32_t t = 0; t < TAGS; t++)
+            of_tags[i * TAGS + t] =
+                (struct lull_links){.processes = p, .items = links[i][t], .count = p - 1};
+        of_runs[i] = lull_links_join(&of_tags[i * TAGS], TAGS, p, arena);
+        of_runs[i].own = 6 * p;
+        size[i] = ROWS;
+        useful[i] = 1.0 / p;
+        seconds[i] = useful[i] + 0.01;
+    }
+    struct lull_measured_region all = {.name = "", .useful = useful};
+    const struct lull_measured_runs runs = {
+        .title = "rows",
+        .size_name = "rows",
+        .n_runs = RUNS,
+        .names = names,
+        .links = of_runs,
+        .tagged = {.tags = {3, 4, 9}, .n_tags = TAGS, .links = of_tags},
+        .size = size,
+        .seconds = seconds,
+        .cores = cores,
+        .threads = threads,
+        .useful = useful,
+        .most_useful = useful,
+        .had_cores = true,
+        .regions = &all,
+        .n_regions = 1};
+    lull_derived_write(&runs, arena, out);
+    fclose(out);
+    return text;
+}
+
+/* A gather at the end leaves the halo swaps a chain. On 5 processes each of the 20 iterations has
+ * 2 * 4 messages of the chain, and the 4 of the gather come once. */
+static void test_patterns(void **state)
+{
+    char *text = text_of_patterns(*state);
+    assert_non_null(strstr(text, "-- Messages: chain, those of tags 3, 4.\n"
+                                 "-- Messages: star, up, those of tag 9.\n"));
+    assert_non_null(strstr(text, "measured_iterations = 20\n"));
+    assert_non_null(strstr(text, "messages of processes to themselves, which no term has:\n"
+                                 "    -- 12 of a, 24 of b, 48 of c)\n"));
+    struct lull_program_model model = model_of_text(text, *state);
+    struct lull_term_cost total;
+    model_set(&model, "P=5");
+    seconds_of(&model, "tree", &total);
+    fail_if(!(fabs(total.messages - (20 * 8 + 4)) <= 1e-9), "%g messages", total.messages);
+    fail_if(!(fabs(total.bytes - (20 * 8 * 360 + 4 * 5000)) <= 1e-6), "%g bytes", total.bytes);
+    free(text);
+}
+
 TEST_GROUP(test_derived_model)
 {
     const struct CMUnitTest tests[] = {
@@ -471,6 +542,7 @@ TEST_GROUP(test_derived_model)
         cmocka_unit_test_setup_teardown(test_least_in_mpi, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_noise, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_counts_of_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_patterns, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }
