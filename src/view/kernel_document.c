@@ -64,25 +64,15 @@ static const char *kernel_tuple_text(const struct lull_kernel_prediction *predic
     return lull_arena_printf(arena, "%s} cy", text);
 }
 
-/* The predicted cycles with the data in a level (0: the first cache). The loop-carried chain is
- * left out, as in the usual notation. */
-static double time_at(const struct lull_kernel_prediction *prediction, size_t level)
-{
-    double sum = 0;
-    for (size_t l = 0; l < prediction->n_loops; l++)
-        sum += prediction->loops[l].weight * lull_ecm_time(&prediction->loops[l].ecm, level);
-    return prediction->n_loops > 0 ? sum : lull_ecm_time(&prediction->ecm, level);
-}
-
 /* The predicted cycles with the data in the first cache, the second, ...: "{7 ] 7 ] 14 ] 32.4}
- * cy". */
+ * cy"; as all predictions not below the loop-carried chain. */
 static const char *kernel_ladder_text(const struct lull_kernel_prediction *prediction,
                                       struct lull_arena *arena)
 {
     const char *text = "{";
     for (size_t i = 0; i <= prediction->ecm.n_links; i++)
         text = lull_arena_printf(arena, "%s%s%s", text, i ? " ] " : "",
-                                 cycles_text(time_at(prediction, i), arena));
+                                 cycles_text(lull_prediction_cycles(prediction, i), arena));
     return lull_arena_printf(arena, "%s} cy", text);
 }
 
