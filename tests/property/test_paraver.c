@@ -32,8 +32,25 @@ struct tally {
 /* Per location and kind: messages, one-sided transfers, collectives and markers. */
 struct tallies {
     const struct lull_trace *trace;
-    struct tally *of; /* [location * LULL_EVENT_KINDS + kind] */
+    struct tally *of;  /* [location * LULL_EVENT_KINDS + kind] */
+    int64_t *switched; /* [location]: when measurement was switched on last; -1: it is off */
 };
+
+/* Measurement that is on for no time is not told where a state says that it is off before and
+ * after. */
+static void tally_switch(struct tallies *tallies, uint32_t location, const struct lull_event *event)
+{
+    struct tally *of = &tallies->of[(size_t)location * LULL_EVENT_KINDS];
+    if (event->kind == LULL_EVENT_MEASURE_ON) {
+        of[LULL_EVENT_MEASURE_ON].events++;
+        tallies->switched[location] = event->time;
+    } else if (tallies->switched[location] == event->time) {
+        of[LULL_EVENT_MEASURE_ON].events--;
+    } else {
+        of[LULL_EVENT_MEASURE_OFF].events++;
+        tallies->switched[location] = -1;
+    }
+}
 
 static lull_status tally_block(void *context, unsigned worker, const struct lull_block *block,
                                struct lull_error *unused)
@@ -45,6 +62,10 @@ static lull_status tally_block(void *context, unsigned worker, const struct lull
         const struct lull_event *event = &block->events[i];
         struct tally *tally =
             &tallies->of[(size_t)block->location * LULL_EVENT_KINDS + event->kind];
+        if (event->kind == LULL_EVENT_MEASURE_ON || event->kind == LULL_EVENT_MEASURE_OFF) {
+            tally_switch(tallies, block->location, event);
+            continue;
+        }
         tally->events++;
         if (event->kind == LULL_EVENT_SEND || event->kind == LULL_EVENT_RECV)
             tally->bytes += event->message.bytes;
@@ -62,7 +83,9 @@ static struct tally *tally_all(const struct lull_trace *trace, struct lull_arena
 {
     struct tallies tallies = {
         trace,
-        lull_arena_zero(arena, (size_t)trace->n_locations * LULL_EVENT_KINDS, sizeof *tallies.of)};
+        lull_arena_zero(arena, (size_t)trace->n_locations * LULL_EVENT_KINDS, sizeof *tallies.of),
+        lull_arena_zero(arena, trace->n_locations, sizeof *tallies.switched)};
+    memset(tallies.switched, -1, trace->n_locations * sizeof *tallies.switched);
     struct lull_visitor visitor = {.context = &tallies, .block = tally_block};
     struct lull_scan_options options = {.application = LULL_NONE, .workers = 1};
     fail_if(lull_scan(trace, &options, &visitor, &err) != LULL_OK, "scan: %s", err.text);
