@@ -24,6 +24,7 @@ import machine
 import pack
 import page
 import record_app
+import record_dense
 import record_mpi
 import record_omp
 import record_ranks
@@ -81,8 +82,12 @@ class Bench:
             Usage(b)
         measured = []
         for _ in range(self.runs):
-            measured.append((Usage(a), Usage(b) if b else None))
+            measured.append(self.pair(a, b))
         return measured
+
+    @staticmethod
+    def pair(a, b):
+        return Usage(a), Usage(b) if b else None
 
     def wanted(self, name):
         return not self.only or self.only in name
@@ -169,12 +174,12 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_app, inject, simulate,
-                     wave, what_if, fit, program, predicted, kernel, sparse, page, report, diagnose,
-                     pack, team):
+        for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app, inject,
+                     simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
+                     diagnose, pack, team):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "heat", "inject",
-                                     "simulate", "wave", "what if", "fit", "program",
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat",
+                                     "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
                                      "diagnose", "pack", "team")):
             return

@@ -413,33 +413,41 @@ static void complete_chunk(struct rec_thread *self)
         buffer_stop(self, LULL_TAPE_WRITE_FAILED);
 }
 
-/* Finds place behind what is there, and notes how long that took where a chunk was full. */
-static void make_place(struct rec_thread *self)
+/* Stores a full chunk and notes how long that took, without the time in which others had the core:
+ * on a machine with more threads than cores a thread that is in here when its turn ends would be
+ * told to have written for many milliseconds. */
+static void change_chunk(struct rec_thread *self)
 {
-    uint64_t begin = rec_now(), last = rec_last_time(self), counts[REC_MOST_COUNTERS];
-    const bool storing = __atomic_load_n(&self->storing, __ATOMIC_RELAXED);
-    if (storing && self->tail_size < LULL_TAPE_CHUNK) {
-        complete_chunk(self);
-        return;
-    }
+    const struct rec_core_use before = rec_core_use_now();
+    const uint64_t begin = rec_now(), last = rec_last_time(self);
+    uint64_t counts[REC_MOST_COUNTERS];
     rec_sums_until(self, begin);
-    if (!storing) {
-        self->at = self->tail;
-        return;
-    }
     if (self->n_counters > 0)
         rec_counters_hide(self, begin, counts);
     if (!store_chunk(self, begin, last))
         return;
     rec_define_clock(1000000000);
     rec_cores_read(self);
-    uint64_t end = rec_now();
+    const uint64_t end = rec_now(), took = rec_core_ticks_since(&before, end - begin);
     if (self->untold == 0)
         self->untold_from = begin;
-    self->untold += end - begin;
-    self->flushing += end - begin;
+    self->untold += took;
+    self->flushing += took;
     if (self->n_counters > 0)
         rec_counters_unhide(self, end, counts);
+}
+
+/* Finds place behind what is there. */
+static void make_place(struct rec_thread *self)
+{
+    if (!__atomic_load_n(&self->storing, __ATOMIC_RELAXED)) {
+        rec_sums_until(self, rec_now());
+        self->at = self->tail;
+    } else if (self->tail_size < LULL_TAPE_CHUNK) {
+        complete_chunk(self);
+    } else {
+        change_chunk(self);
+    }
 }
 
 /* Tells how long writing took. Where records that were taken meanwhile lie behind it, they hold a

@@ -12,4 +12,15 @@ void rec_cores_read(struct rec_thread *self);
 /* The same at once. */
 void rec_cores_end(struct rec_thread *self);
 
+/* What the calling thread has had of its cores up to a moment. */
+struct rec_core_use {
+    int64_t on; /* ns of processor time; -1: the system does not tell */
+    long waits; /* how often it has gone to sleep by itself */
+};
+struct rec_core_use rec_core_use_now(void);
+/* How many of the `ticks` since `before` the calling thread itself has spent: those in which it had
+ * a core, but all of them where it has waited meanwhile (for a disk, a lock). In the rest it could
+ * have run, and others had the core. */
+uint64_t rec_core_ticks_since(const struct rec_core_use *before, uint64_t ticks);
+
 #endif

@@ -29,6 +29,16 @@ void recorded_refuse_memory(size_t above);
 /* Until the next call, no file becomes longer: the disk is full. */
 void recorded_refuse_space(bool refuse);
 
+/* What the system says of a thread's core. */
+enum recorded_core {
+    RECORDED_CORE_REAL,  /* what is so */
+    RECORDED_CORE_TAKEN, /* no processor time passes, and the thread has never waited: others have
+                            its core */
+    RECORDED_CORE_WAITS  /* no processor time passes, because the thread waits again and again */
+};
+/* Until the next call. */
+void recorded_set_core(enum recorded_core core);
+
 /* Runs `body` on that many threads at the same time, each with its number. */
 void recorded_threads(unsigned n, void (*body)(unsigned number));
 

@@ -22,7 +22,7 @@ target_include_directories(lull_test_recorder PUBLIC ${PROJECT_SOURCE_DIR}/src $
 target_link_libraries(lull_test_recorder PUBLIC lull_test_support Threads::Threads ${CMAKE_DL_LIBS})
 target_compile_options(lull_test_recorder PUBLIC ${flags})
 target_link_options(lull_test_recorder PUBLIC ${flags} INTERFACE
-    -Wl,--wrap=mmap,--wrap=mremap,--wrap=posix_fallocate)
+    -Wl,--wrap=mmap,--wrap=mremap,--wrap=posix_fallocate,--wrap=clock_gettime,--wrap=getrusage)
 
 # What of it sees mpi.h, with that of the first family that is here.
 foreach(family openmpi mpich)

@@ -1,5 +1,5 @@
-/* The tape of a thread across many chunks, on a full disk, on one that takes seconds to write, and
- * at the budget; the files are read here record by record. */
+/* The tape of a thread across many chunks, on a full disk, on one that takes seconds to write, while
+ * others have the core, and at the budget; the files are read here record by record. */
 #include "record/core.h"
 #include "record/life_cycle.h"
 
@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* What befalls a thread. The records of a call are one slot or two. */
-enum { NOTHING, FULL_AT_FIRST, SLOW_DISK, BUDGET, CASES };
+enum { NOTHING, FULL_AT_FIRST, SLOW_DISK, NO_CORE, WAITS, BUDGET, CASES };
 enum {
     CALLS = 20000,
     FIRST = 1000,
@@ -31,8 +31,16 @@ static uint32_t region_at(unsigned i)
     return FIRST + i % REGIONS;
 }
 
-static uint64_t duration_at(unsigned i)
+/* Where it matters how long a chunk took, no call goes on to after it. */
+static bool has_short_calls(unsigned number)
 {
+    return number == NO_CORE || number == WAITS;
+}
+
+static uint64_t duration_at(unsigned number, unsigned i)
+{
+    if (has_short_calls(number))
+        return 0;
     return i % 7 == 0 ? (UINT64_C(1) << 33) + i : i;
 }
 
@@ -44,6 +52,9 @@ static void write_calls(unsigned number)
     for (unsigned turn = 0; turn < number; turn++)
         pthread_barrier_wait(&all);
     recorded_refuse_space(number == FULL_AT_FIRST);
+    recorded_set_core(number == NO_CORE ? RECORDED_CORE_TAKEN
+                      : number == WAITS ? RECORDED_CORE_WAITS
+                                        : RECORDED_CORE_REAL);
     if (number == BUDGET)
         rec_process.budget = rec_process.used + LULL_TAPE_CHUNK;
     if (number == SLOW_DISK) { /* as if a chunk had just been written */
@@ -51,9 +62,13 @@ static void write_calls(unsigned number)
         self->untold = SLOW;
         rec_flush(self);
     }
-    for (unsigned i = 0; i < CALLS; i++)
-        rec_put_call(self, region_at(i), rec_now(), duration_at(i));
+    for (unsigned i = 0; i < CALLS; i++) {
+        if (has_short_calls(number))
+            rec_reserve(self, REC_MOST_SLOTS);
+        rec_put_call(self, region_at(i), rec_now(), duration_at(number, i));
+    }
     recorded_refuse_space(false);
+    recorded_set_core(RECORDED_CORE_REAL);
     for (unsigned turn = number; turn < CASES; turn++)
         pthread_barrier_wait(&all);
 }
@@ -78,13 +93,13 @@ static unsigned char *read_location(uint32_t number, struct lull_tape_header *re
     return records;
 }
 
-/* Checks that the test's own calls on the tape are the first ones, and returns how many, with the
- * time spent in writing. */
-static unsigned read_calls(uint32_t number, unsigned *ret_flags, uint64_t *ret_flushing)
+/* Checks that the test's own calls on the tape of a case are the first ones, and returns how many,
+ * with the time spent in writing. */
+static unsigned read_calls(unsigned number, unsigned *ret_flags, uint64_t *ret_flushing)
 {
     unsigned n = 0;
     struct lull_tape_header header;
-    unsigned char *records = read_location(number, &header);
+    unsigned char *records = read_location(numbers[number], &header);
     *ret_flushing = 0;
     for (size_t at = 0; at < header.committed;) {
         union lull_tape_slot slots[2];
@@ -101,7 +116,8 @@ static unsigned read_calls(uint32_t number, unsigned *ret_flags, uint64_t *ret_f
         if (kind != LULL_TAPE_CALL || lull_tape_id_of(slots[0].record.head) < FIRST)
             continue;
         assert_int_equal(lull_tape_id_of(slots[0].record.head), region_at(n));
-        assert_int_equal(extra > 0 ? slots[1].u64[0] : slots[0].record.value, duration_at(n));
+        assert_int_equal(extra > 0 ? slots[1].u64[0] : slots[0].record.value,
+                         duration_at(number, n));
         n++;
     }
     *ret_flags = header.flags;
@@ -118,7 +134,7 @@ static void test_chunks(void **state)
     recorded_threads(CASES, write_calls);
     rec_stop();
     for (unsigned i = 0; i < CASES; i++) {
-        n[i] = read_calls(numbers[i], &flags[i], &flushing[i]);
+        n[i] = read_calls(i, &flags[i], &flushing[i]);
         assert_true(flags[i] & LULL_TAPE_CLOSED);
     }
     assert_int_equal(n[NOTHING], CALLS);
@@ -131,6 +147,11 @@ static void test_chunks(void **state)
     assert_int_equal(n[SLOW_DISK], CALLS);
     assert_in_range(flushing[NOTHING], 0, SLOW - 1);
     assert_in_range(flushing[SLOW_DISK], SLOW, 2 * SLOW);
+    /* Time in which others had the core is not the recorder's; time in which it waited is. */
+    assert_int_equal(n[NO_CORE], CALLS);
+    assert_int_equal(flushing[NO_CORE], 0);
+    assert_int_equal(n[WAITS], CALLS);
+    assert_true(flushing[WAITS] > 0);
 }
 
 static int tests(void)
