@@ -833,15 +833,31 @@ lull_status lull_runs_window_read(const char *text, struct lull_arena *arena,
     return status;
 }
 
+/* "2 processes, the first is 'rank 0'": what an application is told by. */
+static const char *describe_application(const struct lull_run *run, uint32_t application,
+                                        struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    uint32_t first = 0;
+    while (first < trace->n_processes && trace->processes[first].application != application)
+        first++;
+    const char *name = first < trace->n_processes ? trace->processes[first].name : "";
+    return run->processes == 1
+               ? lull_arena_printf(arena, "1 process, '%s'", name)
+               : lull_arena_printf(arena, "%u processes, the first is '%s'", run->processes, name);
+}
+
 static void warn_of_other_applications(const struct lull_run *run, uint32_t application,
                                        struct lull_notices *notices)
 {
     uint32_t left_out = run->trace->n_processes - run->processes;
     if (left_out)
         lull_notices_add(notices, LULL_NOTICE_WARNING,
-                         "%s: holds %u applications; only number %u is analysed, the others (%u "
-                         "process%s) are left out (see --application)",
-                         run->path, run->trace->n_applications, application + 1, left_out,
+                         "%s: holds %u applications; only number %u (%s) is analysed, the others "
+                         "(%u process%s) are left out: lull info lists them, --application N takes "
+                         "another one",
+                         run->path, run->trace->n_applications, application + 1,
+                         describe_application(run, application, notices->arena), left_out,
                          left_out == 1 ? "" : "es");
 }
 

@@ -260,6 +260,35 @@ static void add_communicators(struct lull_document *document, const struct lull_
     }
 }
 
+/* Adds a row for each application, with the number that --application takes. */
+static void add_applications(struct lull_document *document, const struct lull_trace *trace,
+                             struct lull_arena *arena)
+{
+    struct application {
+        uint32_t processes, first;
+    } *applications = lull_arena_zero(arena, trace->n_applications, sizeof *applications);
+    if (trace->n_applications < 2)
+        return;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        struct application *application = &applications[trace->processes[p].application];
+        application->first = application->processes++ == 0 ? p : application->first;
+    }
+    struct lull_table *table =
+        lull_document_table(document, "application_list", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Applications");
+    lull_table_column(table, "processes", "processes");
+    lull_table_column(table, "first", "the first of them");
+    for (uint32_t a = 0; a < trace->n_applications; a++) {
+        const char *number = lull_arena_printf(arena, "%u", a + 1);
+        const uint32_t row = lull_table_row(table, number, number, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(applications[a].processes));
+        lull_table_set(table, row, 1,
+                       applications[a].processes > 0
+                           ? lull_cell_text(trace->processes[applications[a].first].name)
+                           : lull_cell_absent("none of its processes was recorded"));
+    }
+}
+
 static void add_left_out(struct lull_document *document, const struct lull_trace *trace,
                          struct lull_arena *arena)
 {
@@ -315,6 +344,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
         document,
         &(const struct lull_property_column){.id = "value", .heading = "", .trace = trace}, 1,
         arena);
+    add_applications(document, trace, arena);
     add_events(document, census);
     add_communication(document, census, arena);
     add_counter_table(document, trace, census);

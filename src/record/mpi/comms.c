@@ -443,6 +443,7 @@ struct origin {
     bool shared; /* all its members are in the call that makes it */
     bool copy;   /* it has the members of its parent */
     uint64_t half, link;
+    const char *name; /* what it is called if the library has no name for it; NULL: nothing */
 };
 
 static uint64_t next_making(const struct rec_mpi_comm *parent)
@@ -530,7 +531,8 @@ static const struct rec_mpi_comm *add_new(MPI_Comm comm, const struct origin *or
     if (!info || !look_at_comm(comm, info, origin))
         return &rec_mpi_world;
     set_name(comm, name);
-    const struct rec_mpi_comm *added = add_comm(comm, info, origin, name);
+    const char *called = name[0] == '\0' && origin->name ? origin->name : name;
+    const struct rec_mpi_comm *added = add_comm(comm, info, origin, called);
     const bool all = rec_process.disturbs, few = members_are_few(info->size);
     settle(&info->local, info->size, all || (few && (info->rank == 0 || info->key == 0)));
     settle(&info->remote, info->peers, all || (few && info->rank == 0));
@@ -682,14 +684,26 @@ static void end_collective(struct rec_mpi_call *call, const struct rec_mpi_comm 
         rec_mpi_call(call);
 }
 
-void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
+static void add_child(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh,
+                      const char *name)
 {
     const struct rec_mpi_comm *info = parent == MPI_COMM_NULL ? NULL : rec_mpi_comm_of(parent);
     const struct origin origin = {
-        .parent = info, .making = next_making(info), .tag = tag, .shared = true};
+        .parent = info, .making = next_making(info), .tag = tag, .shared = true, .name = name};
     if (fresh != MPI_COMM_NULL)
         add_new(fresh, &origin);
     end_collective(call, info);
+}
+
+void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh)
+{
+    add_child(call, parent, tag, fresh, NULL);
+}
+
+void rec_mpi_spawned_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
+                          const char *name)
+{
+    add_child(call, parent, 0, fresh, name);
 }
 
 void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader, MPI_Comm peer,

@@ -30,6 +30,9 @@ uint32_t rec_mpi_persistent_comm(const struct rec_mpi_comm *comm);
 /* Without MPI_Init: takes the processes to be those that the launcher has numbered; asks nobody. */
 void rec_mpi_find_processes(MPI_Session session);
 #endif
+/* MPI_Comm_spawn has made `fresh`, which is called `name` where the library has no name for it. */
+void rec_mpi_spawned_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
+                          const char *name);
 /* Rank r of the other group of `inter` is process first + r, below first + count. */
 void rec_mpi_add_spawned(MPI_Comm inter, uint32_t first, uint32_t count);
 

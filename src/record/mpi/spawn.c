@@ -31,6 +31,20 @@ static bool info_of(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL]
            rec_mpi.Info_get(info, key, MPI_MAX_INFO_VAL - 1, value, &found) == MPI_SUCCESS && found;
 }
 
+/* Whether MPI looks for the command in folders that the info names. Open MPI does not: the key is
+ * "to be implemented" there (ompi/dpm/dpm.c of 4.1 and 5.0). Hydra, below MPICH, puts it in front of
+ * the command, also of one with a path. */
+static bool is_looked_for(MPI_Info info)
+{
+#if defined(OPEN_MPI)
+    (void)info;
+    return false;
+#else
+    char folders[MPI_MAX_INFO_VAL];
+    return info_of(info, "path", folders);
+#endif
+}
+
 /* Whether FOLDER/PLACE/NAME can be executed; PLACE is the first `length` bytes of `place`. */
 static bool can_execute(const char *folder, const char *place, size_t length, const char *name)
 {
@@ -177,18 +191,17 @@ static const char *obstacle(const struct rec_mpi_spawn *spawn, int n, const int 
                             const MPI_Info *infos, const struct rec_mpi_comm *comm,
                             const uint32_t *parents)
 {
-    char value[MPI_MAX_INFO_VAL];
     if (n < 1 || !spawn->commands || !sizes || !infos || comm->inter || !parents)
         return "";
     for (int i = 0; i < n; i++) {
         if (!spawn->commands[i] || !*spawn->commands[i] || sizes[i] < 0)
             return "";
+        if (is_looked_for(infos[i]))
+            return "it is looked for by a path";
         if (find_command(spawn->commands[i], infos[i]) == NOT_FOUND)
-            return info_of(infos[i], "path", value) ? "it is looked for by a path" : "";
+            return "";
         if (strchr(spawn->commands[i], '='))
             return "its name has a '=' in it";
-        if (!strchr(spawn->commands[i], '/') && info_of(infos[i], "path", value))
-            return "it is looked for by a path";
     }
     for (int r = 0; r < comm->size; r++)
         if (parents[r] == UINT32_MAX)
@@ -218,6 +231,7 @@ static const char *claim_spawned(const struct rec_mpi_spawn *spawn, int n, const
                : "the folder of the run cannot be written";
 }
 
+/* The arguments that say what is spawned count at the root alone. */
 static void begin_spawn(struct rec_mpi_spawn *spawn, int n, const int *sizes, const MPI_Info *infos,
                         int root, MPI_Comm comm)
 {
@@ -225,6 +239,8 @@ static void begin_spawn(struct rec_mpi_spawn *spawn, int n, const int *sizes, co
     spawn->key = rec_mpi_spawn_key(info);
     if (info->rank != root)
         return;
+    spawn->asked = n > 0 && spawn->commands ? spawn->commands[0] : NULL;
+    spawn->n_asked = n;
     uint32_t *parents = rec_current()->paused ? NULL : rec_mpi_list_members(comm, info->size);
     const char *reason = obstacle(spawn, n, sizes, infos, info, parents);
     struct made_commands made = {0};
@@ -262,10 +278,20 @@ void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char 
     begin_spawn(spawn, 1, &size, &info, root, comm);
 }
 
+/* "spawn of ./solver": what the new communicator is called, at the root. */
+static const char *name_spawn(const struct rec_mpi_spawn *spawn, char *name, size_t size)
+{
+    if (!spawn->asked)
+        return "";
+    snprintf(name, size, "spawn of %s%s", spawn->asked, spawn->n_asked > 1 ? " and others" : "");
+    return name;
+}
+
 void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, MPI_Comm comm,
                        MPI_Comm fresh)
 {
     struct rec_spawned found;
+    char name[256];
     if (spawn->count == 0 && spawn->key != 0 && rec_spawned_find(spawn->key, &found)) {
         spawn->first = found.first;
         spawn->count = found.count;
@@ -273,7 +299,7 @@ void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, M
     if (fresh != MPI_COMM_NULL && spawn->count > 0)
         rec_mpi_add_spawned(fresh, spawn->first, spawn->count);
     free(spawn->own);
-    rec_mpi_new_comm(call, comm, 0, fresh);
+    rec_mpi_spawned_comm(call, comm, fresh, name_spawn(spawn, name, sizeof name));
 }
 
 void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn)

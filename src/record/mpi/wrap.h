@@ -470,6 +470,8 @@ struct rec_mpi_spawn {
     char **commands;
     char ***argvs;
     char *command_here, **argv_here; /* for one command */
+    const char *asked; /* the first command that the program has given, NULL where it is not root */
+    int n_asked;       /* how many it has given */
     void *own;
     uint64_t key;
     uint32_t first, count; /* process numbers; count 0: not (yet) known */

@@ -527,7 +527,10 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
             return true;
         /* fall through */
     case LULL_NEEDS_OTHERS: {
-        int64_t all = gathering->all_of[!lull_circle_side(trace, pending->comm, pending->rank)];
+        const unsigned other = !lull_circle_side(trace, pending->comm, pending->rank);
+        const int64_t all = gathering->all_of[other];
+        if (lull_circle_side_size(trace, pending->comm, other) == 0)
+            return true; /* nobody of that group was recorded */
         *ret_time = all > pending->time ? all : pending->time;
         return all >= 0;
     }

@@ -896,9 +896,20 @@ static uint8_t as_simulated(uint8_t op)
                                                                          : op;
 }
 
-static bool waits_for_nobody(uint8_t op)
+/* Whether nobody of one of two groups was recorded, as where a program spawns a script. */
+static bool has_empty_group(const stream_t *s, uint32_t comm)
 {
-    return lull_collective_needs(op) == LULL_NEEDS_NOBODY;
+    const struct lull_comm *comms = s->replay->trace->comms;
+    return comms[comm].remote != LULL_NONE &&
+           (comms[comm].size == 0 || comms[comms[comm].remote].size == 0);
+}
+
+/* Whether no process that is replayed waits for another one in the operation. */
+static bool waits_for_nobody(const stream_t *s, const struct lull_step *step)
+{
+    return !known_comm(s, step->comm) || lull_collective_needs(step->op) == LULL_NEEDS_NOBODY ||
+           (has_empty_group(s, step->comm) &&
+            lull_collective_needs_between(step->op) != LULL_NEEDS_ALL);
 }
 
 static void set_root(const stream_t *s, struct lull_op *op, const struct lull_step *step,
@@ -946,7 +957,7 @@ static lull_status replay_begin_collective(stream_t *s, const struct lull_step *
     if (step->collective.request == LULL_NO_REQUEST)
         return LULL_OK;
     bool known = step->op != LULL_COLLECTIVE_UNKNOWN && step->comm < s->replay->trace->n_comms;
-    bool nothing = known && (waits_for_nobody(step->op) || !known_comm(s, step->comm));
+    bool nothing = known && waits_for_nobody(s, step);
     struct open *open =
         request_add(s, step->collective.request, nothing ? OPEN_NOTHING : OPEN_COLLECTIVE);
     if (!open)
@@ -969,7 +980,7 @@ static lull_status end_non_blocking(stream_t *s, const struct lull_step *step,
     if (!open)
         return LULL_OK;
     struct entry *entry = entry_at(s, open->position);
-    if (open->kind != OPEN_COLLECTIVE || !known_comm(s, step->comm) || waits_for_nobody(step->op))
+    if (open->kind != OPEN_COLLECTIVE || waits_for_nobody(s, step))
         return request_drop(s, open, err);
     uint32_t number = open->number;
     request_remove(s, open);
@@ -999,7 +1010,7 @@ static lull_status replay_end_collective(stream_t *s, const struct lull_step *st
         s->phase++;
         s->ordinal = 0;
     }
-    if (!known_comm(s, step->comm) || waits_for_nobody(step->op))
+    if (waits_for_nobody(s, step))
         return LULL_OK;
     uint32_t root = find_root(s, step, number);
     if (takes_no_part(s, step, root))

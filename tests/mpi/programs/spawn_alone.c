@@ -31,6 +31,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#if !defined(KEY)
+#define KEY "wdir"
+#endif
+
 extern char **environ;
 static char text[8192];
 
@@ -70,7 +74,7 @@ static int spawn(const char *program, const char *folder)
     MPI_Info info = MPI_INFO_NULL;
     if (folder) {
         MPI_Info_create(&info);
-        MPI_Info_set(info, "wdir", folder);
+        MPI_Info_set(info, KEY, folder);
     }
     MPI_Error_class(MPI_Comm_spawn(program, arguments, 1, info, 0, MPI_COMM_SELF, &inter, &code),
                     &class);
@@ -95,10 +99,14 @@ int main(int argc, char **argv)
         return 0;
     }
     MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+#if defined(ONLY_OPEN_MPI) && !defined(OPEN_MPI)
+    MPI_Abort(MPI_COMM_WORLD, 77);
+#endif
     if (!getcwd(folder, sizeof folder) || chdir("/") != 0)
         return 1;
 #ifdef BY_NAME
-    if (chdir(folder) != 0 || spawn("program", NULL) != MPI_SUCCESS) /* Open MPI looks here, too */
+    if (chdir(folder) != 0 ||
+        spawn("program", FOLDER) != MPI_SUCCESS) /* Open MPI looks here, too */
         MPI_Abort(MPI_COMM_WORLD, 77);
 #else
     if (spawn(argv[0], NULL) != MPI_SUCCESS)

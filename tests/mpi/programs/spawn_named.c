@@ -19,4 +19,5 @@
  *= 1/0 free in 1 root -1 sent 0 received 0 x1
  */
 #define BY_NAME
+#define FOLDER NULL
 #include "spawn_alone.c"

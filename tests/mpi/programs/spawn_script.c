@@ -1,8 +1,8 @@
 /* Processes that are not recorded themselves, because they are spawned by a script: what is
- *exchanged with them has no partner, and the rest is all there.
+ * exchanged with them has no partner, and the rest is all there.
  *
  *= ranks 2
- *= quirk: a communicator has members that were not recorded ('': 2 of 2) x1
+ *= quirk: a communicator has members that were not recorded ('spawn of ./script': 2 of 2) x1
  *= * calls MPI_Comm_spawn x1
  *= * calls MPI_Intercomm_merge x1
  *= * calls MPI_Comm_disconnect x1

@@ -55,6 +55,7 @@ static void take_part(struct lull_trace *trace, uint32_t process, uint32_t regio
  * behind the last event of a process is MPI. */
 static void replay(struct lull_trace *trace, int64_t ret_ends[4])
 {
+    const uint32_t n = trace->n_processes;
     struct lull_arena *arena = lull_arena_create(NULL);
     struct lull_replay_options options = {0};
     struct lull_program *program;
@@ -67,7 +68,7 @@ static void replay(struct lull_trace *trace, int64_t ret_ends[4])
     fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
                 lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK,
             "%s", err.text);
-    for (int p = 0; p < 4; p++)
+    for (uint32_t p = 0; p < n; p++)
         ret_ends[p] = result.ranks[p].end;
     struct lull_ideal_options wished = {0};
     struct lull_ideal_result ideal;
@@ -178,6 +179,35 @@ static void making_a_communicator_waits_for_both_groups(void **state)
         assert_int_equal(ends[p], 310);
 }
 
+/* Nobody of the other group was recorded, as where a program spawns a script: nobody is waited for. */
+static void a_group_that_was_not_recorded_is_not_waited_for(void **state)
+{
+    (void)state;
+    static const uint32_t exchanges[] = {BARRIER, ALLREDUCE, DUP};
+    for (int i = 0; i < 3; i++) {
+        int64_t ends[4];
+        struct lull_trace *trace = memory_trace_simple(2, 1, 1000, names);
+        trace->n_comms = 2;
+        trace->comms = lull_arena_zero(trace->arena, 2, sizeof *trace->comms);
+        for (uint32_t side = 0; side < 2; side++)
+            trace->comms[side] = (struct lull_comm){.name = "between",
+                                                    .size = side == 0 ? 2 : 0,
+                                                    .parent = LULL_NONE,
+                                                    .remote = 1 - side,
+                                                    .paradigm = LULL_PARADIGM_MPI};
+        take_part(trace, 0, REDUCE, 30, 60, ROOT);
+        take_part(trace, 1, REDUCE, 10, 20, LULL_ANY);
+        take_part(trace, 0, BCAST, 70, 80, LULL_PROC_NULL);
+        take_part(trace, 1, BCAST, 70, 80, LULL_PROC_NULL);
+        take_part(trace, 0, exchanges[i], 100, 410, LULL_ANY);
+        take_part(trace, 1, exchanges[i], 120, 410, LULL_ANY);
+        replay(trace, ends);
+        assert_int_equal(ends[1], 10 + 50 + 40);
+        /* All who were recorded agree on a new communicator. */
+        assert_int_equal(ends[0], exchanges[i] == DUP ? ends[1] : 30 + 10 + 20);
+    }
+}
+
 TEST_GROUP(test_intercomm)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +215,7 @@ TEST_GROUP(test_intercomm)
         cmocka_unit_test(a_reduction_comes_from_the_other_group),
         cmocka_unit_test(the_group_of_the_root_is_not_waited_for),
         cmocka_unit_test(an_exchange_waits_for_the_other_group),
-        cmocka_unit_test(making_a_communicator_waits_for_both_groups)};
+        cmocka_unit_test(making_a_communicator_waits_for_both_groups),
+        cmocka_unit_test(a_group_that_was_not_recorded_is_not_waited_for)};
     return run_cases(tests, NULL, NULL);
 }

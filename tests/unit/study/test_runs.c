@@ -304,7 +304,9 @@ static void test_other_applications(void **state)
     const struct lull_runs_options options = {.application = 1};
     assert_int_equal(load(&path, 1, &options), LULL_OK);
     assert_int_equal(runs.runs[0].processes, 1);
-    assert_true(told(LULL_NOTICE_WARNING, "holds 2 applications; only number 2 is analysed"));
+    assert_true(told(LULL_NOTICE_WARNING,
+                     "holds 2 applications; only number 2 (1 process, 'application 2 rank 0') is "
+                     "analysed, the others (1 process) are left out"));
 }
 
 static int set_up_folder(void **state)

@@ -193,7 +193,9 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
     if (listed != 0 && listed != size)
         return LULL_ERR_FORMAT;
     uint32_t *members = listed != 0 ? lull_tape_read_members(merge, listed, fields) : NULL;
-    comm->name = lull_tape_take_text(merge, fields);
+    const char *name = lull_tape_take_text(merge, fields);
+    if (fresh || !*comm->name) /* of a spawn the root alone knows what is spawned */
+        comm->name = name;
     *ret_index = index;
     return define_members(merge, index, first, members, scope, fields);
 }
