@@ -201,7 +201,7 @@ static void end_running(struct rec_thread *thread, uint64_t now)
         return;
     }
     conclude_running(&taken, now < *taken.until ? *taken.until : now);
-    rec_cores_end(&taken);
+    rec_cores_end_of(&taken);
     rec_report_add(&taken);
     rec_buffer_end(&taken);
 }

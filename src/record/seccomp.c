@@ -1,11 +1,13 @@
 /* Programs that allow themselves no more system calls than they name (seccomp(2)). The system may
  * kill such a program for a call that the recorder makes. So recording ends before the program
  * installs a filter of system calls by prctl, or by syscall, which libseccomp uses. From then on the
- * recorder's functions hand every call on to the function behind them and call the system no more.
- * A filter that is installed without these two functions is not seen. */
+ * recorder's functions hand every call on to the function behind them and call the system no more,
+ * and the thread that watches time and signals is gone, which a filter for all threads would hold
+ * for as well. A filter that is installed without these two functions is not seen. */
 #include "record/life_cycle.h"
 #include "record/next.h"
 #include "record/report.h"
+#include "record/thread/pause.h"
 
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -29,6 +31,7 @@ static void end_recording(void)
         rec_report_say("the program restricts its system calls (seccomp): recording ends here, and "
                        "what was recorded before is kept");
     rec_stop();
+    rec_window_unwatch();
     rec_process.sealed = true;
     rec_self_or_null = &rec_nobody;
 }

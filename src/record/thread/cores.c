@@ -15,16 +15,13 @@
 
 #define PERIOD_NS INT64_C(50000000)
 
-static bool is_own_thread(uint32_t thread)
-{
-    return thread == (uint32_t)gettid();
-}
+enum { OWN_THREAD = 0 };
 
-/* A file of the thread in /proc; false: the system does not have it. */
+/* A file of a thread in /proc; false: the system does not have it. */
 static bool read_text(uint32_t thread, const char *name, char *text, size_t size)
 {
     char path[64] = "/proc/thread-self/";
-    if (is_own_thread(thread))
+    if (thread == OWN_THREAD)
         strcat(path, name);
     else
         snprintf(path, sizeof path, "/proc/self/task/%u/%s", thread, name);
@@ -56,13 +53,13 @@ static bool look_at_once(struct lull_tape_cores *cores)
     return true;
 }
 
-/* The scheduler's numbers since the thread began: ns with a core, and ns in which it could have
- * run. */
+/* The scheduler's numbers since the thread began, which is OWN_THREAD or has that number of the
+ * system: ns with a core, and ns in which it could have run. */
 static struct lull_tape_cores look_at_cores(uint32_t thread)
 {
     char text[4096], *rest;
     struct lull_tape_cores cores = {0};
-    if (is_own_thread(thread) && look_at_once(&cores))
+    if (thread == OWN_THREAD && look_at_once(&cores))
         return cores;
     if (read_text(thread, "schedstat", text, sizeof text)) {
         cores.on = strtoull(text, &rest, 10);
@@ -110,7 +107,7 @@ void rec_cores_begin(struct rec_thread *self)
     self->thread_id = (uint32_t)gettid();
     self->cores_before = (struct lull_tape_cores){0};
     if (self->made_as == 0) /* else the numbers are 0: its life begins here */
-        self->cores_before = look_at_cores(self->thread_id);
+        self->cores_before = look_at_cores(OWN_THREAD);
     /* What earlier threads of this location had stays in the sum. */
     self->cores_before.on -= total->on;
     self->cores_before.off -= total->off;
@@ -120,10 +117,9 @@ void rec_cores_begin(struct rec_thread *self)
     look_at_allowed(self->header);
 }
 
-void rec_cores_end(struct rec_thread *self)
+static void add_up_cores(struct rec_thread *self, uint32_t thread)
 {
-    const struct lull_tape_cores now = look_at_cores(self->thread_id),
-                                 *before = &self->cores_before;
+    const struct lull_tape_cores now = look_at_cores(thread), *before = &self->cores_before;
     struct lull_tape_cores *total = &self->header->cores;
     if (now.on == 0)
         return;
@@ -131,6 +127,16 @@ void rec_cores_end(struct rec_thread *self)
     total->off = now.off - before->off;
     total->preempted = now.preempted - before->preempted;
     total->migrated = now.migrated - before->migrated;
+}
+
+void rec_cores_end(struct rec_thread *self)
+{
+    add_up_cores(self, OWN_THREAD);
+}
+
+void rec_cores_end_of(struct rec_thread *other)
+{
+    add_up_cores(other, other->thread_id);
 }
 
 void rec_cores_read(struct rec_thread *self)

@@ -6,11 +6,13 @@
 
 /* The calling thread begins. */
 void rec_cores_begin(struct rec_thread *self);
-/* Brings the header of the thread's tape up to date, if that was not done in the last 50 ms; for
- * any thread of the process that has not ended. */
+/* Brings the header of the calling thread's tape up to date, if that was not done in the last 50 ms.
+ */
 void rec_cores_read(struct rec_thread *self);
 /* The same at once. */
 void rec_cores_end(struct rec_thread *self);
+/* The same for any thread of the process that has not ended. */
+void rec_cores_end_of(struct rec_thread *other);
 
 /* What the calling thread has had of its cores up to a moment. */
 struct rec_core_use {

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -271,11 +272,16 @@ void rec_window_start(void)
 /* ---- time and signals ------------------------------------------------------------------------ */
 
 static sem_t wake;
-static bool is_off; /* atomic: what the last signal wanted */
+static bool is_off;        /* atomic: what the last signal wanted */
+static bool watch_is_over; /* atomic */
+static bool is_watched;    /* there is a watching thread, or has been one */
+static pid_t watcher;      /* atomic; its number in the system; 0: it has not begun */
 
 static void handle_signal(int signal)
 {
     const int reason = errno;
+    if (__atomic_load_n(&watch_is_over, __ATOMIC_ACQUIRE))
+        return;
     __atomic_store_n(&is_off, signal == SIGUSR2, __ATOMIC_RELEASE);
     sem_post(&wake);
     errno = reason;
@@ -292,13 +298,15 @@ static struct timespec after(struct timespec time, int64_t ns)
     return time;
 }
 
-/* Obeys signals until that moment; NULL: for ever. */
-static void wait_until(const struct timespec *until)
+/* Obeys signals until that moment; NULL: for ever. False: the watch is over. */
+static bool wait_until(const struct timespec *until)
 {
     for (;;) {
         const int failed = until ? sem_clockwait(&wake, CLOCK_MONOTONIC, until) : sem_wait(&wake);
+        if (__atomic_load_n(&watch_is_over, __ATOMIC_ACQUIRE))
+            return false;
         if (failed != 0 && errno != EINTR)
-            return;
+            return true;
         if (failed == 0)
             pause_for(PAUSE_SIGNAL, __atomic_load_n(&is_off, __ATOMIC_ACQUIRE));
     }
@@ -308,14 +316,17 @@ static void *watch(void *argument)
 {
     const struct timespec *begin = argument;
     rec_self_or_null = &rec_nobody;
+    __atomic_store_n(&watcher, gettid(), __ATOMIC_RELEASE);
     const struct timespec start = after(*begin, wanted_part.start);
     if (wanted_part.start > 0) {
-        wait_until(&start);
+        if (!wait_until(&start))
+            return NULL;
         pause_for(PAUSE_TIME, false);
     }
     if (wanted_part.length > 0) {
         const struct timespec end = after(start, wanted_part.length);
-        wait_until(&end);
+        if (!wait_until(&end))
+            return NULL;
         pause_for(PAUSE_TIME, true);
     }
     if (wanted_part.signals)
@@ -336,10 +347,30 @@ static bool start_watch(struct timespec *begin)
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    const bool good = pthread_create(&thread, &attributes, watch, begin) == 0;
+    is_watched = pthread_create(&thread, &attributes, watch, begin) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attributes);
-    return good;
+    return is_watched;
+}
+
+static bool watcher_runs(void)
+{
+    const pid_t thread = __atomic_load_n(&watcher, __ATOMIC_ACQUIRE);
+    return thread == 0 || syscall(SYS_tgkill, getpid(), thread, 0) == 0;
+}
+
+/* The system is asked whether the thread is there, since it is detached: a thread sanitizer would
+ * tell of one that nobody has joined at the end. */
+void rec_window_unwatch(void)
+{
+    enum { TURNS = 10000 };
+    static const struct timespec turn = {.tv_nsec = 100000};
+    if (!is_watched)
+        return;
+    __atomic_store_n(&watch_is_over, true, __ATOMIC_RELEASE);
+    sem_post(&wake);
+    for (unsigned i = 0; i < TURNS && watcher_runs(); i++)
+        nanosleep(&turn, NULL);
 }
 
 void rec_window_watch(void)

@@ -34,6 +34,9 @@ void rec_window_prepare(void);
 void rec_window_start(void);
 /* When the main thread is recorded: starts the watching thread, which counts time from here. */
 void rec_window_watch(void);
+/* Ends the watching thread and waits, for a second at most, until it calls the system no more.
+ * Signals change nothing from then on. */
+void rec_window_unwatch(void);
 
 /* Whether iterations are chosen. Then the program's marks call the functions below: before a mark
  * is recorded, and after the end of a region has been. */
