@@ -28,6 +28,7 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_computation_scaling,
     &lull_rule_memory_bandwidth,
     &lull_rule_io,
+    &lull_rule_kernel_time,
     &lull_rule_oversubscription,
     NULL,
 };

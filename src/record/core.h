@@ -132,6 +132,9 @@ struct rec_thread {
     uintptr_t frame, from; /* stack and return address of the MPI call that is being recorded; 0:
                               there is none */
     uint64_t inside;       /* ticks in regions within the current frame */
+    uint64_t in_calls;     /* ticks that were not the program's own: in calls, in pauses, in writing
+                              chunks, and between regions where the thread is the runtime's */
+    uint64_t look_at;      /* ticks: when the system's numbers are read next (thread/cores.c) */
     uint32_t n_frames;     /* regions that it is in, also those beyond REC_MOST_FRAMES */
     uint32_t n_counters;   /* 0: none are read */
     bool storing;          /* events are kept; false: at the budget, after an error, in a profile */
@@ -174,7 +177,8 @@ struct rec_thread {
     size_t scratch_size;
     uint32_t thread_id;                  /* the system's number of the thread */
     struct lull_tape_cores cores_before; /* for record/thread/cores.c: those of the time before */
-    int64_t cores_read;                  /* when those were read last, ns of the node's clock */
+    struct lull_tape_usage usage_before; /* the same */
+    uint64_t in_calls_before;            /* `in_calls` when those were read last */
     uintptr_t stack_begin, stack_end;    /* for record/site; 0: not yet known */
     void *omp;                           /* struct rec_omp of record/omp/team.h, or NULL */
     void *functions;                     /* what record/function.c keeps for the thread, or NULL */
@@ -305,6 +309,9 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region);
 /* A thread that is paused has been so until `now`: the time so far goes to the pause. */
 void rec_sums_pause(struct rec_thread *self, uint64_t now);
 
+/* thread/cores.c: reads what the system tells of the thread, when it is time for that. */
+REC_COLD void rec_cores_read(struct rec_thread *self);
+
 /* counters/counters.c: what was counted since the previous reading belongs to `region`, or for
  * rec_counters_read_here to the region in which the thread was. Nothing happens in a pause. */
 void rec_counters_read(struct rec_thread *self, uint32_t region, uint64_t now);
@@ -402,12 +409,17 @@ static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t
     return rec_place_of_sum(self, region, parallel);
 }
 
-/* Adds visits that end now, and their ticks. The thread's life is prolonged first, so that it is
- * never shorter than the sums that it holds. */
+/* Adds visits that end now, and their ticks: a call with its visit, a region without, because that
+ * was counted at its begin. The thread's life is prolonged first, so that it is never shorter than
+ * the sums that it holds. */
 REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned visits,
                             uint64_t ticks, uint64_t now)
 {
     *self->until = now;
+    if (visits > 0)
+        self->in_calls += ticks;
+    if (REC_UNLIKELY(now >= self->look_at))
+        rec_cores_read(self);
     if (REC_UNLIKELY(region >= self->n_sums) && !rec_sums_grow(self, region))
         return;
     struct lull_tape_sum *sum = rec_place_of_sum(self, region, self->parallel);

@@ -177,7 +177,8 @@ static void end_life(struct rec_thread *thread, uint64_t now)
 static void conclude_running(struct rec_thread *taken, uint64_t now)
 {
     const bool inside = rec_is_inside(taken) && !taken->paused;
-    taken->n_counters = 0; /* they are that thread's */
+    taken->n_counters = 0;       /* they are that thread's */
+    taken->look_at = UINT64_MAX; /* it is looked at once, behind */
     if (!inside)
         rec_pause_note(taken);
     rec_omp_settle(taken, now);

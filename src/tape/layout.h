@@ -72,6 +72,14 @@ struct lull_tape_cores {
     uint64_t which;          /* a hash of those that it may use */
 };
 
+/* What the system's kernel did for a thread; user and system both 0: not known. */
+struct lull_tape_usage {
+    uint64_t user, system; /* ns of processor time: in the program, in the kernel */
+    uint64_t outside;      /* ns of `system` at least that were spent outside of recorded calls */
+    uint64_t minor, major; /* page faults: without, and with reading from a disk */
+    uint64_t voluntary;    /* how often the thread gave its core away by itself */
+};
+
 struct lull_tape_header {
     char magic[8];
     uint32_t version, byte_order;
@@ -102,6 +110,7 @@ struct lull_tape_header {
     uint64_t core_set[LULL_TAPE_CORE_WORDS];
     struct lull_tape_ends ends; /* written when a recorder closes the location; before that
                                    `known` is 0 */
+    struct lull_tape_usage usage;
 };
 
 /* ---- records --------------------------------------------------------------------------------- */

@@ -141,6 +141,15 @@ struct lull_cores {
 
 enum { LULL_CORE_WORDS = 16 }; /* 64-bit words in a set of cores */
 
+/* What the system's kernel did for a thread in its whole life. Where `user` and `system` are 0
+ * nothing is known. */
+struct lull_usage {
+    uint64_t user, system; /* ns of processor time: in the program, in the kernel */
+    uint64_t outside;      /* ns of `system` at least that were spent outside of recorded calls */
+    uint64_t minor, major; /* page faults: without, and with reading from a disk */
+    uint64_t voluntary;    /* how often the thread gave its core away by itself */
+};
+
 struct lull_location {
     const char *name;
     uint64_t source_id; /* as the file calls it, for messages to the user */
@@ -150,6 +159,7 @@ struct lull_location {
     uint8_t role;    /* enum lull_thread_role */
     uint8_t cut;     /* enum lull_cut */
     struct lull_cores cores;
+    struct lull_usage usage;
 };
 
 struct lull_region {

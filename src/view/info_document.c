@@ -4,6 +4,7 @@
 #include "lull_features.h"
 #include "study/interference.h"
 #include "trace/format.h"
+#include "trace/usage.h"
 #include "view/document_parts.h"
 #include "view/property_table.h"
 
@@ -101,6 +102,38 @@ static void add_core_fact(struct lull_document *document, const struct lull_trac
     const char *text = lull_cores_describe(trace, arena);
     if (text)
         lull_document_fact(document, "cores", "Not alone", lull_cell_text(text));
+}
+
+/* Numbers of a damaged file may add up to more than there are. */
+static int64_t whole_of(double ns)
+{
+    return ns < 9e18 ? (int64_t)ns : INT64_MAX;
+}
+
+/* What the system's kernel did for the threads, where the recorder has asked. */
+static void add_usage_facts(struct lull_document *document, const struct lull_trace *trace,
+                            struct lull_arena *arena)
+{
+    const struct lull_usage_sum sum = lull_usage_of(trace, LULL_NONE);
+    char system[32], all[32], outside[32];
+    if (sum.known == 0)
+        return;
+    lull_format_time(whole_of(sum.system), system, sizeof system);
+    lull_format_time(whole_of(sum.user + sum.system), all, sizeof all);
+    lull_format_time(whole_of(sum.outside), outside, sizeof outside);
+    const char *text = lull_arena_printf(
+        arena, "%s of %s of processor time (%.0f %%), %s or more of it outside of recorded calls",
+        system, all, 100 * sum.system / (sum.user + sum.system), outside);
+    if (sum.known > 1 && sum.most)
+        text =
+            lull_arena_printf(arena, "%s (%.0f %% of that in '%s')", text,
+                              100 * (double)sum.most->usage.outside / sum.outside, sum.most->name);
+    lull_document_fact(document, "kernel", "In the kernel", lull_cell_text(text));
+    lull_document_fact(document, "page_faults", "Page faults",
+                       lull_cell_count((uint64_t)whole_of(sum.minor + sum.major)));
+    if (sum.major > 0)
+        lull_document_fact(document, "page_faults_from_disk", "Page faults that read a disk",
+                           lull_cell_count((uint64_t)whole_of(sum.major)));
 }
 
 static void add_disturbed(struct lull_document *document, const struct lull_trace *trace,
@@ -340,6 +373,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_kept(document, trace, arena);
     add_disturbed(document, trace, arena);
     add_core_fact(document, trace, arena);
+    add_usage_facts(document, trace, arena);
     lull_table_of_properties(
         document,
         &(const struct lull_property_column){.id = "value", .heading = "", .trace = trace}, 1,

@@ -34,7 +34,7 @@ OF_A_THREAD = 20e-6
 SECONDS = 120
 
 # What says something of the machine, not of the program: four ranks on fewer cores.
-OF_THE_MACHINE = ("oversubscription", "tracer")
+OF_THE_MACHINE = ("oversubscription", "tracer", "kernel_time")
 # Where the root alone waits, the other ranks fill their timetable, and the run is not shorter without
 # the defect: a report, which begins with what saves most, may tell something smaller before.
 ROOT_WAITS = ("early_reduce", "early_gather", "early_gatherv")

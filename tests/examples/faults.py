@@ -27,7 +27,7 @@ SLOW, SERIAL, UNEVEN = 0.024, 0.028, 0.020
 PLANTED = (("late_sender", 1, SLOW), ("serial", None, SERIAL / 2), ("imbalance", None, UNEVEN / 2))
 WITHIN, LONGER = 0.05, 1.05
 # What such runs have beside what was planted.
-OF_THE_MACHINE = ("oversubscription", "noise")
+OF_THE_MACHINE = ("oversubscription", "noise", "kernel_time")
 
 
 def execute(*command, **more):

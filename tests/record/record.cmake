@@ -371,6 +371,11 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sealed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/sealed.gcc)
         set_tests_properties(record.sealed PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(page_faults ${LULL_GCC} -Wall -Wextra -Werror -pthread)
+        add_test(NAME record.page_faults
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/page_faults.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/page_faults.gcc)
+        set_tests_properties(record.page_faults PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(about ${LULL_GCC})
         add_test(NAME record.about
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py

@@ -261,6 +261,7 @@ void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork)
         settle_for(self, fork);
         if (begin < omp->last)
             begin = omp->last;
+        self->in_calls += begin - omp->last;
         omp->around = self->parallel;
         self->parallel = 1;
         rec_enter(self, fork->region, begin);

@@ -427,7 +427,6 @@ static void change_chunk(struct rec_thread *self)
     if (!store_chunk(self, begin, last))
         return;
     rec_define_clock(1000000000);
-    rec_cores_read(self);
     const uint64_t end = rec_now(), took = rec_core_ticks_since(&before, end - begin);
     if (self->untold == 0)
         self->untold_from = begin;

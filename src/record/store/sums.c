@@ -140,6 +140,7 @@ void rec_sums_pause(struct rec_thread *self, uint64_t now)
     self->sums_file.header->end = now;
     self->sums_file.header->paused += paused;
     self->inside += paused;
+    self->in_calls += paused;
     self->paused_at = now;
 }
 
@@ -153,6 +154,7 @@ void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now)
     header->end = now;
     header->flushing[self->parallel] += ticks;
     self->inside += ticks;
+    self->in_calls += ticks;
 }
 
 /* Regions behind the last one that was visited need no place. */

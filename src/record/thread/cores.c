@@ -1,7 +1,6 @@
 #include "record/thread/cores.h"
 
 #include "base/fnv.h"
-#include "record/node.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -13,7 +12,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define PERIOD_NS INT64_C(50000000)
+/* Between two looks at what the system tells, in ns: a look takes a few us. */
+#define PERIOD_NS 50e6
+
+static uint64_t look_period(void)
+{
+    return (uint64_t)(PERIOD_NS / rec_process.ns_per_tick);
+}
 
 enum { OWN_THREAD = 0 };
 
@@ -41,35 +46,76 @@ static uint64_t number_behind(const char *text, const char *word)
     return colon ? strtoull(colon + 1, NULL, 10) : 0;
 }
 
-/* Fills *cores without a file where the calling thread has never left its core since it came there:
- * reading a file takes longer than all else that is done for a short life. How long the thread
- * waited for its first core is not known then, and lies before all that is recorded of it. */
-static bool look_at_once(struct lull_tape_cores *cores)
+/* What the system tells of a thread since it began. */
+struct core_look {
+    struct lull_tape_cores cores;
+    struct lull_tape_usage usage;
+    bool knows_moves; /* `cores.migrated` is known */
+};
+
+static uint64_t ns_of_timeval(struct timeval time)
+{
+    return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_usec * 1000;
+}
+
+/* What getrusage(2) tells, which the calling thread alone can ask. */
+static bool look_at_usage(struct core_look *look)
 {
     struct rusage usage;
-    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nvcsw > 0 || usage.ru_nivcsw > 0)
+    if (getrusage(RUSAGE_THREAD, &usage) != 0)
         return false;
-    cores->on = (uint64_t)lull_clock_read(CLOCK_THREAD_CPUTIME_ID);
+    look->usage = (struct lull_tape_usage){.user = ns_of_timeval(usage.ru_utime),
+                                           .system = ns_of_timeval(usage.ru_stime),
+                                           .minor = (uint64_t)usage.ru_minflt,
+                                           .major = (uint64_t)usage.ru_majflt,
+                                           .voluntary = (uint64_t)usage.ru_nvcsw};
+    look->cores.preempted = (uint64_t)usage.ru_nivcsw;
     return true;
 }
 
-/* The scheduler's numbers since the thread began, which is OWN_THREAD or has that number of the
- * system: ns with a core, and ns in which it could have run. */
-static struct lull_tape_cores look_at_cores(uint32_t thread)
+/* The same of another thread, from files, with times in units of 10 ms. The thread's name, in
+ * brackets, may hold blanks. */
+static void read_usage(uint32_t thread, char *text, size_t size, struct core_look *look)
+{
+    if (read_text(thread, "status", text, size)) {
+        look->cores.preempted = number_behind(text, "nonvoluntary_ctxt_switches");
+        look->usage.voluntary = number_behind(text, "\nvoluntary_ctxt_switches");
+    }
+    read_text(thread, "stat", text, size);
+    const char *fields = strrchr(text, ')');
+    unsigned long minor, major, user, system;
+    const long rate = sysconf(_SC_CLK_TCK);
+    if (!fields || rate <= 0 ||
+        sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %*u %lu %*u %lu %*u %lu %lu", &minor, &major,
+               &user, &system) != 4)
+        return;
+    look->usage.minor = minor;
+    look->usage.major = major;
+    look->usage.user = user * (1000000000 / (uint64_t)rate);
+    look->usage.system = system * (1000000000 / (uint64_t)rate);
+}
+
+/* Without a file where the calling thread has never left its core since it came there: reading a
+ * file takes longer than all else that is done for a short life. How long the thread waited for its
+ * first core is not known then, and lies before all that is recorded of it. `moves`: also how often
+ * the thread went on with another core, which takes the longest to read. */
+static struct core_look look_at_thread_cores(uint32_t thread, bool moves)
 {
     char text[4096], *rest;
-    struct lull_tape_cores cores = {0};
-    if (thread == OWN_THREAD && look_at_once(&cores))
-        return cores;
-    if (read_text(thread, "schedstat", text, sizeof text)) {
-        cores.on = strtoull(text, &rest, 10);
-        cores.off = strtoull(rest, NULL, 10);
+    struct core_look look = {.knows_moves = moves};
+    if (thread != OWN_THREAD) {
+        read_usage(thread, text, sizeof text, &look);
+    } else if (look_at_usage(&look) && look.usage.voluntary == 0 && look.cores.preempted == 0) {
+        look.cores.on = (uint64_t)lull_clock_read(CLOCK_THREAD_CPUTIME_ID);
+        return look;
     }
-    if (read_text(thread, "status", text, sizeof text))
-        cores.preempted = number_behind(text, "nonvoluntary_ctxt_switches");
-    if (read_text(thread, "sched", text, sizeof text))
-        cores.migrated = number_behind(text, "nr_migrations");
-    return cores;
+    if (read_text(thread, "schedstat", text, sizeof text)) {
+        look.cores.on = strtoull(text, &rest, 10);
+        look.cores.off = strtoull(rest, NULL, 10);
+    }
+    if (moves && read_text(thread, "sched", text, sizeof text))
+        look.cores.migrated = number_behind(text, "nr_migrations");
+    return look;
 }
 
 static_assert(sizeof(cpu_set_t) == sizeof(uint64_t[LULL_TAPE_CORE_WORDS]), "sets of cores");
@@ -101,51 +147,91 @@ static void look_at_allowed(struct lull_tape_header *header)
     pthread_mutex_unlock(&lock);
 }
 
+/* What earlier threads of this location had stays in the sums. */
 void rec_cores_begin(struct rec_thread *self)
 {
-    struct lull_tape_cores *total = &self->header->cores;
+    const struct lull_tape_cores *cores = &self->header->cores;
+    const struct lull_tape_usage *usage = &self->header->usage;
+    struct core_look before = {0};
     self->thread_id = (uint32_t)gettid();
-    self->cores_before = (struct lull_tape_cores){0};
     if (self->made_as == 0) /* else the numbers are 0: its life begins here */
-        self->cores_before = look_at_cores(OWN_THREAD);
-    /* What earlier threads of this location had stays in the sum. */
-    self->cores_before.on -= total->on;
-    self->cores_before.off -= total->off;
-    self->cores_before.preempted -= total->preempted;
-    self->cores_before.migrated -= total->migrated;
-    self->cores_read = rec_node_clock();
+        before = look_at_thread_cores(OWN_THREAD, true);
+    self->cores_before = before.cores;
+    self->cores_before.on -= cores->on;
+    self->cores_before.off -= cores->off;
+    self->cores_before.preempted -= cores->preempted;
+    self->cores_before.migrated -= cores->migrated;
+    self->usage_before = before.usage;
+    self->usage_before.user -= usage->user;
+    self->usage_before.system -= usage->system;
+    self->usage_before.minor -= usage->minor;
+    self->usage_before.major -= usage->major;
+    self->usage_before.voluntary -= usage->voluntary;
+    self->in_calls_before = self->in_calls;
+    self->look_at = rec_now() + look_period();
     look_at_allowed(self->header);
 }
 
-static void add_up_cores(struct rec_thread *self, uint32_t thread)
+static void keep_cores(struct rec_thread *self, const struct core_look *look)
 {
-    const struct lull_tape_cores now = look_at_cores(thread), *before = &self->cores_before;
+    const struct lull_tape_cores *now = &look->cores, *before = &self->cores_before;
     struct lull_tape_cores *total = &self->header->cores;
-    if (now.on == 0)
+    if (now->on == 0)
         return;
-    total->on = now.on - before->on;
-    total->off = now.off - before->off;
-    total->preempted = now.preempted - before->preempted;
-    total->migrated = now.migrated - before->migrated;
+    total->on = now->on - before->on;
+    total->off = now->off - before->off;
+    total->preempted = now->preempted - before->preempted;
+    if (look->knows_moves)
+        total->migrated = now->migrated - before->migrated;
+}
+
+/* The kernel's time since the last look is at most that in calls, and the rest was outside of
+ * them. */
+static void keep_usage(struct rec_thread *self, const struct lull_tape_usage *now)
+{
+    const struct lull_tape_usage *before = &self->usage_before;
+    struct lull_tape_usage *total = &self->header->usage;
+    const uint64_t user = now->user - before->user, system = now->system - before->system;
+    const double in_calls =
+        (double)(self->in_calls - self->in_calls_before) * rec_process.ns_per_tick;
+    self->in_calls_before = self->in_calls;
+    /* Numbers from a file are rounded down, and may be less than what is known. */
+    if (now->user + now->system == 0 || user < total->user || system < total->system)
+        return;
+    const double outside = (double)(system - total->system) - in_calls;
+    total->user = user;
+    total->system = system;
+    total->outside += outside > 0 ? (uint64_t)outside : 0;
+    total->minor = now->minor - before->minor;
+    total->major = now->major - before->major;
+    total->voluntary = now->voluntary - before->voluntary;
+}
+
+static void look_now(struct rec_thread *self, uint32_t thread, bool moves)
+{
+    const struct core_look look = look_at_thread_cores(thread, moves);
+    keep_cores(self, &look);
+    keep_usage(self, &look.usage);
 }
 
 void rec_cores_end(struct rec_thread *self)
 {
-    add_up_cores(self, OWN_THREAD);
+    look_now(self, OWN_THREAD, true);
 }
 
 void rec_cores_end_of(struct rec_thread *other)
 {
-    add_up_cores(other, other->thread_id);
+    look_now(other, other->thread_id, true);
 }
 
 void rec_cores_read(struct rec_thread *self)
 {
-    int64_t now = rec_node_clock();
-    if (now - self->cores_read < PERIOD_NS)
+    if (!rec_process.on) /* the program may not want to call the system any more */
         return;
-    self->cores_read = now;
-    rec_cores_end(self);
+    const struct rec_aside aside = rec_step_aside();
+    self->look_at = rec_now() + look_period();
+    look_now(self, OWN_THREAD, false);
+    rec_step_back(&aside);
 }
 
 /* Two calls of the system, 0.2 us each: the processor time of getrusage is only as new as the last

@@ -1,4 +1,7 @@
-/* How much of its time a thread had a core, as the system's scheduler tells. */
+/* How much of its time a thread had a core, as the system's scheduler tells, and what the system's
+ * kernel did for it. The header of the thread's tape has the sums. rec_cores_read (core.h) brings
+ * them up to date every 50 ms, where a call or region ends, so that they are known of a program
+ * that is killed, too. */
 #ifndef LULL_RECORD_THREAD_CORES_H
 #define LULL_RECORD_THREAD_CORES_H
 
@@ -6,10 +9,7 @@
 
 /* The calling thread begins. */
 void rec_cores_begin(struct rec_thread *self);
-/* Brings the header of the calling thread's tape up to date, if that was not done in the last 50 ms.
- */
-void rec_cores_read(struct rec_thread *self);
-/* The same at once. */
+/* Brings the header of the calling thread's tape up to date. */
 void rec_cores_end(struct rec_thread *self);
 /* The same for any thread of the process that has not ended. */
 void rec_cores_end_of(struct rec_thread *other);

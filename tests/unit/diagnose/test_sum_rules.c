@@ -458,6 +458,65 @@ static void files_and_tracer(void **state)
     is(&findings[1], "tracer", 40000000);
 }
 
+/* Two threads of a second. The kernel worked 300 and 500 ms for them, of which 200 ms or more were
+ * outside of recorded calls: a tenth of the core time. Of a third thread nothing is known. */
+static void kernel_time(void **state)
+{
+    (void)state;
+    static const char *const regions[] = {"main", NULL};
+    static const struct {
+        uint64_t outside_ns[2];
+        int64_t useful_ns, runtime_ns;
+        uint64_t faults;
+        int64_t expected_ns; /* 0: no finding */
+        const char *cause;
+    } runs[] = {
+        {{50000000, 150000000},
+         SECOND,
+         SECOND,
+         100000,
+         200000000,
+         "100003 page faults, 50002 a second and"},
+        {{50000000, 150000000},
+         SECOND,
+         SECOND,
+         97,
+         200000000,
+         "100 page faults are too few for it"},
+        {{50000000, 49000000}, SECOND, SECOND, 100000, 0, NULL}, /* below 5 % */
+        /* No more than there is useful time in all. */
+        {{50000000, 150000000}, 60000000, SECOND, 100000, 120000000, "100003 page faults"},
+        /* Half of the run is looked at. */
+        {{50000000, 150000000}, SECOND, SECOND / 2, 100000, 100000000, "100003 page faults"},
+    };
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        struct run *run = make_run(2);
+        struct lull_trace *trace = memory_trace_simple(1, 3, SECOND, regions);
+        struct lull_finding *finding;
+        for (uint32_t t = 0; t < 2; t++) {
+            run->threads[t].times.ns[LULL_USEFUL][1] = runs[i].useful_ns;
+            trace->locations[t].usage = (struct lull_usage){.user = 500000000,
+                                                            .system = 300000000 + 200000000 * t,
+                                                            .outside = runs[i].outside_ns[t],
+                                                            .minor = t * runs[i].faults,
+                                                            .major = 3 * t};
+        }
+        run->breakdown.runtime_ns = runs[i].runtime_ns;
+        run->breakdown.parallels = NULL;
+        run->breakdown.n_parallels = 0;
+        const struct lull_evidence evidence = {
+            .path = "run", .breakdown = &run->breakdown, .trace = trace, .application = LULL_NONE};
+        assert_int_equal(lull_diagnose(&evidence, arena, &finding), runs[i].expected_ns > 0);
+        if (runs[i].expected_ns > 0) {
+            is(finding, "kernel_time", runs[i].expected_ns);
+            assert_true(fact(finding, "system") == 800e6 && fact(finding, "threads") == 2);
+            assert_non_null(strstr(finding->cause, runs[i].cause));
+            assert_non_null(strstr(finding->sentence, trace->locations[1].name));
+        }
+        lull_trace_close(trace);
+    }
+}
+
 /* EPOCH's 26.902 s of user time on 8 processes were 21.882 s on one. */
 static void computation_scaling(void **state)
 {
@@ -580,6 +639,7 @@ TEST_GROUP(test_sum_rules)
         ARENA_TEST(network_beside_threads_without_a_core),
         ARENA_TEST(network_costs_too_little),
         ARENA_TEST(files_and_tracer),
+        ARENA_TEST(kernel_time),
         ARENA_TEST(computation_scaling),
         ARENA_TEST(memory_of_a_core),
         ARENA_TEST(memory_bandwidth),

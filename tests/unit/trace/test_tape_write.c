@@ -197,6 +197,21 @@ static void test_window_beyond_22_bits(void **state)
     lull_trace_close(tape);
 }
 
+/* What the kernel did for threads is there again; of one thread it is not known. */
+static void test_usage(void **state)
+{
+    (void)state;
+    const struct lull_usage usage = {
+        .user = 1, .system = 2, .outside = 3, .minor = 4, .major = 5, .voluntary = 6};
+    trace->locations[0].usage = usage;
+    assert_int_equal(write_tape(), LULL_OK);
+    struct lull_trace *tape;
+    assert_int_equal(lull_trace_open(folder_path("run"), &tape, &err), LULL_OK);
+    assert_memory_equal(&tape->locations[0].usage, &usage, sizeof usage);
+    assert_int_equal(tape->locations[1].usage.user + tape->locations[1].usage.system, 0);
+    lull_trace_close(tape);
+}
+
 /* Which cores threads might use is there again; one thread does not tell. */
 static void test_cores(void **state)
 {
@@ -262,6 +277,7 @@ TEST_GROUP(test_tape_write)
         TEST(test_many_completions),
         TEST(test_window_beyond_22_bits),
         TEST(test_cores),
+        TEST(test_usage),
         TEST(test_too_many_definitions),
         TEST(test_failure_leaves_nothing),
         TEST(test_existing_output),

@@ -78,6 +78,17 @@ static struct lull_cores cores_of(const struct lull_tape_header *header, const u
                                .which = cores->which};
 }
 
+static struct lull_usage usage_of(const struct lull_tape_header *header)
+{
+    const struct lull_tape_usage *usage = &header->usage;
+    return (struct lull_usage){.user = usage->user,
+                               .system = usage->system,
+                               .outside = usage->outside,
+                               .minor = usage->minor,
+                               .major = usage->major,
+                               .voluntary = usage->voluntary};
+}
+
 static lull_status read_location_header(const struct lull_trace *trace, uint32_t location,
                                         struct lull_tape_header *header, struct lull_error *err)
 {
@@ -117,7 +128,8 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
         .number = header.number,
         .kind = header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
         .role = header.role <= LULL_THREAD_FREE ? header.role : LULL_THREAD_UNKNOWN,
-        .cores = cores_of(&header, set_of(trace, &header, core_sets))};
+        .cores = cores_of(&header, set_of(trace, &header, core_sets)),
+        .usage = usage_of(&header)};
     return LULL_OK;
 }
 

@@ -197,6 +197,7 @@ lull_status lull_tape_other_run(const struct lull_trace *trace, struct lull_erro
 struct told {
     struct lull_tape_told header;
     struct lull_tape_cores cores;
+    struct lull_tape_usage usage;
     uint64_t head, lost, source_id;
     uint32_t process, number, header_number;
     uint32_t core_set; /* 0: not known */
@@ -208,6 +209,7 @@ struct told {
 struct lull_tape_head {
     struct lull_tape_name file; /* the first, by which they are sorted */
     struct lull_tape_cores cores;
+    struct lull_tape_usage usage;
     const uint64_t *core_set; /* NULL: not known */
     const char *name;
     const char *damage; /* NULL: none */
@@ -244,6 +246,7 @@ static void tell_header(const struct lull_tape_file *file, const struct lull_tap
     if (!damage) {
         told.header = file->header;
         told.cores = header->cores;
+        told.usage = header->usage;
         told.lost = file->lost;
         told.source_id = header->source_id;
         told.header_number = header->number;
@@ -344,6 +347,7 @@ static void hear_location(struct lull_trace *trace, struct heard_member *member,
                         sizeof *share->heads);
     share->heads[share->n_heads++] =
         (struct lull_tape_head){.cores = told.cores,
+                                .usage = told.usage,
                                 .core_set = hear_set(trace, member, told.core_set),
                                 .name = text,
                                 .damage = told.is_damaged ? text : NULL,
@@ -424,7 +428,8 @@ lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t locat
                                             .kind = head->kind,
                                             .role = head->role,
                                             .source_id = head->source_id,
-                                            .cores = head->cores};
+                                            .cores = head->cores,
+                                            .usage = head->usage};
     strncpy(ret_header->name, head->name, sizeof ret_header->name - 1);
     if (head->core_set)
         memcpy(ret_header->core_set, head->core_set, sizeof ret_header->core_set);

@@ -1133,6 +1133,12 @@ static lull_status finish_location(struct tape_writer *writer, const struct proc
                                                 .allowed = definition->cores.allowed,
                                                 .there = definition->cores.there,
                                                 .which = definition->cores.which};
+    top.header.usage = (struct lull_tape_usage){.user = definition->usage.user,
+                                                .system = definition->usage.system,
+                                                .outside = definition->usage.outside,
+                                                .minor = definition->usage.minor,
+                                                .major = definition->usage.major,
+                                                .voluntary = definition->usage.voluntary};
     if (definition->cores.set)
         memcpy(top.header.core_set, definition->cores.set, sizeof top.header.core_set);
     put_main(writer->trace, location, &top.header);
