@@ -32,13 +32,15 @@ struct question {
     const struct lull_trace *trace;
     unsigned kind;
     const struct lull_region *at; /* the parallel region that the barrier is in; NULL: any */
+    uint32_t call;                /* the call that the waits end with; LULL_NONE: any */
 };
 
 static bool is_asked_for(const struct question *question, const struct lull_wait_charge *charge)
 {
     const struct lull_trace *trace = question->trace;
     const struct lull_region *at = question->at;
-    if (charge->kind != question->kind || charge->place.thread >= trace->n_locations)
+    if (charge->kind != question->kind || charge->place.thread >= trace->n_locations ||
+        (question->call != LULL_NONE && charge->place.call != question->call))
         return false;
     if (!at)
         return true;
@@ -76,11 +78,42 @@ static uint32_t find_most(const struct lull_wait_result *waits, const struct que
     return (double)*ret_ns >= LULL_SUSPECTS_MOST * (double)total ? most : LULL_NONE;
 }
 
+/* As find_most, for each call that waits end with by itself: the thread that others wait for longest
+ * where it has most of a call's charges. The call goes to question->call. */
+static uint32_t find_most_at_a_call(const struct lull_wait_result *waits, struct question *question,
+                                    int64_t *ret_ns)
+{
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    const uint32_t n = question->trace->n_regions;
+    bool *seen = lull_arena_zero(scratch, n + (size_t)1, sizeof *seen);
+    uint32_t most = LULL_NONE, call = LULL_NONE;
+    *ret_ns = 0;
+    for (uint32_t i = 0; i < waits->n_charges; i++) {
+        const uint32_t at = waits->charges[i].place.call;
+        question->call = at;
+        if (at >= n || seen[at] || !is_asked_for(question, &waits->charges[i]))
+            continue;
+        seen[at] = true;
+        int64_t ns;
+        const uint32_t late = find_most(waits, question, &ns);
+        if (late == LULL_NONE || ns <= *ret_ns)
+            continue;
+        most = late;
+        call = at;
+        *ret_ns = ns;
+    }
+    lull_arena_destroy(scratch);
+    question->call = call;
+    return most;
+}
+
 /* The late thread among waits of a kind (enum lull_wait_kind). `parallel`: only waits at barriers
  * inside the OpenMP parallel region of that name, and where it is not known which one they are in
- * those that stand where it stands, by file and line; NULL: all. */
+ * those that stand where it stands, by file and line; NULL: all. Where threads wait for each other
+ * in turns, as those do that lose their cores now and then, a thread may still be the late one at
+ * one of the barriers: it is named where its charges there are half of the loss, `lost_ns`. */
 static struct late_thread late_thread_of(const struct lull_case *c, unsigned kind,
-                                         const char *parallel)
+                                         const char *parallel, int64_t lost_ns)
 {
     const struct late_thread nobody = {.location = LULL_NONE};
     const struct lull_wait_result *waits = c->evidence->waits;
@@ -88,11 +121,16 @@ static struct late_thread late_thread_of(const struct lull_case *c, unsigned kin
     struct late_thread late = nobody;
     if (!waits || waits->absent || !trace)
         return nobody;
-    const struct question question = {trace, kind,
-                                      parallel ? find_parallel(trace, parallel) : NULL};
+    struct question question = {trace, kind, parallel ? find_parallel(trace, parallel) : NULL,
+                                LULL_NONE};
     if (parallel && !question.at)
         return nobody;
     late.location = find_most(waits, &question, &late.ns);
+    if (late.location == LULL_NONE) {
+        late.location = find_most_at_a_call(waits, &question, &late.ns);
+        if (late.location == LULL_NONE || 2 * late.ns < lost_ns)
+            return nobody;
+    }
     for (uint32_t i = 0; i < waits->n_charges; i++) { /* those with most ns come first */
         const struct lull_wait_charge *charge = &waits->charges[i];
         if (charge->place.thread != late.location || !is_asked_for(&question, charge))
@@ -249,7 +287,7 @@ static void find_lock(struct lull_case *c)
         c->arena, "Threads wait %s for locks, critical sections or their turn%s%s%s.",
         lull_case_time(c, lost), most ? ", most in " : "", most ? most->name : "",
         region ? lull_arena_printf(c->arena, " (%s)", region->name) : "");
-    const struct late_thread late = late_thread_of(c, LULL_WAIT_LOCK, NULL);
+    const struct late_thread late = late_thread_of(c, LULL_WAIT_LOCK, NULL, finding->lost_ns);
     late_thread_tell(c, finding, &late, "One thread at a time goes on there");
     threads_fix(c, finding, LULL_THREADS_NO_LOCKS, NULL);
 }
@@ -351,7 +389,8 @@ const struct lull_rule lull_rule_serial = {
  * sum of what threads have less than the longest of their execution, no more than they wait at
  * barriers. Silent: below 1 % of the core time, and where threads wait longer for locks there: then
  * these are why they come at different times. Sums suffice; with events the thread is named for
- * which others wait four fifths of the time at barriers there. */
+ * which others wait four fifths of the time at barriers there, or at one barrier alone, where
+ * these are half of the loss. */
 
 static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
 {
@@ -368,7 +407,8 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
         "execution%s.",
         of->name, lull_case_time(c, of->imbalance_ns), (double)of->executions,
         of->executions == 1 ? "" : "s");
-    const struct late_thread late = late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name);
+    const struct late_thread late =
+        late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name, of->imbalance_ns);
     late_thread_tell(
         c, finding, &late,
         late.location == LULL_NONE

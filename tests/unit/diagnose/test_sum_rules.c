@@ -262,6 +262,44 @@ static void one_thread_alone(void **state)
     lull_trace_close(trace);
 }
 
+/* The same beside other programs: at a barrier behind it both threads are late in turns, thread 0 for
+ * 640 ms and thread 1 for 610 ms. Of all waits thread 0 has two thirds (1040 of 1650 ms), of those at
+ * the first barrier all: 400 ms, of a loss of 410. With 190 ms there it is not known who is late. */
+static void one_thread_alone_without_free_cores(void **state)
+{
+    static const char *const regions[] = {"loop", "barrier", "another barrier", NULL};
+    (void)state;
+    struct lull_trace *trace = memory_trace_simple(1, 2, SECOND, regions);
+    struct lull_region *places = (struct lull_region *)trace->regions;
+    places[0].parallel = true;
+    for (int r = 0; r < 3; r++)
+        places[r].file = places[r].site = "loop.c";
+    for (int short_block = 0; short_block < 2; short_block++) {
+        struct run *run = make_run(2);
+        struct lull_finding *finding;
+        struct lull_wait_charge charges[] = {
+            {.place = {.region = 0, .call = 1, .thread = 0},
+             .ns = short_block ? 190000000 : 400000000},
+            {.place = {.region = 1, .call = 2, .thread = 0}, .ns = 640000000},
+            {.place = {.region = 1, .call = 2, .thread = 1}, .ns = 610000000}};
+        const struct lull_wait_result waits = {.charges = charges, .n_charges = 3};
+        for (int i = 0; i < 3; i++)
+            charges[i].kind = LULL_WAIT_THREAD_BARRIER; /* in parallel region 0, "loop" */
+        run->parallel.executions = 1;
+        run->parallel.useful_ns = 590000000;
+        run->parallel.max_useful_ns = 500000000;
+        run->parallel.sync_ns = 1650000000;
+        const struct lull_evidence evidence = {
+            .path = "run", .breakdown = &run->breakdown, .trace = trace, .waits = &waits};
+        assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
+        is(finding, "imbalance", 410000000);
+        assert_int_equal(finding->place.location, short_block ? LULL_NONE : 0);
+        assert_int_equal(strstr(finding->cause, "400.0 ms for thread 0 of rank 0") != NULL,
+                         !short_block);
+    }
+    lull_trace_close(trace);
+}
+
 /* ---- the network --------------------------------------------------------------------------- */
 
 /* The run would take 0.9 s on an ideal network. */
@@ -634,6 +672,7 @@ TEST_GROUP(test_sum_rules)
         ARENA_TEST(scheduling),
         ARENA_TEST(fork_of_short_regions),
         ARENA_TEST(one_thread_alone),
+        ARENA_TEST(one_thread_alone_without_free_cores),
         ARENA_TEST(network_costs),
         ARENA_TEST(network_costs_at_a_place),
         ARENA_TEST(network_beside_threads_without_a_core),
