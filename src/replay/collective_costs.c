@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "base/mix.h"
 #include "replay/sample.h"
+#include "sim/collective/collective.h"
 
 #include <stdlib.h>
 
@@ -58,6 +59,15 @@ static bool is_logarithmic(uint8_t op)
            op == LULL_COLLECTIVE_REDUCE || op == LULL_COLLECTIVE_ALLREDUCE;
 }
 
+/* Operations of all whose messages depend on the algorithm. */
+static bool is_of_blocks(uint8_t op)
+{
+    return op == LULL_COLLECTIVE_ALLGATHER || op == LULL_COLLECTIVE_ALLGATHERV ||
+           op == LULL_COLLECTIVE_ALLTOALL || op == LULL_COLLECTIVE_ALLTOALLV ||
+           op == LULL_COLLECTIVE_ALLTOALLW || op == LULL_COLLECTIVE_REDUCE_SCATTER ||
+           op == LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK;
+}
+
 /* Whether who waits for whom shows if an operation goes along a tree, or straight from or to the
  * root. */
 static bool is_rooted(uint8_t op)
@@ -89,7 +99,7 @@ static bool sample_operation(struct lull_collective_costs *costs, unsigned worke
                                          .bytes = pack(&member),
                                          .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
                                          .process = process};
-    return (!is_logarithmic(step->op) && !is_rooted(step->op)) ||
+    return (!is_logarithmic(step->op) && !is_rooted(step->op) && !is_of_blocks(step->op)) ||
            lull_sample_add(&costs->samples[worker], &sampled);
 }
 
@@ -255,16 +265,58 @@ static bool find_span(const struct lull_sampled *members, uint32_t size, uint8_t
     return has_root;
 }
 
+/* The messages of an operation that go one after the other: how many, and their bytes together. */
+struct message_row {
+    uint32_t count;
+    double bytes;
+};
+
+/* The row of the first member, by the algorithm that goes with the size; all members have the same
+ * in these operations where their number is a power of two, and nearly the same else. */
+static struct message_row row_of_blocks(uint8_t op, uint32_t size, uint64_t bytes)
+{
+    static const struct lull_network usual;
+    const struct lull_collective_call call = {.operation = op,
+                                              .algorithm =
+                                                  lull_collective_choose(&usual, op, size, bytes),
+                                              .size = size,
+                                              .sent = bytes,
+                                              .received = bytes};
+    struct message_row row = {0, 0};
+    uint32_t n;
+    for (uint32_t step = 0; (n = lull_collective_step(&call, step)) != LULL_COLLECTIVE_OVER;
+         step++) {
+        uint64_t most = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            struct lull_collective_transfer transfer;
+            lull_collective_transfer(&call, step, i, &transfer);
+            if (transfer.send && transfer.bytes > most)
+                most = transfer.bytes;
+        }
+        row.count += n > 0;
+        row.bytes += (double)most;
+    }
+    return row;
+}
+
+static struct message_row row_of(const struct sampled_member *of, uint32_t size, bool direct)
+{
+    if (is_of_blocks(of->op))
+        return row_of_blocks(of->op, size, of->bytes);
+    const uint32_t count = direct ? 1 : rounds(size);
+    return (struct message_row){count, (double)count * (double)of->bytes};
+}
+
 static void compare_members(const struct lull_sampled *members, uint32_t size,
                             const struct sampled_member *of, double latency, double bandwidth,
                             bool direct, struct cost_sum *sum)
 {
     int64_t begin, end;
-    const uint32_t count = direct ? 1 : rounds(size);
-    if (!is_logarithmic(of->op) || !find_span(members, size, of->op, &begin, &end) || end < begin)
+    if (!find_span(members, size, of->op, &begin, &end) || end < begin)
         return;
-    sum->ns += (double)(end - begin) - count * (latency + 1e9 * (double)of->bytes / bandwidth);
-    sum->messages += count;
+    const struct message_row row = row_of(of, size, direct);
+    sum->ns += (double)(end - begin) - row.count * latency - 1e9 * row.bytes / bandwidth;
+    sum->messages += row.count;
     sum->operations++;
 }
 
@@ -301,14 +353,16 @@ static void find_direct(const struct lull_collective_costs *costs, const struct 
 static void find_delay(const struct lull_collective_costs *costs, const struct lull_sample *sample,
                        double latency, double bandwidth, struct lull_collective_facts *facts)
 {
-    struct cost_sum sum = {0};
+    struct cost_sum sums[2] = {{0}}; /* of logarithmic operations, and of those of blocks */
     struct sampled_member first;
     for (uint32_t i = 0, end; i < sample->count; i = end)
-        if (next_operation(costs, sample, i, &end, &first))
+        if (next_operation(costs, sample, i, &end, &first) &&
+            (is_logarithmic(first.op) || is_of_blocks(first.op)))
             compare_members(&sample->items[i], end - i, &first, latency, bandwidth,
-                            facts->direct[first.op], &sum);
+                            facts->direct[first.op], &sums[is_of_blocks(first.op)]);
+    const struct cost_sum *sum = &sums[sums[0].operations < ENOUGH_OPERATIONS];
     facts->delay =
-        sum.operations >= ENOUGH_OPERATIONS && sum.ns > 0 ? sum.ns / (double)sum.messages : 0;
+        sum->operations >= ENOUGH_OPERATIONS && sum->ns > 0 ? sum->ns / (double)sum->messages : 0;
 }
 
 lull_status lull_collective_costs_conclude(struct lull_collective_costs *costs, double latency,

@@ -4,7 +4,9 @@
  * A sample of the blocking operations on communicators of one group is taken by communicator and
  * number, so that all processes sample the same operations. For operations that usually go by a
  * logarithmic number of messages one after the other, the time from when all needed members had
- * come until the last one left is compared with the time of these messages. Memory: 160 kB for each
+ * come until the last one left is compared with the time of these messages. Where there are too few
+ * of these, operations of blocks tell (alltoall, allgather, reduce_scatter), by the messages of the
+ * algorithm that a simulation would take (sim/collective/collective.h). Memory: 160 kB for each
  * worker. Nothing is known of operations of more than 2048 members (LULL_SAMPLE). */
 #ifndef LULL_REPLAY_COLLECTIVE_COSTS_H
 #define LULL_REPLAY_COLLECTIVE_COSTS_H

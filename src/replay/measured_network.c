@@ -7,6 +7,7 @@
 #include "sim/network/network.h"
 #include "stats/quantile.h"
 #include "team/team.h"
+#include "trace/cores.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -423,6 +424,7 @@ struct totals {
     struct message_sum sent[AGES]; /* those that were sent before the call and ended it, by age; ns
                                       from send to receive */
     struct message_sum receives;   /* all; ns from when both sides had begun */
+    struct message_sum there;      /* those of calls before which all were there; ns of the calls */
 };
 
 /* What one worker has seen. */
@@ -491,6 +493,11 @@ static void end_sampled_call(struct lull_network_samples *samples, struct networ
         add_to_sum(age > 0 ? &totals->sent[63 - __builtin_clzll((uint64_t)age)]
                            : &totals->waited[message->with_sends && !samples->pair],
                    message->bytes, message->received - message->sent);
+    if (last->count > 0 && age > took) {
+        totals->there.count += last->count;
+        totals->there.bytes += last->count * message->bytes;
+        totals->there.ns += took;
+    }
     if (last->count == 1 && age > took) {
         const struct lull_sampled timing = {
             .hash = hash_ideal_message(message), .bytes = message->bytes, .times = {took}};
@@ -547,6 +554,7 @@ static void join_totals(struct totals *totals, const struct totals *part)
     join_sum(&totals->waited[0], &part->waited[0]);
     join_sum(&totals->waited[1], &part->waited[1]);
     join_sum(&totals->receives, &part->receives);
+    join_sum(&totals->there, &part->there);
     for (int age = 0; age < AGES; age++)
         join_sum(&totals->sent[age], &part->sent[age]);
 }
@@ -746,6 +754,7 @@ struct reach {
     double limit;                                   /* the largest that are taken to be eager */
     struct lull_network_range_cost *ranges;
     uint32_t n_ranges;
+    bool starved; /* threads had no core for a notable part of the run */
 };
 
 /* How long messages of about one size were on their way. These are the messages that were waited
@@ -753,7 +762,9 @@ struct reach {
  * message of this size was waited for, `usual` says how long they take.
  *
  * A call that also waited for sends to others may have ended with one of these sends, unless they
- * were eager; they are taken to be of about the same size as the message. The time of a message
+ * were eager; they are taken to be of about the same size as the message. Where threads lacked
+ * cores such a call counts all the same: what it waited for is a core, mostly, and without such
+ * calls nothing of that may be known. The time of a message
  * that is not eager is best known from its sender, so there the sends count instead. */
 static struct message_sum find_flights(const struct reach *reach, int size, struct line usual)
 {
@@ -763,7 +774,8 @@ static struct message_sum find_flights(const struct reach *reach, int size, stru
     if (sends->count >= ENOUGH_MESSAGES &&
         (double)sends->bytes / (double)sends->count > reach->limit)
         return (struct message_sum){sends->count, sends->bytes, sends->ns};
-    if (mean_bytes(&totals->waited[1]) <= lull_eager_limit(&reach->eager, LEAST_EAGER))
+    if (reach->starved ||
+        mean_bytes(&totals->waited[1]) <= lull_eager_limit(&reach->eager, LEAST_EAGER))
         join_sum(&sum, &totals->waited[1]);
     bool waited = sum.count >= ENOUGH_MESSAGES;
     for (int age = 0; age < AGES; age++) {
@@ -789,6 +801,12 @@ static struct line low_price(struct lull_sample *sample, double bandwidth)
     return line_through(bytes, ns, bandwidth);
 }
 
+/* What messages of a sum cost on average. */
+static struct line mean_price(const struct message_sum *sum, double bandwidth)
+{
+    return line_through(mean_bytes(sum), (double)sum->ns / (double)sum->count, bandwidth);
+}
+
 /* Sets the costs of the ranges so that all messages of a range together cost what they did in the
  * run: a message of mean size costs the mean, and each byte more or less costs what the line says.
  * Where too few flights are known, the cost is that of undisturbed messages. Sizes of which too few
@@ -804,12 +822,14 @@ static void fit_ranges(struct reach *reach)
         const struct totals *totals = &reach->totals[size];
         struct message_sum sum = waited ? find_flights(reach, size, cost) : totals->receives;
         if (sum.count >= ENOUGH_MESSAGES)
-            cost = line_through(mean_bytes(&sum), (double)sum.ns / (double)sum.count, bandwidth);
+            cost = mean_price(&sum, bandwidth);
         else if (is_enough(reach->of[WAITED_FOR][size]))
             cost = low_price(reach->of[WAITED_FOR][size], bandwidth);
         else
             continue;
-        if (is_enough(reach->of[THERE][size]))
+        if (reach->starved && totals->there.count >= ENOUGH_MESSAGES)
+            copy = mean_price(&totals->there, bandwidth);
+        else if (is_enough(reach->of[THERE][size]))
             copy = low_price(reach->of[THERE][size], bandwidth);
         if (reach->n_ranges > 0)
             reach->ranges[reach->n_ranges - 1].to = size > 1 ? (UINT64_C(1) << (size - 1)) - 1 : 0;
@@ -887,8 +907,11 @@ lull_status lull_network_samples_fit(struct lull_network_samples *samples,
         forget_unsent(tally, evidence);
     lull_network_init(ret_network, lull_network_find("ranges"));
     double usual = ret_network->values[0][lull_network_parameter(ret_network->class, "eager")];
+    const struct lull_core_shortage shortage =
+        lull_core_shortage_of(samples->trace, application, arena);
     for (int i = 0; i < NETWORK_REACHES; i++) {
         reaches[i] = (struct reach){
+            .starved = shortage.threads > 0,
             .totals = tally->totals[i],
             .of = tally->of[i],
             .line = fit_reach(tally, i),

@@ -106,6 +106,17 @@ static bool is_free(const struct lull_network *network)
     return is_free;
 }
 
+/* What messages of collective operations cost all the same. */
+static const char *describe_delay(const struct lull_network *network, struct lull_arena *arena)
+{
+    char each[32];
+    if (network->collective_delay <= 0)
+        return "";
+    lull_format_time((int64_t)network->collective_delay, each, sizeof each);
+    return lull_arena_printf(arena, ", and those of collective operations %s each, as measured",
+                             each);
+}
+
 static const char *describe_difference(int64_t measured, int64_t replayed, struct lull_arena *arena)
 {
     const double percent = 100 * fabs((double)replayed / (double)measured - 1);
@@ -124,7 +135,8 @@ static void add_replay_notes(struct lull_document *document, const struct lull_r
     if (is_free(&study->measured))
         lull_document_note(document, LULL_NOTE_INFO,
                            "The trace does not show what its network costs, as it has too few "
-                           "messages of any size: in the replay they cost nothing.");
+                           "messages of any size: in the replay they cost nothing%s.",
+                           describe_delay(&study->measured, arena));
     else
         lull_document_note(document, LULL_NOTE_INFO,
                            "The measured network, as the messages of the trace show it: %s.",

@@ -78,8 +78,8 @@ static uint32_t find_most(const struct lull_wait_result *waits, const struct que
     return (double)*ret_ns >= LULL_SUSPECTS_MOST * (double)total ? most : LULL_NONE;
 }
 
-/* As find_most, for each call that waits end with by itself: the thread that others wait for longest
- * where it has most of a call's charges. The call goes to question->call. */
+/* As find_most, for each call that waits end with by itself: the thread that others wait for
+ * longest where it has most of a call's charges. The call goes to question->call. */
 static uint32_t find_most_at_a_call(const struct lull_wait_result *waits, struct question *question,
                                     int64_t *ret_ns)
 {

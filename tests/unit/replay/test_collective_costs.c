@@ -94,6 +94,40 @@ static void what_is_not_understood_does_not_count(void **state)
     lull_trace_close(trace);
 }
 
+/* Where nothing else is known, operations of blocks tell. Of four ranks each sends so many bytes in
+ * an alltoall. Blocks of 25 bytes go to all three others at once (linear), those of 50,000 to one
+ * after the other (pairwise; Thakur, Rabenseifner and Gropp 2005). */
+static void operations_of_blocks_tell(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        int64_t rounds, block;
+    } cases[] = {{100, 1, 25}, {200000, RANKS - 1, 50000}};
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        struct lull_trace *trace = four_processes();
+        trace->duration = TIMES * INT64_C(1000000);
+        for (int64_t i = 0; i < TIMES; i++)
+            for (uint32_t p = 0; p < RANKS; p++) {
+                const int64_t begin = i * 1000000 + 10 * p;
+                const int64_t over = i * 1000000 + 10 * (RANKS - 1) +
+                                     cases[c].rounds * (LATENCY + EACH + cases[c].block);
+                struct lull_event event = memory_event(begin, LULL_EVENT_ENTER, ALLTOALL);
+                memory_trace_add(trace, p, &event);
+                event = memory_event(over, LULL_EVENT_COLLECTIVE_END, 0);
+                event.op = LULL_COLLECTIVE_ALLTOALL;
+                event.collective.request = LULL_NO_REQUEST;
+                event.collective.root = LULL_ANY;
+                event.collective.sent = event.collective.received = cases[c].bytes;
+                memory_trace_add(trace, p, &event);
+                event = memory_event(over, LULL_EVENT_LEAVE, ALLTOALL);
+                memory_trace_add(trace, p, &event);
+            }
+        assert_float_equal(facts_of(trace, 1).delay, EACH, 1e-6);
+        lull_trace_close(trace);
+    }
+}
+
 /* Of eight ranks, counted from the root, 4 has 5, 6 and 7 below it in a tree, and 6 has 7. Rank 7
  * comes 40 us late: in a tree 4 and 6 wait for it in `up` (reductions), and 7 waits for 6 in `down`
  * (broadcasts), where that is late. */
@@ -188,6 +222,7 @@ TEST_GROUP(test_collective_costs)
         cmocka_unit_test(who_waits_for_whom_tells_trees),
         cmocka_unit_test(gathers_and_scatters_tell_trees),
         cmocka_unit_test(more_bytes_than_are_kept),
+        cmocka_unit_test(operations_of_blocks_tell),
     };
     return run_cases(tests, NULL, NULL);
 }
