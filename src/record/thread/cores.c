@@ -51,6 +51,7 @@ struct core_look {
     struct lull_tape_cores cores;
     struct lull_tape_usage usage;
     bool knows_moves; /* `cores.migrated` is known */
+    bool knows_usage; /* `usage` is known */
 };
 
 static uint64_t ns_of_timeval(struct timeval time)
@@ -69,6 +70,7 @@ static bool look_at_usage(struct core_look *look)
                                            .minor = (uint64_t)usage.ru_minflt,
                                            .major = (uint64_t)usage.ru_majflt,
                                            .voluntary = (uint64_t)usage.ru_nvcsw};
+    look->knows_usage = true;
     look->cores.preempted = (uint64_t)usage.ru_nivcsw;
     return true;
 }
@@ -89,6 +91,7 @@ static void read_usage(uint32_t thread, char *text, size_t size, struct core_loo
         sscanf(fields + 1, " %*c %*d %*d %*d %*d %*d %*u %lu %*u %lu %*u %lu %lu", &minor, &major,
                &user, &system) != 4)
         return;
+    look->knows_usage = true;
     look->usage.minor = minor;
     look->usage.major = major;
     look->usage.user = user * (1000000000 / (uint64_t)rate);
@@ -185,33 +188,35 @@ static void keep_cores(struct rec_thread *self, const struct core_look *look)
         total->migrated = now->migrated - before->migrated;
 }
 
-/* The kernel's time since the last look is at most that in calls, and the rest was outside of
- * them. */
+/* Counts are exact. Times that were read from a file are rounded down: they may be less than what is known
+ * already, and are left out then. Of the kernel's time since the times before at most that in calls was in them, and
+ * the rest was outside of them. */
 static void keep_usage(struct rec_thread *self, const struct lull_tape_usage *now)
 {
     const struct lull_tape_usage *before = &self->usage_before;
     struct lull_tape_usage *total = &self->header->usage;
-    const uint64_t user = now->user - before->user, system = now->system - before->system;
-    const double in_calls =
-        (double)(self->in_calls - self->in_calls_before) * rec_process.ns_per_tick;
-    self->in_calls_before = self->in_calls;
-    /* Numbers from a file are rounded down, and may be less than what is known. */
-    if (now->user + now->system == 0 || user < total->user || system < total->system)
-        return;
-    const double outside = (double)(system - total->system) - in_calls;
-    total->user = user;
-    total->system = system;
-    total->outside += outside > 0 ? (uint64_t)outside : 0;
     total->minor = now->minor - before->minor;
     total->major = now->major - before->major;
     total->voluntary = now->voluntary - before->voluntary;
+    const int64_t user = (int64_t)(now->user - before->user);
+    const int64_t system = (int64_t)(now->system - before->system);
+    if (user < (int64_t)total->user || system < (int64_t)total->system)
+        return;
+    const double in_calls =
+        (double)(self->in_calls - self->in_calls_before) * rec_process.ns_per_tick;
+    const double outside = (double)(system - (int64_t)total->system) - in_calls;
+    self->in_calls_before = self->in_calls;
+    total->user = (uint64_t)user;
+    total->system = (uint64_t)system;
+    total->outside += outside > 0 ? (uint64_t)outside : 0;
 }
 
 static void look_now(struct rec_thread *self, uint32_t thread, bool moves)
 {
     const struct core_look look = look_at_thread_cores(thread, moves);
     keep_cores(self, &look);
-    keep_usage(self, &look.usage);
+    if (look.knows_usage)
+        keep_usage(self, &look.usage);
 }
 
 void rec_cores_end(struct rec_thread *self)
