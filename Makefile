@@ -38,19 +38,19 @@ demo:
 	@scripts/demo
 
 check:
-	@scripts/install-deps build demo test
+	@scripts/install-deps --may-lack build demo test
 	@scripts/check
 
 check-all:
-	@scripts/install-deps build demo test
+	@scripts/install-deps --may-lack build demo test
 	@scripts/check all
 
 coverage:
-	@scripts/install-deps build demo test
+	@scripts/install-deps --may-lack build demo test
 	@scripts/coverage
 
 quick:
-	@scripts/install-deps build test
+	@scripts/install-deps --may-lack build test
 	@scripts/check quick
 
 bench:
