@@ -14,7 +14,7 @@ CMAKE ?= cmake
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
 	@echo 'make demo               install what is missing, build, record an example, analyse it'
-	@echo 'make check              install what is missing, run what must hold, in 20 minutes'
+	@echo 'make check              install what is missing, run what must hold, in 7 minutes'
 	@echo 'make check-all          that and all else that must hold before a release, in hours'
 	@echo 'make quick              a part of check: unit tests, properties, goldens'
 	@echo 'make coverage           how many lines of src the tests of check execute'
