@@ -5,6 +5,7 @@ colon is an argument instead of a file. Inputs come from the repository, or are 
 itself: a run converted to another format, a profile of it.
 """
 
+import json
 import pathlib
 import subprocess
 import sys
@@ -58,7 +59,9 @@ class Maker:
 
     def __init__(self, lull, scratch):
         self.lull, self.scratch = lull, pathlib.Path(scratch)
-        self.otf2 = "otf2" in self.ask("convert", "--to", "?", "a", "b")
+        rows = json.loads(self.ask("info", "--format", "json"))["tables"]["features"]["rows"]
+        features = {row["id"] for row in rows if row["values"][0] == "yes"}
+        self.otf2, self.loops = "OTF2" in features, "LIBCLANG" in features
 
     def ask(self, *arguments):
         done = subprocess.run([self.lull, *map(str, arguments)], capture_output=True, text=True)
@@ -342,5 +345,5 @@ def all_kinds(lull):
         maker = Maker(lull, scratch)
         return [
             *runs(maker), *schedules(), *machines(), *profiles(maker), *histories(), *noises(maker),
-            *kernels(), *models(), *spec_files(), *specs(), *matrices(), *solvers(),
+            *(kernels() if maker.loops else []), *models(), *spec_files(), *specs(), *matrices(), *solvers(),
         ]

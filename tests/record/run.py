@@ -9,6 +9,7 @@ The run is packed and unpacked, too, and read without what it says of its ends, 
 import argparse
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -63,7 +64,7 @@ def main():
         time = r"(?:[1-9]\d{0,2} us|[\d.]{1,4} m?s)"
         if said and (not re.fullmatch(rf"\d+ ranks? x \d+ threads?, {time}: rank 0 has \d+ events, [\d.]+ MiB"
                                       rf"(?:, of which the newest are kept)?; recording them took about {time}\.",
-                                      said[1]) or said[2] != run):
+                                      said[1]) or shlex.split(said[2]) != [run]):
             print(f"the recorder says '{said[0]}'")
             return 1
         check = subprocess.run([settings.check] + ["--clock"] * settings.clock + [run], input=recorded.stdout, text=True,

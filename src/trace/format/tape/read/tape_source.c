@@ -91,6 +91,8 @@ static lull_status read_tables(struct lull_trace *trace, struct lull_tape_node *
                                const struct lull_tape_node_header *header, struct lull_error *err)
 {
     lull_status status = check_node_header(node->path, header, node, err);
+    if (status == LULL_OK)
+        status = lull_pack_check_built(node->path, err);
     if (status != LULL_OK)
         return status;
     const size_t size = (size_t)(node->blocks - sizeof *header);
@@ -138,8 +140,7 @@ static lull_status open_packed(struct lull_trace *trace, const char *path, int f
     packed->nodes = lull_arena_grow(trace->arena, packed->nodes, &packed->nodes_capacity,
                                     packed->n_nodes + 1, sizeof(struct lull_tape_node *));
     packed->nodes[packed->n_nodes++] = node;
-    const lull_status status = lull_pack_check_built(path, err);
-    return status == LULL_OK ? read_tables(trace, node, header, err) : status;
+    return read_tables(trace, node, header, err);
 }
 
 lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, struct lull_error *err)
