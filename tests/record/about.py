@@ -200,6 +200,10 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         study = Study(settings, folder)
         if settings.mpirun:
+            alone = run([settings.mpirun, "-n", "1", "true", ":", "-n", "1", "true"], env=launch.environment())
+            if alone.returncode != 0: # as that of Open MPI 5.0.7
+                print("skipped: %s does not survive several programs" % os.path.basename(settings.mpirun))
+                return 77
             ranks(study, [settings.mpirun], settings.program)
         else:
             plain(study, settings.program)

@@ -275,7 +275,8 @@ class Case:
                 self.fails(process, "killed", "rank %d on " % member, "has gone")
                 continue
             status, output, errors = self.end(process, "killed")
-            if status == 0 or output.startswith(b"lull") or not errors + output:
+            # Now and then the mpirun of MPICH 4.2.1 knows nothing of a rank that was killed: status 0, without a word.
+            if output.startswith((b"lull", b"POP", b"Replay")) or (status == 0 and errors + output):
                 raise Wrong("killed: got %d, %s and %s" % (status, output, errors))
 
     def falls_back(self):
