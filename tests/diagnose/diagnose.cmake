@@ -24,7 +24,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
             endforeach()
         endif()
     endforeach()
-    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+    foreach(compiler ${LULL_C_COMPILERS})
         get_filename_component(short ${compiler} NAME_WE)
         execute_process(COMMAND ${compiler} -fopenmp -x c /dev/null -c -o ${CMAKE_CURRENT_BINARY_DIR}/probe.o
                         RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)

@@ -11,6 +11,8 @@ if(Python3_FOUND)
     target_link_libraries(check_waits PRIVATE lull_activity lull_trace lull_base)
     find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
     find_program(LULL_CLANG NAMES clang clang-14 clang-15 clang-16)
+    set(LULL_C_COMPILERS ${LULL_GCC} ${LULL_CLANG}) # those that are here
+    list(FILTER LULL_C_COMPILERS EXCLUDE REGEX "NOTFOUND$")
     set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
     file(MAKE_DIRECTORY ${record_bin})
 
@@ -67,10 +69,8 @@ if(Python3_FOUND)
 
     # Which compiler has made a program matters where the compiler's runtime is recorded (OpenMP). Elsewhere the first
     # that is here stands for all in `make check`.
-    set(LULL_FIRST_COMPILER ${LULL_GCC} ${LULL_CLANG})
-    list(FILTER LULL_FIRST_COMPILER EXCLUDE REGEX "NOTFOUND$")
-    if(LULL_FIRST_COMPILER)
-        list(GET LULL_FIRST_COMPILER 0 LULL_FIRST_COMPILER)
+    if(LULL_C_COMPILERS)
+        list(GET LULL_C_COMPILERS 0 LULL_FIRST_COMPILER)
         get_filename_component(LULL_FIRST_COMPILER ${LULL_FIRST_COMPILER} NAME_WE)
     endif()
     macro(label_of_compiler short)
@@ -114,7 +114,7 @@ if(Python3_FOUND)
         endforeach()
     endif()
 
-    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+    foreach(compiler ${LULL_C_COMPILERS})
         get_filename_component(short ${compiler} NAME_WE)
         label_of_compiler(${short})
         record_program(waits ${compiler} -Wall -Wextra -Werror -pthread)
@@ -192,7 +192,7 @@ if(Python3_FOUND)
 
     # Programs that are marked for other tools: without these tools, with libraries in their place,
     # and in a module that has one for itself.
-    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+    foreach(compiler ${LULL_C_COMPILERS})
         get_filename_component(short ${compiler} NAME_WE)
         label_of_compiler(${short})
         set(marks ${PROJECT_SOURCE_DIR}/tests/record/marks)
@@ -231,7 +231,7 @@ if(Python3_FOUND)
     add_test(NAME record.functions.whole COMMAND ${functions})
     set_tests_properties(record.functions record.functions.whole PROPERTIES LABELS quick TIMEOUT 1800)
 
-    foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+    foreach(compiler ${LULL_C_COMPILERS})
         get_filename_component(short ${compiler} NAME_WE)
         execute_process(COMMAND ${compiler} -fopenmp -x c /dev/null -c -o ${record_bin}/probe.o
                         RESULT_VARIABLE failed OUTPUT_QUIET ERROR_QUIET)

@@ -76,7 +76,7 @@ if(LULL_SANITIZE MATCHES "thread")
     execute_process(COMMAND ${CMAKE_C_COMPILER} -print-file-name=libtsan.so
                     OUTPUT_VARIABLE library OUTPUT_STRIP_TRAILING_WHITESPACE)
     foreach(name omp_constructs pause_omp nested_threads)
-        foreach(compiler ${LULL_GCC} ${LULL_CLANG})
+        foreach(compiler ${LULL_C_COMPILERS})
             get_filename_component(short ${compiler} NAME_WE)
             record_program(${name} ${compiler} -fopenmp)
             sanitized_test(${name}.${short} --env LD_PRELOAD=${library}
