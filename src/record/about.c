@@ -10,7 +10,8 @@ enum { MOST_LINE = 4096 };
 
 static uint64_t exit_status = LULL_TAPE_NOT_EXITED;
 
-/* Copies a value without its codes; what does not fit is left out. */
+/* Copies a value and replaces codes such as "%0A" by their characters; what does not fit is left
+ * out. */
 static void decode(char *to, size_t size, const char *from, const char *end)
 {
     char code[3] = "";
@@ -26,7 +27,7 @@ static void decode(char *to, size_t size, const char *from, const char *end)
     *to = '\0';
 }
 
-/* The status as the parent of the process sees it. In a forked child there is no place for it. */
+/* Notes the status as the parent of the process sees it. A forked child has no place for it. */
 static void note_exit(int status, void *unused)
 {
     (void)unused;

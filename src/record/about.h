@@ -1,12 +1,12 @@
-/* The facts of a process beside its events: in what it differs from the run as a whole, as
- * `lull record` has found out (launch/about.h), and with which status it ends. */
+/* The facts of a process beside its events: what `lull record` has found out of it that differs
+ * from the run as a whole (launch/about.h), and the status with which it ends. */
 #ifndef LULL_RECORD_ABOUT_H
 #define LULL_RECORD_ABOUT_H
 
 /* `lines` is LULL_RECORD_ABOUT (core.h), or NULL. */
 void rec_about_start(const char *lines);
-/* When nothing more is recorded: ends the definitions. The C library tells the status of an exit
- * before or after this. A process that is killed, or ends by _exit, has none. */
+/* Nothing more is recorded: ends the definitions. The C library tells the exit status before or
+ * after this call. A process that is killed, or ends by _exit, has no status. */
 void rec_about_end(void);
 
 #endif

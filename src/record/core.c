@@ -32,7 +32,7 @@ bool rec_setting_number(const char *name, uint64_t *ret_value)
     return true;
 }
 
-/* The rank before MPI_Init, by what launchers tell their children; false: they do not. */
+/* The rank before MPI_Init, from environment variables of launchers; false: there is none. */
 static bool rank_from_launcher(uint32_t *ret_rank)
 {
     static const char *const names[] = {"LULL_RECORD_PROCESS", "OMPI_COMM_WORLD_RANK",

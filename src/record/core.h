@@ -5,11 +5,13 @@
  * The recorder is loaded into the measured program by LD_PRELOAD (or found by an OpenMP runtime as
  * a tool). Environment variables, which `lull record` sets, tell it what to do:
  *
+ *  - LULL_RECORD_DIR: folder of the run; unset: nothing is recorded
  *  - LULL_RECORD_BYTES: size budget of events per process in bytes; unset: 1 GiB
  *  - LULL_RECORD_LAST: 1: keep the newest events within that budget, not the first ones
  *  - LULL_RECORD_PROFILE: 1: keep running sums only, no events
  *  - LULL_RECORD_COUNTERS: names of hardware counters, or none (counters/counters.h)
- *  - LULL_RECORD_FOLLOW: 1: record also the programs that this one executes
+ *  - LULL_RECORD_FOLLOW: "1": record also the programs that this one executes; "program": hand the
+ *    recorder on until a program with a runtime of MPI or OpenMP comes, and record that one
  *  - LULL_RECORD_QUIET: 1: say nothing at the end
  *  - LULL_RECORD_PROCESS: number of this process, for launchers that lull does not know
  *  - LULL_RECORD_APPLICATION, LULL_RECORD_FIRST: for a process that another one has spawned: its
@@ -66,8 +68,8 @@
 #define REC_PAGE        4096
 #define REC_TEXT_(x)    #x
 #define REC_TEXT(x)     REC_TEXT_(x)
-/* Slots of one record of any size, with the readings of counters around it and around its
- * neighbours. */
+/* Enough slots for one record of any size together with the readings of counters that stand around
+ * it and around its neighbours. */
 #define REC_MOST_SLOTS  (1 + LULL_TAPE_MOST_EXTRA + 4 * REC_COUNTS_SLOTS)
 #define REC_MOST_FRAMES 64 /* nested regions whose own time is known apart */
 
@@ -98,8 +100,8 @@ enum { REC_SUMS_PARTS = 12 };
 /* The sums of a thread by region (store/sums.h). */
 struct rec_sums {
     struct lull_tape_sums_header *header;
-    size_t size, reserved;          /* bytes that are mapped, and bytes of address space that there
-                                       are */
+    size_t size, reserved;          /* bytes that are mapped, and bytes of address space that are
+                                       reserved for them */
     bool full;                      /* there is no room for more, and none is asked for again */
     uint32_t n_parts;               /* parts that are mapped, one behind the other */
     uint32_t parts[REC_SUMS_PARTS]; /* bytes of each; written before it is counted */
@@ -116,15 +118,15 @@ struct rec_counting {
 /* One thread of the program. Everything that the hot path touches is in the first cache lines. */
 struct rec_thread {
     union lull_tape_slot
-        *at; /* next record; in the tail, or in a private chunk that goes nowhere */
+        *at; /* where the next record goes: in the tail, or in a private chunk nobody reads */
     union lull_tape_slot *end; /* of the chunk */
     uint64_t bias;             /* committed = (uintptr_t)at + bias */
-    uint64_t *committed;       /* in the mapped header, or nowhere */
-    uint64_t gate;         /* atomic; as that of the process: what begins is recorded; else see enum
-                              rec_gate */
-    uint32_t parallel;     /* 1 inside an OpenMP parallel region: which sum is added to */
-    uint32_t n_sums;       /* regions that have sums so far */
-    unsigned char *sums;   /* by region id, two each: outside and inside of parallel regions */
+    uint64_t *committed;       /* in the mapped header, or `nowhere` */
+    uint64_t gate;             /* atomic; equal to the gate of the process: what begins is recorded;
+                              otherwise see enum rec_gate */
+    uint32_t parallel;         /* 1 inside an OpenMP parallel region: which sum is added to */
+    uint32_t n_sums;           /* regions that have sums so far */
+    unsigned char *sums;       /* by region id, two each: outside and inside of parallel regions */
     uint64_t *until;       /* in the mapped sums: the end of the thread's life so far, in ticks */
     uint32_t sum_size;     /* bytes of one sum */
     uint32_t next_request; /* number of the next MPI request that this thread opens */
@@ -141,9 +143,10 @@ struct rec_thread {
     bool paused;           /* a pause holds, as far as the thread has taken note of it */
     bool rests;            /* the thread of this location has ended, and no other lives here yet */
     bool begun;            /* atomic: a thread lives here, and its tape says so */
-    uint64_t paused_at;    /* up to when the pause is accounted for */
+    uint64_t paused_at;    /* up to when the sums contain the pause */
     uint64_t pause_from;   /* when the last pause began of which the thread has taken note */
-    uint64_t ended;        /* ticks of all pauses of the process that had ended when it took note */
+    uint64_t ended;        /* ticks of all pauses of the process that had ended when the thread
+                              last took note of one */
     uint32_t number;       /* of the location in the process */
     uint8_t role;          /* enum rec_role */
     uint64_t made_as;      /* number of the thread that lives here (thread/waits.h); 0: none */
@@ -153,7 +156,7 @@ struct rec_thread {
     unsigned char *space; /* header, tail and sums (store/buffer.h) */
     size_t space_size;
     union lull_tape_slot *tail; /* the chunk that `at` walks through */
-    size_t tail_size;           /* bytes of it that are there */
+    size_t tail_size;           /* bytes of the tail that are mapped */
     struct lull_tape_header *header;
     struct rec_sums sums_file;
     uint64_t flushed;             /* bytes of full chunks, as the tape tells */
@@ -168,17 +171,19 @@ struct rec_thread {
     struct rec_extent chunks; /* where the next full chunks go */
     struct rec_extent tail_first; /* the first page of the tail */
     struct rec_extent tail_rest;  /* the tail behind its first page */
-    uint64_t nowhere;             /* where the committed length goes that nobody will read */
+    uint64_t nowhere;             /* the committed length where nobody reads the records */
     bool closed;                  /* its files are complete */
-    union lull_tape_slot *polls; /* for record/mpi/records.c: the last queries that found nothing */
-    uint64_t poll_end;           /* when the last of them ended */
-    uint32_t n_polls;            /* how many they are */
+    union lull_tape_slot *polls; /* for record/mpi/records.c: records of the last queries that found
+                                    nothing, one for each function */
+    uint64_t poll_end;           /* when the last of these queries ended */
+    uint32_t n_polls;            /* how many records they have */
     void *scratch;               /* of a call that completes many requests (mpi/records.c) */
     size_t scratch_size;
     uint32_t thread_id;                  /* the system's number of the thread */
-    struct lull_tape_cores cores_before; /* for record/thread/cores.c: those of the time before */
+    struct lull_tape_cores cores_before; /* for record/thread/cores.c: what the system told when
+                                            this location's sums were 0 */
     struct lull_tape_usage usage_before; /* the same */
-    uint64_t in_calls_before;            /* `in_calls` when those were read last */
+    uint64_t in_calls_before;            /* `in_calls` when the system was asked last */
     uintptr_t stack_begin, stack_end;    /* for record/site; 0: not yet known */
     void *omp;                           /* struct rec_omp of record/omp/team.h, or NULL */
     void *functions;                     /* what record/function.c keeps for the thread, or NULL */
@@ -236,31 +241,30 @@ extern __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("in
 extern struct rec_thread rec_nobody;
 
 /* Settings and state of the process. A member changes after the start only where its comment says
- * so. The struct has a page of its own that is all zero in a child, however the child was forked.
- * */
+ * so. The struct has a page of its own that is all zero in a child, however the child was
+ * forked. */
 struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
     _Atomic bool on;                  /* changes to false at the end and in a forked child */
     bool tsc;                         /* the clock reads the processor's counter (base/clock.h) */
     bool disturbs;                    /* the program is disturbed on purpose (record/inject.h) */
     double ns_per_tick;               /* roughly, as measured at the start */
-    bool sealed;          /* recording has ended for good, and the recorder must not call
-                                         the system any more (record/seccomp.c) */
+    bool sealed;          /* recording has ended for good, and the recorder must not call the system
+                             any more (record/seccomp.c) */
     int full;             /* atomic; errno of the first write that failed, 0: none did */
     bool profile;         /* sums only, no events */
     bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
     uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
-    uint32_t number;      /* p of the file names */
-    uint32_t first;       /* what communicators call the world's rank 0 */
+    uint32_t number;      /* process number: p in the names of its files */
+    uint32_t first;       /* process number that communicators have for the world's rank 0 */
     uint32_t ranks;       /* of MPI_COMM_WORLD; 0: not known */
     uint32_t rank;        /* in MPI_COMM_WORLD; before MPI_Init what the launcher says */
     uint32_t application; /* 0, or which of the worlds that were spawned (record/mpi/spawned.h) */
     uint64_t budget;      /* bytes of events */
     uint64_t used;        /* atomic; bytes of the budget that are taken */
     pid_t owner;          /* the process that writes the files */
-    uint64_t
-        *status; /* where its exit status is to be written, once recording has ended (about.h) */
-    char folder[3072]; /* RUN/<p / 1000> */
+    uint64_t *status;     /* where the exit status is written once recording has ended (about.h) */
+    char folder[3072];    /* RUN/<p / 1000> */
 };
 extern struct rec_process rec_process __attribute__((visibility("hidden")));
 
@@ -281,14 +285,15 @@ static inline uint64_t rec_now(void)
 
 /* False: it is not set, or no number. */
 bool rec_setting_number(const char *name, uint64_t *ret_value);
-/* Fills rec_process with what it has of the settings. False: this process was spawned, and those who
- * did it expect it under a number that follows from a rank which nobody tells us. */
+/* Fills rec_process with those settings for which it has a member. False: this process was spawned,
+ * and the processes that spawned it expect it under a number that follows from its rank, but no
+ * launcher has told the rank. */
 bool rec_read_settings(void);
 
 /* ---- rare cases ------------------------------------------------------------------------------ */
 
-/* What the functions below call in rare cases only. These are the only calls from this file into
- * files that see it. */
+/* What the inline functions below call in rare cases only. This header calls nothing else of the
+ * files that include it. */
 
 /* life_cycle.c: makes the calling thread a location, and starts the recorder if need be; does
  * nothing when the thread is a location. Writes THREAD_BEGIN. */
@@ -296,11 +301,12 @@ struct rec_thread *rec_thread_begin(enum rec_role role);
 /* The same for a thread that the program makes itself, which it numbers (thread/waits.h). */
 struct rec_thread *rec_thread_begin_made(uint64_t number);
 
-/* thread/pause.c: whether something is recorded that begins now, on a thread whose gate is not that
- * of the process. */
+/* thread/pause.c: whether something is recorded that begins now, on a thread whose gate differs
+ * from the gate of the process. Takes note of pauses first. */
 REC_COLD bool rec_notice(struct rec_thread *self);
 
-/* store/buffer.c: go on to a fresh chunk. */
+/* store/buffer.c: these go on to a fresh chunk where the present one is full; see rec_reserve and
+ * rec_reserve_behind. */
 REC_COLD void rec_flush(struct rec_thread *self);
 REC_COLD void rec_flush_behind(struct rec_thread *self, unsigned slots);
 
@@ -309,7 +315,7 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region);
 /* A thread that is paused has been so until `now`: the time so far goes to the pause. */
 void rec_sums_pause(struct rec_thread *self, uint64_t now);
 
-/* thread/cores.c: reads what the system tells of the thread, when it is time for that. */
+/* thread/cores.c: reads what the system tells of the thread; called when `look_at` has come. */
 REC_COLD void rec_cores_read(struct rec_thread *self);
 
 /* counters/counters.c: what was counted since the previous reading belongs to `region`, or for
@@ -335,8 +341,8 @@ static inline bool rec_admits(struct rec_thread *self)
            rec_notice(self);
 }
 
-/* Whether the end of something is recorded that ran code of the program, so that its begin is on
- * the tape: the end is recorded in a pause as well, but not in a forked child. */
+/* Whether the end of something is recorded whose begin is on the tape because code of the program
+ * ran inside of it: the end is recorded in a pause as well, but not in a forked child. */
 static inline bool rec_goes_on(struct rec_thread *self)
 {
     return rec_admits(self) || REC_LIKELY(rec_process.on);
@@ -344,23 +350,24 @@ static inline bool rec_goes_on(struct rec_thread *self)
 
 /* ==== appending =============================================================================== */
 
-/* Makes sure that `slots`, REC_MOST_SLOTS at most, fit at self->at. The time of what is written
- * there must be taken behind this: a full chunk leaves a record of how long it took to write. */
+/* Makes sure that `slots`, REC_MOST_SLOTS at most, fit at self->at. The caller takes the time of
+ * its record after this call: a full chunk may be written here, which leaves a record of how long
+ * that took. */
 static inline void rec_reserve(struct rec_thread *self, unsigned slots)
 {
     if (REC_UNLIKELY(self->end - self->at < (ptrdiff_t)slots))
         rec_flush(self);
 }
 
-/* The same for records whose time is already taken: that a chunk was full is told behind them, by
- * the next rec_reserve. */
+/* The same for records whose time is already taken: the record of how long a full chunk took to
+ * write comes behind them, at the next rec_reserve. */
 static inline void rec_reserve_behind(struct rec_thread *self, unsigned slots)
 {
     if (REC_UNLIKELY(self->end - self->at < (ptrdiff_t)slots))
         rec_flush_behind(self, slots);
 }
 
-/* No record that is yet to come may have an earlier time. */
+/* The earliest time that the thread's next record may have. */
 static inline uint64_t rec_last_time(const struct rec_thread *self)
 {
     uint64_t last = *self->until;
@@ -377,8 +384,8 @@ static inline void rec_commit(struct rec_thread *self, unsigned slots)
     __atomic_store_n(self->committed, (uint64_t)(uintptr_t)self->at + self->bias, __ATOMIC_RELEASE);
 }
 
-/* Shows the call that begins now, behind what is committed, to whoever reads the tape after the
- * program died or hung in it; returns the time. There is room for a record of any size behind. */
+/* Writes the call that begins now behind what is committed, where a reader finds it if the program
+ * dies or hangs in the call; returns the time. There is room for a record of any size behind it. */
 REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
 {
     rec_reserve(self, REC_MOST_SLOTS);
@@ -392,7 +399,7 @@ REC_INLINE uint64_t rec_open_call(struct rec_thread *self, uint32_t region)
     return now;
 }
 
-/* Of a region that has one. */
+/* The sum of a region that has one. */
 REC_INLINE struct lull_tape_sum *rec_place_of_sum(const struct rec_thread *self, uint32_t region,
                                                   uint32_t parallel)
 {
@@ -409,9 +416,9 @@ static inline struct lull_tape_sum *rec_sum_of(struct rec_thread *self, uint32_t
     return rec_place_of_sum(self, region, parallel);
 }
 
-/* Adds visits that end now, and their ticks: a call with its visit, a region without, because that
- * was counted at its begin. The thread's life is prolonged first, so that it is never shorter than
- * the sums that it holds. */
+/* Adds visits that end now, and their ticks, to the sum of their region. `visits` is 0 for a region
+ * whose visit was counted when it was entered. The end of the thread's life is moved to `now`
+ * first, so that the life is never shorter than the sums in it. */
 REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned visits,
                             uint64_t ticks, uint64_t now)
 {
@@ -427,7 +434,7 @@ REC_INLINE void rec_add_sum(struct rec_thread *self, uint32_t region, unsigned v
     __atomic_store_n(&sum->ticks, sum->ticks + ticks, __ATOMIC_RELEASE);
 }
 
-/* The functions rec_put_* read no counters: because they were just read, or because the record has
+/* The functions rec_put_* read no counters: the caller has just read them, or the record has
  * another time than the present. */
 
 /* A call without regions inside and without a message, from `begin` on. */
@@ -440,7 +447,7 @@ static inline void rec_put_call(struct rec_thread *self, uint32_t region, uint64
     self->inside += duration;
 }
 
-/* What was counted in the call that rec_open_call has opened, up to its end. */
+/* Gives the call's region what was counted from rec_open_call to `end`. */
 static inline void rec_count_call(struct rec_thread *self, uint32_t region, uint64_t end)
 {
     if (REC_UNLIKELY(self->n_counters > 0))
@@ -508,7 +515,8 @@ static inline void rec_leave(struct rec_thread *self, uint32_t region, uint64_t 
     rec_put_leave(self, region, now);
 }
 
-/* LULL_TAPE_NUMBER: `what` is an enum lull_tape_number, id a communicator, marker or NO_ID. */
+/* LULL_TAPE_NUMBER: `what` is an enum lull_tape_number, `id` that of a communicator or marker, or
+ * LULL_TAPE_NO_ID. */
 static inline void rec_number(struct rec_thread *self, unsigned what, uint32_t id, uint64_t number,
                               uint64_t now)
 {
@@ -522,8 +530,8 @@ static inline void rec_number(struct rec_thread *self, unsigned what, uint32_t i
     *self->until = now;
 }
 
-/* LULL_TAPE_TRANSFER behind the call that does it: `op` as there; id: a file's or NO_ID; target: a
- * process number, or LULL_TAPE_ANY. */
+/* LULL_TAPE_TRANSFER, behind the call that moves the bytes: `op` as in the record; `id` of a file,
+ * or LULL_TAPE_NO_ID; `target` a process number, or LULL_TAPE_ANY. */
 static inline void rec_put_transfer(struct rec_thread *self, uint64_t time, uint32_t op,
                                     uint32_t id, uint64_t bytes, int32_t target)
 {
@@ -540,10 +548,11 @@ static inline void rec_put_transfer(struct rec_thread *self, uint64_t time, uint
 /* ==== aside =================================================================================== */
 
 /* Where the recorder has to take a lock, open a file or ask the loader, its thread steps aside.
- * Nothing that the recorder calls from there is recorded. Neither is a signal handler of the
- * program that interrupts it: recorded, the handler might wait for ever for a lock that the
- * interrupted recorder holds. The thread cannot be cancelled meanwhile, as the program does not
- * expect that here, and gets back its errno. Stepping aside may be nested. */
+ * Nothing that the recorder calls from there is recorded. Neither is what a signal handler of the
+ * program does that interrupts the recorder there: to record it could mean to wait for ever for a
+ * lock that the interrupted recorder holds. The thread cannot be cancelled meanwhile, because the
+ * program does not expect a cancellation here, and gets back its errno. Stepping aside may be
+ * nested. */
 
 struct rec_aside {
     struct rec_thread *self;

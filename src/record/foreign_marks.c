@@ -12,7 +12,8 @@
 
 enum { SUCCESS = 0, MOST_OPEN_MONITORS = 64 };
 
-/* dlb_monitor_t begins with the name; what programs read behind it are numbers. */
+/* dlb_monitor_t of DLB begins with a pointer to the name; behind it are numbers, which programs may
+ * read. A handle of our own has zeros there. */
 typedef struct monitor monitor;
 
 enum { MONITOR_SIZE = 1024 };
@@ -21,7 +22,7 @@ REC_EXPORT monitor *DLB_MonitoringRegionRegister(const char *name);
 REC_EXPORT int DLB_MonitoringRegionStart(monitor *handle);
 REC_EXPORT int DLB_MonitoringRegionStop(monitor *handle);
 
-/* The library has no monitor to offer where TALP was not asked for. */
+/* DLB's library returns no monitor where TALP was not switched on: then the handle is our own. */
 monitor *DLB_MonitoringRegionRegister(const char *name)
 {
     __typeof__(&DLB_MonitoringRegionRegister) original =
@@ -34,8 +35,8 @@ monitor *DLB_MonitoringRegionRegister(const char *name)
     return handle;
 }
 
-/* Regions of TALP need not end in the order in which they began: what is inside of one that ends
- * is ended with it, and begun again. */
+/* Regions of TALP need not end in the order in which they began, as those of a tape must. The
+ * regions that began inside of a region are ended with it and begun again. */
 static __thread struct {
     unsigned n;
     const monitor *open[MOST_OPEN_MONITORS];
@@ -103,7 +104,8 @@ REC_EXPORT void SCOREP_User_RegionByNameBegin(const char *name, uint32_t type, c
                                               uint32_t line);
 REC_EXPORT void SCOREP_User_RegionByNameEnd(const char *name);
 
-/* Takes the handle that Score-P's own library, if there is one, has made; else one of ours. */
+/* Keeps the name of the handle that Score-P's own library has made; without one makes a handle of
+ * our own. */
 static void take_region_name(scorep_handle *region, const char *name)
 {
     if (*region)
@@ -215,7 +217,7 @@ REC_EXPORT int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t id)
 
 static __thread int depth;
 
-/* Levels are counted from 0. */
+/* Returns the level of the range, counted from 0, as NVTX does. */
 static int push(const char *message)
 {
     rec_mark_begin(message);
@@ -240,7 +242,8 @@ static int push_attributes(const struct attributes *attributes)
 
 /* ---- version 2 --------------------------------------------------------------------------------
  *
- * The original calls what InitializeInjectionNvtx2 has put into its tables. */
+ * Where NVTX's own library is there, it calls the functions that InitializeInjectionNvtx2 has put
+ * into its tables; so the mark is not recorded here. */
 
 int nvtxRangePushA(const char *message)
 {

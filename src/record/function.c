@@ -16,15 +16,16 @@
 #include <sys/mman.h>
 
 /* ---- what is known of a function ------------------------------------------------------------- */
+
 enum { FUNCTION_EXCLUDED = 1, FUNCTION_RECORDED = 2, FUNCTION_THROTTLED = 4 };
 
 enum { FUNCTION_SHIFT = 3 };
 
-/* What is known of a place of code that tells of a function's begin: how many bytes above the stack
- * pointer there the function's stack begins, and these bits. */
+/* What is known of an instruction that tells of a function's begin: how many bytes above the stack
+ * pointer at that instruction the function's stack begins, and these bits. */
 enum { PLACE_INLINED = 1, PLACE_KNOWN = 2 };
 
-/* When a function is left out: after so many calls on one thread whose mean is too short. */
+/* When a function is left out: after `calls` calls on one thread, where their mean is too short. */
 struct throttle {
     uint64_t calls; /* 0: no function is left out */
     double ns;      /* the mean must be below this */
@@ -35,13 +36,13 @@ struct throttle {
 /* All functions are recorded but those that the user's filter leaves out, and those that turn out
  * to be too short. */
 
-/* At most MOST_CODE_FILES files are looked at before the program runs, others at their first
- * function. */
+/* The filter is applied to at most MOST_CODE_FILES files before the program runs, and to others
+ * when their first function is called. */
 enum { MOST_CODE_FILES = 1024, MOST_THROTTLED = 4096 };
 
 static pthread_mutex_t choice_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map function_map; /* address -> region and bits */
-static uint32_t parent;             /* what all functions are a part of */
+static uint32_t parent;             /* the region of which all functions are parts */
 static struct throttle throttle = {.calls = 100000, .ns = 1000};
 
 static uintptr_t function_known(uintptr_t address)
@@ -74,8 +75,8 @@ void rec_functions_prepare(void)
 
 /* ---- filter ---------------------------------------------------------------------------------- */
 
-/* As filter/filter.h declares lull_filter_apply. It is in an object of its own, which brings
- * libdw along and is loaded only where there is a filter. */
+/* lull_filter_apply of filter/filter.h. The function is in a library of its own, which needs libdw
+ * and is loaded only where there is a filter. */
 typedef bool apply_filter(const char *filter_path, const char *object_path, const char *build_id,
                           void (*exclude)(void *context, uint64_t offset), void *context);
 
@@ -178,7 +179,7 @@ static uintptr_t define_function(uintptr_t address)
                        : (uintptr_t)FUNCTION_EXCLUDED;
 }
 
-/* What is known of a function from its first call on; never 0. */
+/* Finds out what is known of a function, at its first call; never 0. */
 static uintptr_t function_learn(uintptr_t address)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -226,8 +227,8 @@ static uintptr_t function_learn_place(uintptr_t function, uintptr_t place, uintp
 
 static struct throttled_function {
     uint32_t region;
-    uint64_t ns;       /* mean of the calls that decided */
-    uint64_t left_out; /* calls since, of threads that have ended */
+    uint64_t ns;       /* mean of the calls by which the function was judged */
+    uint64_t left_out; /* calls that were left out, as far as threads have added theirs */
 } throttled_function[MOST_THROTTLED];
 
 static unsigned n_throttled;
@@ -251,7 +252,7 @@ static void function_throttle(uintptr_t address, uint32_t region, uint64_t ticks
     rec_step_back(&aside);
 }
 
-/* Adds calls of a function that were left out. */
+/* Adds to the calls of a function that were left out. */
 static void function_left_out(uint32_t region, uint64_t calls)
 {
     pthread_mutex_lock(&choice_lock);
@@ -272,8 +273,8 @@ void rec_functions_stop(void)
 
 enum { MOST_OPEN_FUNCTIONS = 1 << 20 }; /* on one thread; what is deeper is not recorded */
 
-/* A function that is open. Where the compiler has inlined it, it shares the stack and what it
- * returns to with the one around it, and another instruction tells of it. */
+/* A function that is open. Where the compiler has inlined a function, it shares `stack` and
+ * `caller` with the function around it, and differs from that one in `place`. */
 struct open {
     uintptr_t function, caller; /* caller: what it returns to */
     uintptr_t place;            /* the instruction that told of its beginning */
@@ -285,8 +286,8 @@ struct open {
 
 /* Calls of one function on this thread. */
 struct calls {
-    uint64_t count, ticks; /* the calls that are looked at together, and their ticks with what they
-                              have called */
+    uint64_t count, ticks; /* the calls that are judged together, and their ticks, in which those of
+                              the functions that they call are contained */
     uint64_t left_out;
     uint32_t open; /* calls that are open and have records */
 };
@@ -308,8 +309,8 @@ static void *get_memory(size_t size)
     return got == MAP_FAILED ? NULL : got;
 }
 
-/* Twice as many; what is new is zeroed. NULL: there is no memory, and nothing changes.
- */
+/* Doubles an array of *count elements of `size` bytes; what is new is zeroed. NULL: there is no
+ * memory, and nothing changes. */
 static void *get_more(void *old, size_t *count, size_t size)
 {
     const size_t more = *count > 0 ? 2 * *count : REC_PAGE / size;
@@ -321,9 +322,9 @@ static void *get_more(void *old, size_t *count, size_t size)
     return got;
 }
 
-/* At the first function of the thread. The begin of its stack, and the unwinder, are asked for here
- * already, which takes memory from the program's heap: a later function may be a part of the heap
- * itself and hold its lock. */
+/* At the first function of the thread. rec_site_prepare asks here already for the begin of the
+ * thread's stack and for the unwinder, which takes memory from the program's heap: a later function
+ * may belong to the heap itself and hold its lock. */
 static REC_COLD struct open_functions *make_functions(struct rec_thread *self)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -369,8 +370,8 @@ void rec_functions_end(struct rec_thread *self)
         own->calls[i].open = 0;
 }
 
-/* Enlarges the table. Old tables stay where they are, because another thread may be counting in
- * them at the end of the process. All of them together are as large as the new one. */
+/* Enlarges the table. Old tables are not unmapped, because the thread that ends the process may be
+ * reading them (rec_functions_count). All of them together are at most as large as the new one. */
 static REC_COLD bool more_calls(struct open_functions *own, uint32_t region)
 {
     size_t more = own->n_calls > 0 ? 2 * own->n_calls : REC_PAGE / sizeof(struct calls);
@@ -386,7 +387,7 @@ static REC_COLD bool more_calls(struct open_functions *own, uint32_t region)
     return true;
 }
 
-/* NULL: there is no memory. */
+/* The calls of a region's function; NULL: there is no memory. */
 static inline struct calls *calls_of(struct open_functions *own, uint32_t region)
 {
     if (REC_UNLIKELY(region >= own->n_calls) && !more_calls(own, region))
@@ -396,7 +397,8 @@ static inline struct calls *calls_of(struct open_functions *own, uint32_t region
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* Whether a function is too short to be recorded is asked once for so many of its calls. */
+/* Asks whether a function is too short to be recorded; called once for each throttle.calls calls of
+ * it. */
 static REC_COLD void judge(uintptr_t function, uint32_t region, struct calls *calls)
 {
     function_throttle(function, region, calls->ticks);
@@ -418,8 +420,8 @@ static void close_top(struct rec_thread *self, struct open_functions *own)
         judge(top->function, top->region, calls);
 }
 
-/* Whether an open function was left, judged by the stack of one that begins. Of a coroutine's stack
- * nothing is known, not even whether it lies below another one. */
+/* Whether an open function can be said to be left, given the stack of a function that begins. Of
+ * the stack of a coroutine nothing is known, not even whether it lies below another stack. */
 static REC_COLD bool is_left(struct rec_thread *self, const struct open *open, uintptr_t stack)
 {
     return rec_site_is_stack(self, open->stack) && rec_site_is_stack(self, stack);
@@ -491,9 +493,9 @@ static inline void open_function(struct rec_thread *self, struct open_functions 
     rec_enter(self, top->region, top->begin);
 }
 
-/* Finds where the function's stack begins; false: it is not known. It should be right behind the
- * function's return address. Where it is not, the function around it has arrays of variable
- * size. */
+/* Finds where the function's stack begins; false: that is not known. Of an inlined function this is
+ * checked: right below the place found there should be the return address. It is not where the
+ * function around has arrays of variable size. */
 static inline bool find_function_stack(struct rec_thread *self, struct open *fresh)
 {
     uintptr_t known = function_place(fresh->place);
@@ -524,7 +526,7 @@ static void begin_function(struct rec_thread *self, struct open_functions *own, 
         struct calls *calls = calls_of(own, region);
         if (!calls)
             return;
-        if (admitted) /* no other thread changes it but at the end of the process */
+        if (admitted) /* other threads change `left_out` only at the end of the process */
             __atomic_store_n(&calls->left_out, calls->left_out + 1, __ATOMIC_RELAXED);
         if (REC_LIKELY(calls->open == 0))
             return;
@@ -554,9 +556,10 @@ static void end_function(struct rec_thread *self, struct open_functions *own, ui
 
 /* ---- what compilers call --------------------------------------------------------------------- */
 
-/* Begins to record a call. NULL: it is not to be recorded, because nothing is, or because a signal
- * handler calls while the thread is in here. A call that was left by a jump lies deeper in the
- * stack than the present one. */
+/* Begins to record a call. NULL: the call is not to be recorded, because nothing is, or because a
+ * signal handler makes it while the thread is recording another call here. `busy` of a call that
+ * was left by a jump does not hold this up: that call lies deeper in the stack than the present
+ * one. */
 static inline struct open_functions *take_up(struct rec_thread *self, uintptr_t stack)
 {
     if (self == &rec_nobody)

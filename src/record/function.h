@@ -1,6 +1,7 @@
 /* Functions of the program that a compiler has instrumented (-finstrument-functions): each is a
  * region, entered and left. Only its address is known here. Names are looked up when the run is
- * read; a filter alone looks at them before, once for each file that is loaded (filter/filter.h).
+ * read. Only a filter needs names earlier, and reads them once for each loaded file
+ * (filter/filter.h).
  *
  * Some functions are left by longjmp or an exception, which not every compiler tells. So each
  * function that is open on a thread is kept with the address where its stack begins. A function
@@ -24,7 +25,8 @@ void rec_functions_prepare(void);
 void rec_functions_start(void);
 /* The thread of this location ends. */
 void rec_functions_end(struct rec_thread *self);
-/* The process ends: counts the calls that were left out so far on a thread, which may go on. */
+/* The process ends: adds up the calls that were left out so far on a thread, which may still
+ * run. */
 void rec_functions_count(struct rec_thread *self);
 void rec_functions_free(struct rec_thread *self); /* the location itself goes away */
 /* The process ends: defines for the reader how many calls were left out. */

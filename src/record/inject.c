@@ -40,7 +40,7 @@ static struct {
 } own_moments;
 
 static pthread_mutex_t moments_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_map others; /* process number + 1 -> its file, or NOBODY */
+static struct rec_map others; /* process number + 1 -> its file, or &no_process */
 static char no_process;
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ bool rec_moments_begin(uint32_t process)
     return true;
 }
 
-/* Others that have mapped it keep it. */
+/* Removes the name of the file. Processes that have mapped the file keep it. */
 void rec_moments_end(void)
 {
     static char path[REC_PATH];
@@ -117,8 +117,8 @@ static struct lull_tape_moments *file_of(uint32_t process)
     if (!own_moments.file || process == own_moments.process)
         return own_moments.file;
     void *found = (void *)rec_map_get(&others, (uintptr_t)process + 1);
-    if (REC_UNLIKELY(!found)) { /* aside, because a thread to be cancelled would be cancelled here,
-                                   with locks */
+    if (REC_UNLIKELY(!found)) { /* the thread steps aside: a pending cancellation would come in
+                                   open(), with the lock held */
         const struct rec_aside aside = rec_step_aside();
         pthread_mutex_lock(&moments_lock);
         found = (void *)rec_map_get(&others, (uintptr_t)process + 1);
@@ -151,7 +151,8 @@ static bool claim_moment(struct lull_tape_moment *place, uint64_t before)
                                        __ATOMIC_RELAXED);
 }
 
-/* Takes a free place, or that of the oldest message; it is WRITING then. */
+/* Takes a free place near the key's own, or else the place of the oldest message there, and marks
+ * it as WRITING. NULL: another thread has just taken that place. */
 static struct lull_tape_moment *find_room(uint64_t key)
 {
     struct lull_tape_moment *oldest = NULL;
@@ -349,11 +350,11 @@ void rec_inject_end(void)
 
 /* ==== holding ================================================================================= */
 
-/* Waiting until a moment: asleep for as long as a sleep is sure to end in time, then awake. */
+/* Waiting until a moment: the thread sleeps up to AWAKE_NS before the moment, and then spins. */
 
 /* A thread that sleeps gets its core back some 10 us late where the core is free, once the slack of
- * its timers (50 us by default) is taken away. A program whose MPI calls wait relies on being woken
- * by messages, so a long sleep is cut for the sake of MPI's progress. */
+ * its timers (50 us by default, prctl(2)) is taken away. A thread that sleeps makes no progress in
+ * MPI, for which other processes may wait, so no sleep is longer than LONGEST_SLEEP_NS. */
 enum { AWAKE_NS = 60000, LONGEST_SLEEP_NS = 200000 };
 
 int64_t rec_inject_now(void)
@@ -413,10 +414,10 @@ static struct {
     uint32_t noise_region, delay_region; /* 0: not defined yet */
 } lengthening;
 
-/* Of the thread that called MPI_Init. */
+/* Used by the thread that called MPI_Init. */
 static __thread struct {
     bool is_main;
-    int64_t began; /* the computation, if there is one */
+    int64_t began; /* when the present or last computation began */
 } own_computation __attribute__((tls_model("initial-exec")));
 
 static void computation_start(const struct lull_tape_inject *settings,
@@ -497,7 +498,8 @@ static int64_t noise_of(int64_t began, int64_t duration)
     return s->per > 0 ? (int64_t)((double)amount * (double)duration / s->per + 0.5) : amount;
 }
 
-/* `time` and `iteration` of the computation; negative: it has none. */
+/* The sum of the delays that are due at the `time` or in the `iteration` of a computation, each of
+ * which comes once. Negative: the computation has no time, or no iteration. */
 static int64_t due_delays(int64_t time, int64_t iteration)
 {
     int64_t sum = 0;
@@ -513,7 +515,7 @@ static int64_t due_delays(int64_t time, int64_t iteration)
 
 /* ---- doing it -------------------------------------------------------------------------------- */
 
-/* False: there is nothing to be added. */
+/* Passes `ns` of time as a region of that name. False: there is nothing to be added. */
 static bool spend(int64_t ns, uint32_t *region, const char *name)
 {
     const struct rec_region what = {

@@ -37,8 +37,8 @@ void rec_inject_end(void);
 void rec_inject_begin(uint32_t rank);
 /* The name of the function whose calls begin iterations; NULL: the program marks them (lull.h). */
 const char *rec_inject_iterations(void);
-/* A call begins that ends a computation. Does the noise and the delays, and returns when the call
- * begins behind them, in ns of CLOCK_MONOTONIC. */
+/* A call begins that ends a computation. Passes the time of the noise and the delays first, and
+ * returns when the call begins after that, in ns of CLOCK_MONOTONIC. */
 int64_t rec_inject_come(bool begins_iteration);
 /* That call has ended: the next computation begins. */
 void rec_inject_go(void);
@@ -48,12 +48,12 @@ void rec_inject_mark(uint64_t iteration);
 /* The present, in ns of CLOCK_MONOTONIC. */
 int64_t rec_inject_now(void);
 /* Returns at the moment `until`, or a few hundred ns later where the thread keeps its core. While
- * that is far away the thread sleeps, so that another one may have the core. Calls `progress`,
- * unless it is NULL, at least every 200 us. */
+ * `until` is far away the thread sleeps, so that another thread may have the core. Calls
+ * `progress`, unless it is NULL, at least every 200 us. */
 void rec_inject_hold(int64_t until, void (*progress)(void));
 
-/* Counts a message. `known`: it was held back, or had come late enough by itself; else it is not
- * known when it was sent. */
+/* Counts a message. `known`: it was held back, or had come late enough by itself; otherwise nobody
+ * knows when the message was sent, and it was not held back. */
 void rec_inject_count(bool known);
 
 /* ==== longer computations ===================================================================== */
@@ -85,8 +85,8 @@ void rec_moments_end(void);
 void rec_moment_send(uint64_t key, int64_t ns);
 /* The message was not sent after all. */
 void rec_moment_withdraw(uint64_t key);
-/* Writes to *ret_ns when that process has sent the message, and with `take` forgets it. False: that
- * is not known. */
+/* Writes to *ret_ns when the process has sent the message, and with `take` forgets that moment.
+ * False: the moment is not known. */
 bool rec_moment_of_message(uint32_t process, uint64_t key, bool take, int64_t *ret_ns);
 
 /* This process began its part of an operation at that moment; some thousand operations later the

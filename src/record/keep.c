@@ -8,7 +8,7 @@
 enum { BLOCK = 64 << 10 };
 
 static pthread_mutex_t keep_lock = PTHREAD_MUTEX_INITIALIZER;
-static unsigned char *at; /* with the lock held, like `left` */
+static unsigned char *at; /* the free part of the block; with the lock held, like `left` */
 static size_t left;
 
 static void *map_kept_pages(size_t size)
@@ -34,7 +34,8 @@ static void *take_bytes(size_t size)
     return taken;
 }
 
-/* The block may have been half taken from: a new one is begun. */
+/* Another thread of the parent may have been taking from the block when the child was forked: the
+ * child begins a new block. */
 void rec_keep_forked(void)
 {
     pthread_mutex_init(&keep_lock, NULL);

@@ -13,7 +13,8 @@
 
 enum { MOST_PRIVATE_FILES = 16, MOST_LIBRARY_NAME = 1024 };
 
-/* Files with the right name, collected first, because the loader must not be called meanwhile. */
+/* Loaded files with the right name. They are collected first: while dl_iterate_phdr runs, no other
+ * function of the loader may be called. */
 static struct {
     const char *beginning;
     unsigned n;
@@ -34,7 +35,7 @@ static int see_file(struct dl_phdr_info *info, size_t size, void *context)
     return 0;
 }
 
-/* Whether the library defines the symbol itself, and does not only need another one that does. */
+/* Whether the library defines the symbol itself, rather than a library that it needs. */
 static bool defines(void *library, const char *name, const char *symbol)
 {
     Dl_info info;
@@ -94,8 +95,8 @@ static const ElfW(Dyn) * dynamic_of(const struct dl_phdr_info *info)
     return NULL;
 }
 
-/* The strings of a file. The loader of the GNU C library has replaced their offset by their
- * address, other loaders leave the offset. */
+/* The string table of a file. The GNU C library's loader has put its address in place of its
+ * offset; other loaders leave the offset. */
 static const char *strings_of(const struct dl_phdr_info *info, const ElfW(Dyn) * dynamic)
 {
     for (; dynamic->d_tag != DT_NULL; dynamic++)

@@ -23,18 +23,19 @@
 #include <unistd.h>
 
 static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_thread *living_threads; /* those that have not ended */
-static struct rec_thread *resting;        /* those of them whose threads have ended, for new ones */
+static struct rec_thread *living_threads; /* locations whose tapes are open */
+static struct rec_thread *resting;        /* those of them whose threads have ended; new threads
+                                             take them */
 static uint32_t n_threads_ever;
 static pthread_key_t thread_key;
 static bool started;
 
 /* ---- process --------------------------------------------------------------------------------- */
 
-/* Measures the rate of the clock by two points a fifth of a millisecond apart, so that also a
- * program that dies in its first moments has one. That bounds the error of the rate by 1e-4 until a
- * later point comes. `first` was taken before the recorder made its files, so that there is little
- * left to wait. */
+/* Measures the rate of the clock by two points a fifth of a millisecond apart, so that also the run
+ * of a program that dies in its first moments has a rate. Its error is below 1e-4, as long as each
+ * point is good to 10 ns, until a later point comes. `first` was taken before the recorder made its
+ * files, so that there is little left to wait. */
 static void start_clock(const struct lull_clock_point *first)
 {
     struct lull_clock_point second;
@@ -54,9 +55,9 @@ static void end_of_thread(void *thread)
         end_current();
 }
 
-/* Makes the page of rec_process all zero in forked children. A child of fork() is told that it is
- * one (rec_leave_to_parent), but a child of the bare system call is not, and sees it by this. Where
- * the kernel cannot do that, the former still holds. */
+/* Makes the page of rec_process all zero in forked children. A child of fork() is told so
+ * (begin_child of thread/fork.c). A child of the bare system call is not, and knows itself by the
+ * zeros. Where the kernel cannot do that (before Linux 4.14), only children of fork() are known. */
 static void keep_from_children(void)
 {
     if (sysconf(_SC_PAGESIZE) != REC_PAGE ||
@@ -66,8 +67,8 @@ static void keep_from_children(void)
     madvise(&rec_process, sizeof rec_process, MADV_WIPEONFORK);
 }
 
-/* Apart from rec_start, which each thread comes through: a thread's stack may be as small as a
- * stack can be, and this function takes more of it. */
+/* Apart from rec_start: every thread calls that one, also a thread with the smallest stack that the
+ * system allows, and this function needs more stack. */
 __attribute__((noinline)) static void start_once(void)
 {
     started = true;
@@ -132,8 +133,8 @@ __attribute__((constructor)) static void start_recorder(void)
 }
 
 /* Ends a call or construct that is open at the end of the thread: its time so far goes to the sums,
- * and its record stays open, as where a program is killed. False: none is open. One that has only
- * just begun has no time yet. */
+ * and its record stays open, as where a program is killed. False: none is open, or the open one has
+ * only just begun and has no time yet. */
 static bool end_open_call(struct rec_thread *self, uint64_t now)
 {
     if (self->at >= self->end)
@@ -163,22 +164,23 @@ static bool lock_at_end(void)
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;
 }
 
-/* Ends the life of a thread that still runs at the end of the process, in no region, construct or
- * call: its time goes on to here. Of a worker the time between regions is the runtime's. */
+/* Writes that the life of a thread ends which still runs at the end of the process, in no region,
+ * construct or call: the time up to here is the program's. Of a worker it is the runtime's, and
+ * nothing is written. */
 static void end_life(struct rec_thread *thread, uint64_t now)
 {
     if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
         rec_number(thread, LULL_TAPE_NUMBER_THREAD_END, LULL_TAPE_NO_ID, thread->made_as, now);
 }
 
-/* Concludes the tape of a thread that still runs at the end of the process. Of a thread in the
- * middle of a record no more is known than what is on its tape; a call in which it is during a
- * pause is not recorded. */
+/* Concludes the tape of a thread that still runs at the end of the process. A tape that ends in the
+ * middle of a record stays as it is; a call that the thread makes during a pause is not
+ * recorded. */
 static void conclude_running(struct rec_thread *taken, uint64_t now)
 {
     const bool inside = rec_is_inside(taken) && !taken->paused;
-    taken->n_counters = 0;       /* they are that thread's */
-    taken->look_at = UINT64_MAX; /* it is looked at once, behind */
+    taken->n_counters = 0;       /* only that thread can read its counters */
+    taken->look_at = UINT64_MAX; /* rec_cores_end_of reads what the system tells, afterwards */
     if (!inside)
         rec_pause_note(taken);
     rec_omp_settle(taken, now);
@@ -215,8 +217,8 @@ static void end_resting(struct rec_thread *thread, uint64_t now)
     rec_buffer_end(thread);
 }
 
-/* Closes the tapes of all threads. `now` is when the calling thread has ended; the run ends then
- * too, unless another thread has lived longer. */
+/* Closes the tapes of all threads. `now` is when the calling thread has ended; the run ends at the
+ * same time, unless the tape of another thread goes further. */
 static void end_all(uint64_t now)
 {
     if (!lock_at_end())
@@ -274,7 +276,7 @@ static struct rec_thread *take_resting(enum rec_role role)
     struct rec_thread **place = &resting;
     while (*place && (*place)->role != role)
         place = &(*place)->next_resting;
-    struct rec_thread *found = rec_process.on ? *place : NULL; /* at the end they are closed */
+    struct rec_thread *found = rec_process.on ? *place : NULL; /* at the end tapes are closed */
     if (found)
         *place = found->next_resting;
     if (found)
@@ -283,7 +285,7 @@ static struct rec_thread *take_resting(enum rec_role role)
     return found;
 }
 
-/* A hint: without it pages come one by one. */
+/* Asks for all pages at once. Where that cannot be had, they come one by one, when first used. */
 static void populate(void *memory, size_t size)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -306,8 +308,8 @@ static struct rec_thread *make_thread(enum rec_role role)
         return NULL;
     populate(self, offsetof(struct rec_thread, shapes));
     self->role = (uint8_t)role;
-    /* One after the other, and a number is used up only when its files are there: numbers have no
-     * gaps, also not after a crash. */
+    /* Threads come here one after the other, and a number is used up only when the thread's tape is
+     * there: numbers have no gaps, not even after a crash. */
     pthread_mutex_lock(&threads_lock);
     self->number = n_threads_ever;
     const bool good = rec_process.on && rec_buffer_begin(self);
@@ -352,7 +354,7 @@ static struct rec_thread *begin_thread(enum rec_role role, uint64_t number)
         make_ready(aside.self, number);
     } else {
         aside.self = &rec_nobody;
-        aside.reason = role == REC_ROLE_MASTER ? errno : aside.reason; /* rec_start tells why */
+        aside.reason = role == REC_ROLE_MASTER ? errno : aside.reason; /* for start_once */
     }
     rec_step_back(&aside);
     return aside.self;
@@ -368,7 +370,8 @@ struct rec_thread *rec_thread_begin_made(uint64_t number)
     return begin_thread(REC_ROLE_FREE, number);
 }
 
-/* Leaves all regions that a thread is in when it ends. */
+/* Leaves all regions that a thread is in when it ends; none, where they are more than
+ * REC_MOST_FRAMES. */
 static void leave_all(struct rec_thread *self, uint64_t now)
 {
     rec_omp_forget(self);
@@ -419,9 +422,9 @@ static void take_out(struct rec_thread *self)
         self->next->previous = self->previous;
 }
 
-/* Ends a location. It holds the lock all the time, because the process may end meanwhile and close
- * the tapes of all threads. Returns when the thread has ended, in ticks; 0: its tape was closed
- * before. */
+/* Ends a location. The lock is held all the time, because another thread may end the process
+ * meanwhile and close the tapes of all threads. Returns when the thread has ended, in ticks; 0: its
+ * tape was closed before. */
 static uint64_t end_thread(struct rec_thread *self)
 {
     pthread_mutex_lock(&threads_lock);

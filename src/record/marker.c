@@ -21,7 +21,7 @@
 
 enum { MARK_PLACES = 4096, MOST_MARKED = 64 };
 
-/* Regions by the content of their names, found without a lock. */
+/* Regions by their names, found without a lock: a hash table with open addressing. */
 static struct {
     const char *name; /* atomic; NULL: free */
     uint32_t id;
@@ -29,14 +29,15 @@ static struct {
 
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The regions that are open, by thread; 0: begun while recording was paused. */
+/* The marked regions that are open on the thread; 0: the region's begin was not recorded. */
 static __thread struct {
     uint32_t depth;
     uint32_t regions[MOST_MARKED];
 } marked;
 
-/* Not the C library's functions: a program under the thread sanitizer has others in their place,
- * which do not see how we hand a name over, and would blame the program for it. */
+/* These two stand in place of strdup and strcmp. In a program under the thread sanitizer those are
+ * the sanitizer's functions, which do not see that a name is published under a lock and with
+ * acquire and release, and would blame the program for a race. */
 static const char *keep_text(const char *text)
 {
     char *kept = rec_keep(strlen(text) + 1), *to = kept;
@@ -53,7 +54,8 @@ static bool same_text(const char *a, const char *b)
     return false;
 }
 
-/* With the lock held: other threads look at a place once its name is there. */
+/* With the lock held. The name is written last: other threads read a place once its name is
+ * there. */
 static uint32_t take_mark_place(uint32_t at, const char *name)
 {
     const char *kept = keep_text(name);
@@ -79,7 +81,7 @@ static uint32_t find_place(const char *name)
     return MARK_PLACES;
 }
 
-/* 0: it could not be defined, now or at its first visit. */
+/* The region of a name; 0: it could not be defined, now or at its first visit. */
 static uint32_t region_of_mark(const char *name)
 {
     uint32_t at = find_place(name);
@@ -98,9 +100,8 @@ static uint32_t region_of_mark(const char *name)
 
 /* ---- what the header calls ------------------------------------------------------------------- */
 
-/* What a signal's handler does in between is not recorded: it would come into the middle of a
- * record.
- */
+/* Between close_gate and open_gate nothing is recorded that a signal handler does: it would come
+ * into the middle of a record. */
 static inline void close_gate(struct rec_thread *self)
 {
     rec_gate_shut(self);
@@ -212,8 +213,9 @@ static int take_loaded(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* A forked child must not walk through the files: the C library leaves the lock that another thread
- * of the parent had there. It looks once, behind us. */
+/* A forked child must not walk through the loaded files: it might wait for ever for a lock of the C
+ * library that another thread of the parent held. So a child looks for a function once, with
+ * RTLD_NEXT alone. */
 static bool forked;
 
 void *rec_original(struct rec_original *original)
@@ -248,7 +250,8 @@ static pthread_mutex_t own_handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map handle_names;
 static struct rec_map made_handles; /* hash of name and size -> a handle of our own */
 
-/* Tables that were being changed are whole for whoever reads them. */
+/* The tables themselves need no repair: readers find a table that is being changed whole
+ * (record/site/map.h). */
 void rec_handles_forked(void)
 {
     forked = true;

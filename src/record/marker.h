@@ -20,7 +20,8 @@ struct rec_original {
     void *found;     /* atomic; NULL: not yet, or there is none */
     uint64_t looked; /* atomic: how many files had been loaded by then */
 };
-/* Looks for the function; NULL: it is not there. It may come later, with a module. */
+/* Looks for the function; NULL: it is not there. A module that is loaded later may bring it: it is
+ * looked for again whenever files have been loaded. */
 void *rec_original(struct rec_original *original);
 
 #define REC_ORIGINAL(library, function)                                       \
@@ -32,7 +33,7 @@ void *rec_original(struct rec_original *original);
         next_;                                                                \
     })
 
-/* Keeps which name belongs to a handle of a region, for good. */
+/* Keeps for good that this handle of a region has that name. */
 void rec_handle_is(const void *handle, const char *name);
 const char *rec_handle_name(const void *handle); /* NULL: it is not known */
 /* Makes a handle of our own: a pointer to the name, with `size` bytes of 0 behind it. The same name

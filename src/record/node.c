@@ -34,8 +34,8 @@ static void start_skew(void)
     skew.rate = ppm * 1e-6 * skew.rank;
 }
 
-/* A hash of what makes a CLOCK_MONOTONIC: the boot of the kernel, and the name space of time, each
- * of which has a clock of its own. */
+/* A hash of what tells one CLOCK_MONOTONIC from another: the boot of the kernel, and the time
+ * namespace, each of which has a clock of its own. */
 static uint64_t find_key(void)
 {
     char text[64] = "";

@@ -39,8 +39,9 @@ void rec_report_add(const struct rec_thread *self)
     flushing += self->flushing;
 }
 
-/* What recording cost: a visit takes two readings of the clock, which is nearly all of it, because
- * the processor does the rest while it reads; and the time for writing full chunks was measured. */
+/* What recording cost. For each visit two readings of the clock are taken, whose time is measured
+ * here; the processor does nearly all other work of a visit while it reads. The time for writing
+ * full chunks was measured while it passed. */
 static double cost_us(void)
 {
     uint64_t begin = rec_now(), end = begin;
@@ -87,7 +88,7 @@ void rec_report_refused(const char *run)
                    strerror(errno));
 }
 
-/* What of the events is missing. */
+/* Which events are missing; "": none that is known. */
 static const char *what_is_missing(char *text, size_t size)
 {
     const int reason = __atomic_load_n(&rec_process.full, __ATOMIC_RELAXED);

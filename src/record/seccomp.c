@@ -1,9 +1,9 @@
-/* Programs that allow themselves no more system calls than they name (seccomp(2)). The system may
- * kill such a program for a call that the recorder makes. So recording ends before the program
- * installs a filter of system calls by prctl, or by syscall, which libseccomp uses. From then on the
- * recorder's functions hand every call on to the function behind them and call the system no more,
- * and the thread that watches time and signals is gone, which a filter for all threads would hold
- * for as well. A filter that is installed without these two functions is not seen. */
+/* Programs that restrict the system calls that they may make (seccomp(2)). The system may kill such
+ * a program for a call that the recorder makes. So recording ends before the program installs a
+ * filter of system calls by prctl, or by syscall, which libseccomp uses. From then on the
+ * recorder's functions hand every call on to the function behind them and call the system no more.
+ * The thread that watches time and signals is ended as well, because a filter for all threads would
+ * hold for it, too. A filter that is installed without these two functions is not seen. */
 #include "record/life_cycle.h"
 #include "record/next.h"
 #include "record/report.h"
@@ -24,7 +24,8 @@ __attribute__((constructor)) static void find_next(void)
     rec_next_find(next, next_names, N_NEXT);
 }
 
-/* Of all threads, though a filter may be for the calling one alone: they record into one file. */
+/* Ends the recording of all threads, even where the filter is for the calling thread alone: all
+ * threads record into one file. */
 static void end_recording(void)
 {
     if (rec_process.on)
@@ -36,7 +37,8 @@ static void end_recording(void)
     rec_self_or_null = &rec_nobody;
 }
 
-/* Whether the call installs a filter. Without one it only asks whether the system has them. */
+/* Whether the call installs a filter. With a null pointer for the filter a program only asks
+ * whether the system has filters. */
 static bool is_by_prctl(long option, long mode, long filter)
 {
     return option == PR_SET_SECCOMP &&
@@ -49,7 +51,8 @@ static bool is_by_seccomp(long operation, long filter)
            (operation == SECCOMP_SET_MODE_FILTER && filter != 0);
 }
 
-/* Under names of our own, because the C library declares both with "...". */
+/* In C these two have names of their own, because the C library declares prctl and syscall with
+ * "..." for their parameters. */
 REC_EXPORT int prctl_in_front(int option, long a, long b, long c, long d) __asm__("prctl");
 REC_EXPORT long syscall_in_front(long number, long a, long b, long c, long d, long e,
                                  long f) __asm__("syscall");
@@ -61,8 +64,8 @@ int prctl_in_front(int option, long a, long b, long c, long d)
     return REC_NEXT(prctl)(option, a, b, c, d);
 }
 
-/* Its last act is a jump, by which it leaves nothing on the stack: a program may make a child by it
- * that shares its stack. */
+/* The last act of this function is a jump, which leaves nothing of it on the stack: by syscall a
+ * program may make a child that shares the stack of its parent. */
 long syscall_in_front(long number, long a, long b, long c, long d, long e, long f)
 {
     if (REC_UNLIKELY((number == SYS_seccomp && is_by_seccomp(a, c)) ||

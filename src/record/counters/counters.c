@@ -22,8 +22,8 @@ static struct {
 
 static const char *const usual = "perf:instructions,perf:cycles";
 
-/* What one back-end has of a list of counters, the first one that it lacks, and how many it
- * lacks. */
+/* What one back-end has of a list of counters, and how many it lacks: their names, and the first of
+ * them. */
 struct found_counters {
     struct rec_counter counters[REC_MOST_COUNTERS];
     unsigned n, absent;
@@ -76,7 +76,7 @@ static void find_all(const struct rec_counter_backend *backend, const char *list
             find_one(backend, word, ret_found);
 }
 
-/* The first of the back-ends that has all, else the first that has most. */
+/* The first back-end that has all counters of the list, else the first that has most of them. */
 static const struct rec_counter_backend *choose(const char *list, struct found_counters *ret_best)
 {
     const struct rec_counter_backend *best = NULL;
@@ -92,7 +92,7 @@ static const struct rec_counter_backend *choose(const char *list, struct found_c
     return best;
 }
 
-/* What each of the back-ends says of a counter that is not there. */
+/* Writes what each back-end says of the first counter that was not found. */
 static void explain(const struct found_counters *found, char *text, size_t size)
 {
     size_t used = 0;

@@ -2,12 +2,13 @@
  *
  * LULL_RECORD_COUNTERS names them: NAME, or BACKEND:NAME, separated by commas. Unset: instructions
  * and cycles where perf_event has them. All come from one back-end: the first that has all of them,
- * else the first that has any; the others are switched off, and one line says why.
+ * else the first that has most of them. Counters that it lacks are left out, and one line says why.
  *
  * A reading is taken where a call or region begins and ends. What was counted since the thread's
  * previous reading goes to the sums of the region in which the thread was, and onto the tape
- * (LULL_TAPE_COUNTS). So the recorder's own instructions are counted with the runtime's, except for
- * those between a reading and the program.
+ * (LULL_TAPE_COUNTS). Readings are taken by the recorder between the program and the runtime. So
+ * most of the recorder's own instructions are counted with those of the runtime; the few between a
+ * reading and the program are counted with the program's.
  *
  * To add a back-end: write a file of its own in this folder with a `const struct
  * rec_counter_backend`, and add its address to the array in counters.c. */
@@ -51,7 +52,8 @@ void rec_counters_end(struct rec_thread *self);
 
 /* What was counted since the previous reading belongs to no region. */
 void rec_counters_skip(struct rec_thread *self, uint64_t now);
-/* What is counted between these two calls belongs to no region: the recorder writes a chunk. */
+/* What is counted between these two calls belongs to no region; between them the recorder writes a
+ * chunk. `values` carries a reading from the first call to the second. */
 void rec_counters_hide(struct rec_thread *self, uint64_t now, uint64_t *values);
 void rec_counters_unhide(struct rec_thread *self, uint64_t now, const uint64_t *values);
 

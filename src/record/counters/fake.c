@@ -1,7 +1,7 @@
-/* Made-up counters, each of which advances at a constant rate: NAME=RATE, in events per ns. For
- * tests of the whole way from a reading to the metrics, and to see what counters look like where
- * there are none. The value depends on nothing but the time of the reading, so that what a state
- * is said to have counted must be its time times the rate. */
+/* Made-up counters, each of which advances at a constant rate: NAME=RATE, in events per ns. They
+ * are for tests of the whole way from a reading to the metrics, and show what counters look like
+ * where a machine has none. The value depends on nothing but the time of the reading, so that the
+ * count of a state must be its time multiplied by the rate. */
 #include "record/counters/counters.h"
 
 #include <errno.h>

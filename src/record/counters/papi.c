@@ -1,6 +1,6 @@
-/* Counters of PAPI, whose library is loaded when it is asked for: presets (PAPI_TOT_INS) and what
- * it calls native events. The few functions that are needed are declared here, as its manual gives
- * them. */
+/* Counters of PAPI: presets (PAPI_TOT_INS) and native events, as PAPI calls them. Its library is
+ * loaded when a counter is looked for in it. The few functions that are needed are declared here,
+ * as PAPI's manual gives them. */
 #include "record/counters/counters.h"
 
 #include <dlfcn.h>
@@ -48,8 +48,8 @@ static unsigned long thread_number(void)
     return (unsigned long)pthread_self();
 }
 
-/* The library must be told the version for which a program was made, and takes only its own, by the
- * upper two bytes. */
+/* A program tells PAPI_library_init the version for which it was made, and the library accepts its
+ * own version alone, of which it compares the upper two bytes. */
 static bool initialise(void)
 {
     for (int major = 8; major >= 5; major--)

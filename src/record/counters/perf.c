@@ -1,5 +1,6 @@
-/* Counters of the kernel's perf_event, of the program's own instructions (not the kernel's). Those
- * of a thread form a group, so that they count at the same time. */
+/* Counters of the kernel's perf_event. Hardware counters count what the program itself does, not
+ * what the kernel does for it. The counters of a thread form a group, so that they count at the
+ * same time. */
 #include "record/counters/counters.h"
 #include "record/counters/perf_page.h"
 
@@ -144,7 +145,7 @@ static uint64_t read_clock(void)
 #endif
 }
 
-/* Only where there is the instruction for it. */
+/* Reads a counter without a system call, on processors that have an instruction for it. */
 static bool read_here(const void *page, struct rec_perf_reading *ret_reading)
 {
 #if defined __x86_64__

@@ -1,6 +1,7 @@
 /* Reading a counter of perf_event without a system call, from the page that the kernel keeps up to
  * date: the protocol of struct perf_event_mmap_page in <linux/perf_event.h>. A sequence number
- * tells whether the kernel wrote meanwhile. In a file of its own for its test. */
+ * tells whether the kernel wrote meanwhile. This is a header of its own, so that its test can
+ * include it. */
 #ifndef LULL_RECORD_COUNTERS_PERF_PAGE_H
 #define LULL_RECORD_COUNTERS_PERF_PAGE_H
 
@@ -24,7 +25,7 @@ static inline uint64_t rec_perf_scaled(const struct rec_perf_reading *reading)
     return (uint64_t)((unsigned __int128)reading->value * reading->enabled / reading->running);
 }
 
-/* The signed value of the low `width` bits of a register, which count up and down from zero. */
+/* The low `width` bits of a register as a signed number, which the kernel adds to its own count. */
 static inline int64_t rec_perf_extend(uint64_t bits, unsigned width)
 {
     unsigned shift = width > 0 && width < 64 ? 64 - width : 0;

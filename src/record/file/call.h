@@ -2,12 +2,13 @@
  * header has a list of its functions (record/next.h) and these:
  *
  *     static struct rec_wait_function functions[N_NEXT] = {FUNCTIONS(REC_FILE_FUNCTION)};
- *     enum { FIRST_SITE = ... };       the number that stands for the first of them in call
- * sites */
+ *     enum { FIRST_SITE = ... };
+ *
+ * FIRST_SITE is the number that stands for the first function of the list in call sites. */
 #ifndef LULL_RECORD_FILE_CALL_H
 #define LULL_RECORD_FILE_CALL_H
 
-/* With it, the headers would define some of these functions themselves. */
+/* With _FORTIFY_SOURCE the C library's headers would define some of these functions themselves. */
 #undef _FORTIFY_SOURCE
 
 #include "record/file/file.h"

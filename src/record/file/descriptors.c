@@ -1,6 +1,6 @@
-/* Files by descriptors: open, read, write and their like. Those with 64 are the same on machines
- * with 64 bits, and those with _chk and _2 are what programs call that are compiled with
- * _FORTIFY_SOURCE. */
+/* Files by descriptors: open, read, write and their like. Functions with 64 in their names do the
+ * same as those without on machines with 64 bits. Programs that are compiled with _FORTIFY_SOURCE
+ * call the functions that end in _chk and _2. */
 #include "record/file/call.h"
 
 #include <fcntl.h>
@@ -31,7 +31,8 @@ __attribute__((constructor)) static void find_descriptor_functions(void)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* Also where the call is not recorded: the descriptor is another file's from here on. */
+/* `wait` is NULL where the call is not recorded; the descriptor stands for another file from here
+ * on also then. */
 static void end_open_descriptor(struct rec_wait *wait, int descriptor)
 {
     rec_file_forget(descriptor);
@@ -80,7 +81,8 @@ OPEN_DESCRIPTOR(__open64_2, (const char *path, int flags), (path, flags))
 OPEN_DESCRIPTOR(__openat_2, (int folder, const char *path, int flags), (folder, path, flags))
 OPEN_DESCRIPTOR(__openat64_2, (int folder, const char *path, int flags), (folder, path, flags))
 
-/* As soon as it is closed it may be another thread's new file. */
+/* The file is found and forgotten before the call: once the descriptor is closed, it may stand for
+ * another thread's new file. */
 REC_EXPORT int close(int fd)
 {
     struct rec_wait wait;

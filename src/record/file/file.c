@@ -33,7 +33,7 @@ void rec_files_start(void)
     __atomic_store_n(&rec_files_on, files_wanted, __ATOMIC_RELAXED);
 }
 
-/* The thread has stepped aside. */
+/* The id of a file by its name or path. The thread has stepped aside. */
 static uint32_t find_file(const char *name, unsigned kind)
 {
     const uintptr_t hash = (uintptr_t)lull_fnv(LULL_FNV_BEGIN, name, strlen(name)) | 1;
@@ -66,9 +66,8 @@ static unsigned kind_of(mode_t mode, int descriptor)
     }
 }
 
-/* Asks the system what a descriptor stands for. Regular files and devices have a path. What has
- * none is named by its kind, and the three descriptors with which a program begins by their own
- * names. */
+/* Asks the system what a descriptor stands for. Regular files and devices are named by their paths;
+ * others by their kind, or as stdin, stdout and stderr if they are the descriptors 0, 1 and 2. */
 static uint32_t ask_descriptor(int descriptor)
 {
     static const char *const standard[] = {"stdin", "stdout", "stderr"};

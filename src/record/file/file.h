@@ -15,15 +15,15 @@ void rec_files_prepare(void);
 void rec_files_start(void);
 
 /* The id of the file that a descriptor stands for; the system is asked at the descriptor's first
- * use. 0: there is no memory left to keep the answer. */
+ * use. 0: the descriptor is not open, or the file cannot be defined. */
 uint32_t rec_file_of(int descriptor);
 /* The descriptor is closed, or about to stand for another file. */
 void rec_file_forget(int descriptor);
 /* The id of the file with that path, which may be relative. */
 uint32_t rec_file_of_path(const char *path);
 
-/* Writes what the call did whose record was just written. `op`: enum lull_tape_io; `file` 0: it is
- * not known which one. */
+/* Writes a record behind that of a call, which was just written: what the call did. `op`: enum
+ * lull_tape_io; `file` 0: it is not known which file. */
 static inline void rec_file_put(struct rec_thread *self, uint64_t time, unsigned op, uint32_t file,
                                 uint64_t bytes)
 {

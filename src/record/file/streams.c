@@ -44,7 +44,7 @@ __attribute__((constructor)) static void find_stream_functions(void)
     rec_next_find(next, stream_names, N_NEXT);
 }
 
-/* Less than 0: the stream is memory. */
+/* The descriptor of a stream; less than 0: the stream is in memory. */
 static int descriptor_of(FILE *stream)
 {
     const int reason = errno, descriptor = stream ? fileno(stream) : -1;
@@ -147,7 +147,7 @@ MOVES(int, vprintf, (const char *form, va_list arguments), (form, arguments), LU
 MOVES(int, __vprintf_chk, (int flag, const char *form, va_list arguments), (flag, form, arguments),
       LULL_TAPE_IO_WRITE, stdout, result)
 
-/* Those with arguments of their own call their like with a list of them. */
+/* Functions with "..." call the library's function of the same kind that takes a va_list. */
 #define FORMATTED(name, declared, real, passed, stream)                                 \
     REC_EXPORT int name declared;                                                       \
     int name declared                                                                   \

@@ -1,5 +1,5 @@
-/* Communicators of the program: who is in them, what they are called, and what makes new ones.
- * Their keys, and the numbers of their members, have sections of their own. */
+/* Communicators of the program: who is in them, what they are called, and the calls that make new
+ * ones. Their keys, and the process numbers of their members, have sections of their own. */
 #include "record/mpi/comms.h"
 
 #include "record/core.h"
@@ -23,10 +23,11 @@
  * differs from the keys of all other communicators.
  *
  * The members of a communicator make other things of it (communicators, windows, spawns) in the
- * same order, as MPI demands. So the key of a new communicator is a hash of three numbers: its
- * parent's key, how many were made of the parent before, and its first member. The first member
- * tells it from the others that the same call makes (MPI_Comm_split). So nobody has to know all
- * members. A member that gets no new communicator from the call counts the call as well.
+ * same order, as MPI demands. So the key of a new communicator is a hash of three numbers: the key
+ * of its parent, how many calls have made something of the parent before, and its own first member.
+ * The first member tells the communicator from others that the same call makes (MPI_Comm_split),
+ * and nobody has to know all members. A member of the parent that gets no new communicator from a
+ * call counts the call as well.
  *
  * Only the members of the new communicator call MPI_Comm_create_group and its like, and the two
  * sides of an intercommunicator have different parents. There the key is a hash of all members, the
@@ -47,7 +48,7 @@ enum key_use {
     KEY_MAKING = 0x6d616b /* a call of all members that makes communicators */
 };
 
-static struct rec_map counts; /* hash of what is made -> how many there were */
+static struct rec_map counts; /* hash of what is made -> how many were made so far */
 
 static uint64_t mix(uint64_t hash, uint64_t value)
 {
@@ -63,6 +64,7 @@ static uint64_t mix_members(uint64_t hash, const struct rec_mpi_group *group, in
     return hash;
 }
 
+/* Counts one more of what has the hash `base`; returns a key for it. */
 static uint64_t count(uint64_t base)
 {
     uintptr_t number = rec_map_get(&counts, (uintptr_t)(base | 1)) + 1;
@@ -85,14 +87,14 @@ static uint64_t key_of_world(uint32_t first, int size)
 }
 
 /* Key of what was made by a call of all members of another communicator; `making`: key_next of that
- * communicator. 0 of 0. */
+ * communicator. 0 where `making` is 0. */
 static uint64_t key_of_child(uint64_t making, uint32_t first)
 {
     return making && first != UNKNOWN_MEMBER ? mix(making, first) | 1 : 0;
 }
 
-/* Key by all members; `parent`: the parent's key, or 0. Counts. 0 where a member is not known: such
- * a communicator has no key. */
+/* Key of a communicator by all its members, counted; `parent`: the parent's key, or 0. Returns 0
+ * where a member is not known: such a communicator has no key. */
 static uint64_t key_of_members(const struct rec_mpi_comm *info, uint64_t parent, int tag)
 {
     if (!all_known(&info->local, info->size) ||
@@ -111,21 +113,21 @@ static uint64_t key_of_members(const struct rec_mpi_comm *info, uint64_t parent,
     return count(base);
 }
 
-/* Key of a group of the intercommunicator with that key; 0 of 0. */
+/* Key of a group of the intercommunicator with that key; 0 where the key is 0. */
 static uint64_t key_of_group(uint64_t key, uint32_t first)
 {
     return key ? mix(key, first) | 1 : 0;
 }
 
-/* Key of the next thing of its kind that is made of the communicator with this key; 0 of 0.
- * Counts. */
+/* Key of the next thing of its kind that is made of the communicator with this key, counted; 0
+ * where the key is 0. */
 static uint64_t key_next(uint64_t key, enum key_use use)
 {
     return key ? count(mix(key, (uint64_t)use)) : 0;
 }
 
-/* Key that all intercommunicators share which `local` makes with that tag. */
-/* MPI_COMM_SELF has no key: its only member tells it from others. */
+/* Key that all intercommunicators share which `local` makes with that tag. Where `local` has no
+ * key, as MPI_COMM_SELF, its members are hashed instead; 0: they are not known. */
 static uint64_t key_of_halves(const struct rec_mpi_comm *local, int tag)
 {
     uint64_t base = mix(0x68616c66, local->key);
@@ -136,8 +138,8 @@ static uint64_t key_of_halves(const struct rec_mpi_comm *local, int tag)
     return mix(base, (uint64_t)(int64_t)tag) | 1;
 }
 
-/* At a leader: key that all intercommunicators share which it makes with the leader `rank` of
- * `peer`; 0: it cannot be told. */
+/* At a leader: the key that all intercommunicators share which this leader makes with the leader
+ * `rank` of `peer`; 0: there is none. */
 static uint64_t key_of_links(const struct rec_mpi_comm *peer, int rank, int tag)
 {
     if (peer->key == 0 || peer->inter || rank < 0 || rank >= peer->size)
@@ -158,16 +160,18 @@ int rec_mpi_tag_of_name(const char *name)
 
 /* ==== numbers of members ====================================================================== */
 
-/* Which processes are in groups: their process numbers are found by the worlds that are known.
+/* Which processes are in a group: MPI translates the ranks of the group into ranks of the worlds
+ * whose process numbers are known.
  *
  * A library may compare each member with all processes of a world, one by one (Open MPI does), and
  * numbers take memory. So of a communicator that was made of another one only the first member is
- * looked up, unless somebody lists the members of a small one. */
+ * looked up. All are looked up where the key is a hash of them, where a small communicator's rank 0
+ * lists them, and where messages are held back (record/mpi/disturb.h). */
 
 #define MOST_LOOKS (UINT64_C(1) << 20)
 
-/* The groups whose ranks' process numbers are known: that of the own world, and those of worlds
- * that it has spawned or that have spawned it. */
+/* A group of which the process number of each rank is known: that of this process's own world, or
+ * of a world that this one has spawned or that has spawned this one. */
 struct known_world {
     MPI_Group group;
     struct rec_mpi_group numbers;
@@ -217,16 +221,16 @@ static uint32_t members_own(void)
     return own_number;
 }
 
-/* Whether a group of that size is cheap to look up, keep and list: it takes at most 2^20
- * comparisons (most_looks), which is 1024 members in one world of 1024, and 4 KiB for their
- * numbers. */
+/* Whether a group of that size is cheap to look up, keep and list. It is if that takes at most
+ * most_looks comparisons. The usual 2^20 suffice for 1024 members in one world of 1024, whose
+ * numbers take 4 KiB. */
 static bool members_are_few(int size)
 {
     return (uint64_t)size * __atomic_load_n(&n_known, __ATOMIC_RELAXED) <= most_looks;
 }
 
-/* Fills in the numbers of members that are in that world; returns how many are unknown after
- * that. */
+/* Fills in the process numbers of those members that are in this world; returns how many members
+ * are still unknown. */
 static int look_into(const struct known_world *world, MPI_Group group, int size, const int *ranks,
                      int *found, uint32_t *numbers)
 {
@@ -262,7 +266,7 @@ static uint32_t members_first(MPI_Group group)
     return number;
 }
 
-/* Numbers by rank, to be freed; NULL: there is no memory. */
+/* The process numbers of the members by rank, to be freed; NULL: there is no memory. */
 static uint32_t *members_list(MPI_Group group, int size)
 {
     const size_t n = size > 0 ? (size_t)size : 1;
@@ -276,7 +280,7 @@ static uint32_t *members_list(MPI_Group group, int size)
     return numbers;
 }
 
-/* Describes a group by numbers, which stay the caller's. */
+/* Describes a group by its process numbers; the array stays the caller's. */
 static struct rec_mpi_group members_group(const uint32_t *numbers, int size)
 {
     bool row = numbers[0] != UNKNOWN_MEMBER;
@@ -327,7 +331,8 @@ static struct rec_mpi_group remote_members(MPI_Comm comm, int size)
     return look_at_group(group, size, true);
 }
 
-/* Once a communicator is defined, its numbers are kept only where they are needed and few. */
+/* Frees the process numbers of a group once its communicator is defined. Where they are `needed`
+ * and do not follow from the first one, a copy is kept for good. */
 static void settle(struct rec_mpi_group *group, int size, bool needed)
 {
     const size_t bytes = sizeof *group->numbers * (size_t)size;
@@ -440,7 +445,7 @@ struct origin {
     uint64_t making;                   /* key_next of a call that all members of the parent make; 0:
                                           only some make it */
     int tag;
-    bool shared; /* all its members are in the call that makes it */
+    bool shared; /* all members of the new communicator are in the call that makes it */
     bool copy;   /* it has the members of its parent */
     uint64_t half, link;
     const char *name; /* what it is called if the library has no name for it; NULL: nothing */
@@ -477,7 +482,8 @@ static bool look_at_comm(MPI_Comm comm, struct rec_mpi_comm *info, const struct 
     return true;
 }
 
-/* The two sides of an intercommunicator see each other swapped. */
+/* The first member; of an intercommunicator the lower one of the two groups' first members, because
+ * each side sees the groups swapped. */
 static uint32_t first_of_all(const struct rec_mpi_comm *info)
 {
     const uint32_t local = info->local.first, remote = info->remote.first;
@@ -508,7 +514,8 @@ static const struct rec_mpi_comm *add_comm(MPI_Comm comm, struct rec_mpi_comm *i
     return info->id != 0 ? info : &rec_mpi_world;
 }
 
-/* MPI's tags are not negative. */
+/* The tag is negative, unlike the tags of MPI, so that the key differs from those of MPI's
+ * communicators. */
 const struct rec_mpi_comm *rec_mpi_add_members(const uint32_t *members, int size, int rank)
 {
     enum { MEMBERS_TAG = -0x73686d };
@@ -575,9 +582,9 @@ const struct rec_mpi_comm *rec_mpi_find_comm(MPI_Comm comm)
 
 /* ---- the world ------------------------------------------------------------------------------- */
 
-/* Every process says which rank it is, and calls the others by the numbers that follow from their
- * ranks, though some may have got another number when they began: readers know both. So nobody has
- * to be asked. */
+/* Every process defines which rank it has, and calls the other processes by the numbers that follow
+ * from their ranks. Some of these may have got another number when they began; readers know both.
+ * So no process has to be asked for its number. */
 static bool begin_numbers(MPI_Group world, int size, int rank)
 {
     uint32_t first = size > 1 ? rec_process.first : rec_process.number;
@@ -731,8 +738,8 @@ void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI
     end_collective(call, info);
 }
 
-/* The copy has the members of the original; a non-blocking duplicate may not be asked about itself
- * yet. */
+/* Describes a duplicate by its original. The library is not asked, because a duplicate that was
+ * made without blocking (MPI_Comm_idup) may not be used yet. */
 static void add_copy(MPI_Comm fresh, const struct rec_mpi_comm *info)
 {
     const struct origin origin = {.parent = info,

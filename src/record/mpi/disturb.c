@@ -14,7 +14,8 @@ enum posted_kind { POSTED_RECEIVE, POSTED_SEND, POSTED_OPERATION };
 struct disturbed_request {
     uint8_t kind; /* enum posted_kind */
     bool persistent, active;
-    /* Of a receive: it is known that it takes the `number`-th message of its channel. */
+    /* Of a receive: whether it is known to take message number `number` of its channel, counted
+     * from 0. */
     bool numbered;
     uint32_t sender;
     uint64_t channel, number;
@@ -27,7 +28,8 @@ struct disturbed_request {
 
 /* ==== channels ================================================================================ */
 
-/* Which messages are matched in their order, and how many there were so far. */
+/* A channel has the messages that are matched in the order of sending: those with the same
+ * communicator, source, target and tag. Messages of a channel are counted at both ends. */
 
 struct channel_counter {
     uint64_t key; /* 0: free */
@@ -51,8 +53,8 @@ static uint64_t channel_mix(uint64_t a, uint64_t b)
     return mixed > 1 ? mixed : mixed + 2;
 }
 
-/* A number for the communicator that is the same at all of its members; 0: it cannot be told. */
-/* A communicator of this process alone has no key that others know, and needs none. */
+/* A number for the communicator that is the same at all of its members; 0: there is none. A
+ * communicator of this process alone has no key, and needs none that others know. */
 static uint64_t channel_comm(const struct rec_mpi_comm *comm)
 {
     if (comm->key != 0)
@@ -68,9 +70,9 @@ static bool number_of(const struct rec_mpi_group *group, int n, int rank, uint32
     return true;
 }
 
-/* The channel from rank `peer` (of the other group, where there are two) to this process, or with
- * `sends` from here to it; 0: it cannot be told which process that is. *ret_source: process number
- * of the sender. */
+/* The channel from rank `peer` (of the remote group in an intercommunicator) to this process, or
+ * with `sends` from this process to that rank; 0: the peer's process is not known. *ret_source:
+ * process number of the sender. */
 static uint64_t channel_of(const struct rec_mpi_comm *comm, int peer, int tag, bool sends,
                            uint32_t *ret_source)
 {
@@ -134,11 +136,11 @@ static uint64_t *channel_count(uint64_t key)
 __thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
 __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
 
-/* Frame of the call that this thread is in; 0: none. */
+/* Stack frame of the call in which this thread is; 0: in none. */
 static __thread uintptr_t inside __attribute__((tls_model("initial-exec")));
 
-/* A call from a frame that is higher up in the stack (which grows downwards) was not made by the
- * call in which we think this thread is: that one was left by longjmp. */
+/* A call from a frame at a higher address than `inside` was not made by the call noted there,
+ * because the stack grows downwards: that call was left by longjmp. */
 bool rec_disturb_enter(const void *frame)
 {
     if (!rec_injected_network.on || (inside != 0 && (uintptr_t)frame < inside))
@@ -171,7 +173,7 @@ bool rec_disturb_come(unsigned function)
     return own;
 }
 
-/* Lets MPI make progress: a message for which others wait may be under way from here. */
+/* Lets MPI make progress: a message from here for which others wait may be under way. */
 static void make_progress(void)
 {
     int flag;
@@ -213,7 +215,8 @@ uint64_t rec_disturb_send(MPI_Comm comm, int dest, int tag)
     return send_on(rec_mpi_comm_of(comm), dest, tag);
 }
 
-/* A message that the library refuses is not sent, and is not counted. */
+/* A message that the library has refused was not sent: its moment is withdrawn and it is not
+ * counted. */
 void rec_disturb_sent(uint64_t key, MPI_Comm comm, int dest, int tag, int result)
 {
     uint32_t source;
@@ -286,13 +289,13 @@ int rec_disturb_request_free(MPI_Request *request)
 
 /* ==== collective operations =================================================================== */
 
-/* No rank goes on before those for which it waits have come to the operation, and until the rounds
- * of messages have passed in which their data get to it. The rounds are those of the algorithms
- * that a simulation takes by itself (sim/collective/collective.c); a round is one message on the
- * injected network. Nobody sends anything for that: each process leaves the moment at which it
- * begins its part where the others find it. */
+/* A rank goes on when those ranks for which it waits have come to the operation, and the rounds of
+ * messages have passed that bring it their data. The rounds are those of the algorithms that a
+ * simulation chooses by itself (sim/collective/collective.c); a round is one message on the
+ * injected network. No process sends anything for this: each leaves the moment at which it begins
+ * its part where the others find it (record/inject.h). */
 
-/* What is counted for a communicator, each by a key of its own. */
+/* What is counted for a communicator: each number makes a counter of its own. */
 enum { OPERATIONS = 5, PERSISTENT = 7 };
 
 /* ---- which one it is ------------------------------------------------------------------------- */
@@ -346,7 +349,8 @@ struct operation_cost {
     double rounds, bytes;
 };
 
-/* The cost of whole messages in a tree, or of halves and quarters of them there and back. */
+/* The cost of an operation in a tree: of `depth` whole messages one after the other, or, for large
+ * data, of parts that become smaller from round to round and come together again in as many. */
 static struct operation_cost in_tree(double depth, double rounds, double bytes, double share,
                                      bool whole)
 {
@@ -355,6 +359,8 @@ static struct operation_cost in_tree(double depth, double rounds, double bytes, 
     return (struct operation_cost){2 * rounds, 2 * share * bytes};
 }
 
+/* The cost of an alltoall and its like: in rounds for small blocks (Bruck), in pairs for large
+ * ones, else all at once. */
 static struct operation_cost exchange(double ranks, double rounds, double bytes, bool any_algorithm)
 {
     const double block = bytes / ranks;
@@ -400,7 +406,7 @@ static struct operation_cost cost_of(const struct rec_disturbed_operation *opera
     }
 }
 
-/* The ranks whose data this one needs; none: it goes on at once. */
+/* The ranks whose data this rank needs; false: it needs none and goes on at once. */
 static bool needs(const struct rec_disturbed_operation *operation, int *ret_first, int *ret_end)
 {
     const struct rec_mpi_comm *comm = operation->comm;
@@ -429,8 +435,8 @@ static bool needs(const struct rec_disturbed_operation *operation, int *ret_firs
     }
 }
 
-/* When the last of the ranks first .. end - 1 began. Ranks of which that is not known count as
- * early. */
+/* When the last of the ranks first .. end - 1 began, of those of which it is known; INT64_MIN: of
+ * none. False: it is not known of all. */
 static bool last_begin(const struct rec_disturbed_operation *operation, int first, int end,
                        int64_t *ret_last)
 {
@@ -471,16 +477,18 @@ int64_t rec_disturb_due(const struct rec_disturbed_operation *operation, bool ov
 
 /* ==== requests ================================================================================ */
 
-/* What is under way and takes a time: receives, persistent messages, collective operations with a
- * request. */
+/* Operations under a request that may be held back: receives, and collective operations. Persistent
+ * sends are here, too, because each start of one sends a message. */
 
 enum { FIRST_POSTED = 1024, BUCKETS = 4096 }; /* powers of two */
 
 static struct {
     struct disturbed_request *pool; /* number 0 is not used */
+    /* Requests that were ever used, requests for which there is room, and the first of the list of
+     * free ones (0: none). */
     uint32_t n, most, spare;
     uint32_t buckets[BUCKETS];
-    uint32_t unnumbered; /* open receives of which it is not known which message they take */
+    uint32_t unnumbered; /* active receives that are not `numbered` */
 } posted_requests;
 
 /* ---- the table, with the lock held ----------------------------------------------------------- */
@@ -517,7 +525,7 @@ static uint32_t new_request(void)
     return ++posted_requests.n;
 }
 
-/* The first request of that handle, an active one if there is any; NULL: none. */
+/* The first active request of that handle, or else the first that is not active; NULL: none. */
 static struct disturbed_request *find_posted(MPI_Request handle)
 {
     const uint64_t key = (uint64_t)(uintptr_t)handle;
@@ -556,6 +564,7 @@ static bool takes_any(const struct disturbed_request *request)
     return request->peer == MPI_ANY_SOURCE || request->tag == MPI_ANY_TAG;
 }
 
+/* Gives a receive the next message of its channel; false: the channel is not known. */
 static bool number(struct disturbed_request *request)
 {
     request->channel =
@@ -567,7 +576,8 @@ static bool number(struct disturbed_request *request)
 }
 
 /* A receive that names source and tag takes the next message of its channel that no earlier receive
- * takes. Where an earlier one may take it, too, that is known only when both are complete. */
+ * takes. While an earlier receive is active that takes any message, it is not known which message
+ * this is, until the receive is complete. */
 static void post(struct disturbed_request *request)
 {
     if (request->kind != POSTED_RECEIVE)
@@ -609,7 +619,7 @@ static int64_t due_of_message(uint64_t channel, uint64_t number, uint32_t sender
     return known ? due_after(sent, status) : INT64_MIN;
 }
 
-/* When the next message of the channel may be seen that the status tells. */
+/* When the next message may be seen of the channel to which the message of this status belongs. */
 static int64_t due_of_next(const struct rec_mpi_comm *comm, const MPI_Status *status, bool over)
 {
     uint32_t sender = 0;
@@ -625,8 +635,7 @@ static int64_t due_of_next(const struct rec_mpi_comm *comm, const MPI_Status *st
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Requests of a handle: the active ones come first, in the order in which they were posted.
- * Functions that change requests keep the table consistent for other threads. */
+/* Adds a request behind the others of its handle. */
 static void disturbed_add(MPI_Request handle, const struct disturbed_request *what)
 {
     if (handle == MPI_REQUEST_NULL)
@@ -659,7 +668,7 @@ static bool disturbed_find(MPI_Request handle, struct disturbed_request *ret_req
     return request != NULL;
 }
 
-/* Starts a persistent request; *ret_request is what it is then. */
+/* Starts a persistent request and copies it to *ret_request; false: it is none, or is active. */
 static bool disturbed_start(MPI_Request handle, struct disturbed_request *ret_request)
 {
     if (handle == MPI_REQUEST_NULL)
@@ -713,8 +722,9 @@ static int64_t complete_posted(struct disturbed_request *request, const MPI_Stat
     return due;
 }
 
-/* When a request that has completed with that status may be seen, in ns of CLOCK_MONOTONIC;
- * INT64_MIN: at once. `status`: of a receive. `over`: the call that completes it is over. */
+/* When a request that has completed may be seen to be complete, in ns of CLOCK_MONOTONIC;
+ * INT64_MIN: at once. `status` counts for a receive. `over`: the program has completed the request;
+ * without, it is only looked at and stays as it is. */
 static int64_t disturbed_due(MPI_Request handle, const MPI_Status *status, bool over)
 {
     int64_t due = INT64_MIN;
@@ -729,9 +739,8 @@ static int64_t disturbed_due(MPI_Request handle, const MPI_Status *status, bool 
 }
 
 /* The program frees the request: nobody waits for it any more, and it is not known when it
- * completes. */
-/* A freed receive still takes its message; of one that names no channel nobody knows which
- * message. */
+ * completes. A freed receive still takes its message, so that the counter of its channel is not
+ * changed. A receive that is not numbered takes a message that nobody knows. */
 static void disturbed_give_up(MPI_Request handle)
 {
     if (handle == MPI_REQUEST_NULL)
@@ -747,8 +756,8 @@ static void disturbed_give_up(MPI_Request handle)
     pthread_mutex_unlock(&channel_lock);
 }
 
-/* The same for a message that a call on the communicator has received, or only seen (`over`
- * false). */
+/* When a message may be seen that a call on the communicator has received, or with `over` false has
+ * only found. */
 static int64_t disturbed_message_due(MPI_Comm comm, const MPI_Status *status, bool over)
 {
     const struct rec_mpi_comm *info = rec_mpi_comm_of(comm);
@@ -803,8 +812,8 @@ void rec_disturb_post_operation(const struct rec_disturbed_operation *operation,
 /* ==== waits =================================================================================== */
 
 /* Waits, tests and probes in place of the library's functions. A wait returns when that for which
- * it waits may be seen. What a test or a probe finds too early stays hidden: it is looked for by
- * MPI_Request_get_status and MPI_Iprobe, which leave it where it is. */
+ * it waits may be seen. A test or a probe does not tell what it finds too early: it first looks by
+ * MPI_Request_get_status or MPI_Iprobe, which leave a request or message where it is. */
 
 #define NEXT(function) ((__typeof__(&PMPI_##function))rec_disturb_next)
 
@@ -812,8 +821,8 @@ void rec_disturb_post_operation(const struct rec_disturbed_operation *operation,
 
 enum { HERE = 32 };
 
-/* The handles of a call as they were before it, those of them that the library was not shown
- * (n_hidden), and statuses where the program gave none. */
+/* The handles of a call as they were before it, which of them were hidden from the library, and
+ * room for statuses where the program wants none. */
 struct requests {
     int n, n_hidden;
     MPI_Request *handles;
@@ -825,7 +834,7 @@ struct requests {
     bool own_hidden[HERE];
 };
 
-/* False: there is no memory. */
+/* Copies the handles; false: there is no memory. */
 static bool take_requests(struct requests *all, int n, const MPI_Request *requests)
 {
     all->n = requests && n > 0 ? n : 0;
@@ -851,7 +860,8 @@ static bool take_requests(struct requests *all, int n, const MPI_Request *reques
     return true;
 }
 
-/* False: the call goes on undisturbed. `frame`: that of the function which asks. */
+/* Enters a call with these handles; false: the call goes on undisturbed. `frame` is that of the
+ * function in place of the library's. */
 static bool enter_with(struct requests *all, int n, const MPI_Request *requests, const void *frame)
 {
     if (!rec_disturb_enter(frame))
@@ -879,8 +889,8 @@ static int64_t later(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* When all requests may be seen: all have completed, or after an error those whose status says
- * so. */
+/* When all requests may be seen that the call has completed: each of them, or after an error those
+ * whose status does not say that they are pending. */
 static int64_t due_of_all(const struct requests *all, const MPI_Status *statuses, int result)
 {
     int64_t due = INT64_MIN;
@@ -900,8 +910,7 @@ static int64_t due_of_some(const struct requests *all, int n, const int *which,
     return due;
 }
 
-/* After an error that is told of one request alone: forgets the requests that the library has taken
- * away. */
+/* After an error of a call that completes one request: forgets those requests that are gone. */
 static void forget_gone(const struct requests *all, const MPI_Request *requests,
                         const MPI_Status *status)
 {
@@ -1099,8 +1108,8 @@ int rec_disturb_get_status(MPI_Request request, int *flag, MPI_Status *status)
     if (!rec_disturb_enter(REC_FRAME))
         return real(request, flag, status);
     const int result = real(request, flag, status);
-    if (result == MPI_SUCCESS && *flag && is_hidden(request)) /* in this order, because its time may
-                                                                 come in between */
+    if (result == MPI_SUCCESS && *flag && is_hidden(request)) /* asked last, because the request's
+                                                                 time may come in between */
         *flag = 0;
     rec_disturb_leave();
     return result;

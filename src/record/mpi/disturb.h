@@ -25,12 +25,12 @@
 /* When the call began in which this thread is, in ns of CLOCK_MONOTONIC: messages that the call
  * sends are sent at that moment. */
 extern __thread int64_t rec_disturb_moment __attribute__((tls_model("initial-exec")));
-/* The library's function, for the function that is called in its place; for the call in which this
- * thread is. */
+/* The library's function that belongs to the call in which this thread is; the function in its
+ * place takes it from here. */
 extern __thread void (*rec_disturb_next)(void) __attribute__((tls_model("initial-exec")));
 
-/* A call of that function begins that ends a computation. False, and nothing is done: MPI itself
- * makes the call. */
+/* A call of that function begins, which ends a computation: passes the time of noise and delays,
+ * and sets rec_disturb_moment. False: MPI itself makes the call; only the moment is set. */
 bool rec_disturb_come(unsigned function);
 /* Enters a call of the program's; rec_disturb_leave ends it. False: messages are not held back, or
  * MPI itself makes the call, and it goes on as if nothing were injected. */
@@ -43,9 +43,9 @@ void rec_disturb_leave(void);
 uint64_t rec_disturb_send(MPI_Comm comm, int dest, int tag);
 /* Behind the library's function, with what that returned. */
 void rec_disturb_sent(uint64_t key, MPI_Comm comm, int dest, int tag, int result);
-/* A blocking receive is over: returns when the message may be seen. The functions below tell what
- * was posted or made under a request. */
+/* A blocking receive is over: returns when the message may be seen. */
 void rec_disturb_received(MPI_Comm comm, const MPI_Status *status, int result);
+/* These note what was posted, or made to be started later, under a request. */
 void rec_disturb_post_receive(MPI_Comm comm, int source, int tag, MPI_Request request);
 void rec_disturb_init_send(MPI_Comm comm, int dest, int tag, MPI_Request request);
 void rec_disturb_init_receive(MPI_Comm comm, int source, int tag, MPI_Request request);

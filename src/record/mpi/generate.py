@@ -95,8 +95,9 @@ BRACKET = {
     "io_close": ("const uint32_t closed = rec_mpi_io_forget({file});", "rec_mpi_io_close(&call, closed);"),
 }
 
-# After an error: output arguments mean nothing and may be NULL, and the record is that of a call
-# without anything in it. But of requests each has an error of its own.
+# After an error output arguments mean nothing and may be NULL, and the record is that of a call without
+# a message or anything else in it. But where a call completes requests, each of them has an error of its
+# own.
 FAILED = {kind: "rec_mpi_spawn_failed(&call, &spawn);" for kind in ("spawn", "spawn_multiple")}
 WAIT_FAILED = "rec_mpi_wait_failed(&call, result, %s, {%s}, seen, %s);"
 FAILED.update({kind: WAIT_FAILED % ("1, &waited", "request", "false") for kind in ("wait", "test")})
@@ -106,8 +107,8 @@ FAILED.update({kind: WAIT_FAILED % ("waited.n, waited.requests", "requests", eac
 FAILED.update({kind: "rec_mpi_waitsome_failed(&call, result, {done}, {indices}, &waited, seen);"
                for kind in ("waitsome", "testsome")})
 
-# Classes that receive: from a message that was too long, which is an error, as much as there was room
-# for; libraries do not agree on what its status says.
+# Classes that receive. A message that was too long is an error, and as much of it is received as there
+# was room for; `got` is the room then, because libraries do not agree on what the status says.
 RECEIVING = ("recv", "sendrecv", "mrecv")
 
 # What is passed instead of an argument.
@@ -124,8 +125,9 @@ FOLLOWED = ("init", "init_thread", "finalize", "wait", "test", "waitall", "testa
             "idup_comm", "named_comm", "session", "spawn", "spawn_multiple", "new_window", "mprobe",
             "improbe")
 
-# Bytes that a process gives to a collective, and gets from it. COUNT * TYPE is written B(...), the
-# sum over the members of the communicator V(...); `at_root` and `members` are about `in_comm`.
+# Bytes that a process gives to a collective operation, and gets from it. B, B_S and B_R are a count times
+# a type; V_S and V_R the sum of counts of one type over so many ranks, W_S and W_R that of counts with a
+# type each; S is sent, R received. bytes_of defines `at_root`, `gets` and `gives` for `in_comm`.
 B_S, B_R = "rec_mpi_bytes({scount}, {stype})", "rec_mpi_bytes({rcount}, {rtype})"
 V_S = "REC_MPI_SUM({scounts}, {stype}, %s)"
 V_R = "REC_MPI_SUM({rcounts}, {rtype}, %s)"
@@ -163,8 +165,8 @@ COLLECTIVES = {
 }
 
 
-# Functions that are called in another way where the program is disturbed on purpose
-# (record/mpi/disturb.h): statements before the library's function, and after it.
+# What is done in addition where the program is disturbed on purpose (record/mpi/disturb.h): statements
+# before the library's function, and after it.
 RECEIVED = ("MPI_Status own_status, *seen = rec_mpi_seen_by({status}, &own_status);",
             "rec_disturb_received({comm}, seen, result);")
 SENT = "const uint64_t sent_as = rec_disturb_send({comm}, {dest}, {tag});"
@@ -186,19 +188,19 @@ DISTURBED = {
 }
 DISTURBED.update({kind: ("", IF_GOOD + POSTED % ("init_send", "dest"))
                   for kind in ("send_init", "bsend_init", "ssend_init")})
-# Those that have a function of their own there.
+# Functions in whose place a function of record/mpi/disturb.h is called.
 IN_PLACE_OF = {"MPI_" + name.capitalize(): "rec_disturb_" + name
                for name in ("start", "startall", "wait", "waitall", "waitany", "waitsome", "test",
                             "testall", "testany", "testsome", "request_free", "probe", "iprobe",
                             "mprobe", "improbe")}
 IN_PLACE_OF["MPI_Request_get_status"] = "rec_disturb_get_status"
-# A computation lies between two of these, and MPI_Probe.
+# Classes whose calls end a computation; MPI_Probe ends one, too.
 COMMUNICATING = ("send", "recv", "sendrecv", "mrecv", "wait", "waitall", "waitany", "waitsome", "mprobe",
                  "collective", "neighbour", "isend", "irecv", "isendrecv", "imrecv", "start",
                  "startall", "icollective")
 
 
-# Classes that differ only for the readers of traces.
+# Classes that are the same as another one here; the readers of traces tell them apart.
 CLASSES = {"one2all": "collective", "all2one": "collective", "all2all": "collective", "prefix": "collective",
            "p2p": "call", "free_window": "call"}
 
@@ -256,7 +258,7 @@ def all_names(path):
 def row_of(rows, name):
     if name in rows:
         return rows[name]
-    if name.startswith("MPIX_"): # before it was in the standard
+    if name.startswith("MPIX_"): # its name before it came into the standard
         return row_of(rows, "MPI_" + name[5:])
     return rows.get(name[:-2]) if name.endswith("_c") else None
 
@@ -297,7 +299,7 @@ def body_of(row, fill):
         return "", fill("rec_mpi_new_comm(&call, %s, %s, *{newcomm});" % (comm, tag))
     if row.kind in ("collective", "icollective", "collective_init", "neighbour"):
         lines = ["const struct rec_mpi_comm *in_comm = rec_mpi_comm_of({comm});"] + bytes_of(row)
-        # What follows the end counts as useful: arguments that are as many as ranks come before.
+        # The time after `end` counts as the program's. So sums over all ranks are made before it.
         many = any("REC_MPI_SUM" in line for line in lines)
         lines.insert(len(lines) if many else 0, "const uint64_t end = rec_now();")
         root = root_of(row)
@@ -315,7 +317,8 @@ def body_of(row, fill):
 
 
 def disturbed_body(row):
-    """The same of DISTURBED, for collective operations, too; None: the function is left alone."""
+    """Statements before the library's function, and after it, where the program is disturbed; None:
+    there are none."""
     if row.kind not in ("collective", "icollective", "collective_init"):
         return DISTURBED.get(row.kind)
     end = {"collective": "rec_disturb_joined(&operation);",
@@ -332,7 +335,8 @@ def disturbed_body(row):
 
 
 def disturbed(name, row, declaration, passed, fill, status):
-    """What is called in place of the library's function, and the whole call."""
+    """The function that is called in place of the library's, and the function that the program's call
+    takes where the program is disturbed."""
     lines, body = [], disturbed_body(row)
     instead = IN_PLACE_OF.get(name)
     if not instead and not body:
@@ -411,16 +415,16 @@ def entry(name, symbol, arguments, has_disturbed):
                     "}"]
 
 
-# Fortran's functions of Open MPI that return by themselves where there are no requests, so that no function of C
-# is called; and what they answer then.
+# Fortran's functions of Open MPI return by themselves where there are no requests, without a call of the
+# function of C: which functions, and what they answer then.
 EMPTY = ("MPI_Waitall", "MPI_Waitany", "MPI_Waitsome", "MPI_Testall", "MPI_Testany", "MPI_Testsome")
 ANSWERS = {"flag": "1", "index": "MPI_UNDEFINED", "outcount": "MPI_UNDEFINED"}
 SPELLINGS = ("%s", "%s_", "%s__", "p%s", "p%s_", "p%s__")
 
 
 def for_fortran(name, arguments):
-    """What a program in Fortran calls: with requests the library's function; without any the same, and a call is
-    recorded."""
+    """What a program in Fortran calls. Where there are no requests, a call is recorded; then the
+    library's function is called in any case."""
     symbol = name.lower()
     count = len(arguments) + 1 # the last one is the status of Fortran
     words = ", ".join("word_%d" % i for i in range(count))
@@ -462,7 +466,7 @@ def wrapper(name, row, arguments):
     def fill(text):
         return re.sub(r"\{(\w+)\}", lambda m: names[m.group(1)], text)
 
-    # What only receives has one count; MPI_Isendrecv_replace receives as many as it sends.
+    # A function that only receives has one count; MPI_Isendrecv_replace receives as much as it sends.
     for role, same in (("rcount", "count"), ("rtype", "type")):
         if role not in names and same in names:
             names[role] = names[same]
@@ -482,7 +486,7 @@ def wrapper(name, row, arguments):
              "    struct rec_mpi_call call;",
              "    if (!rec_mpi_begin%s(&call, REC_%s, from, frame)) {" % (
                  "_followed" if row.kind in FOLLOWED else "", name)]
-    if row.kind == "finalize": # other nodes wait for this one, recorded or not
+    if row.kind == "finalize": # other nodes wait for this one's clock, recorded or not
         lines.append("        rec_mpi_end_world();")
     lines += ["        return ((int (*)(%s))(void (*)(void))real)(%s);" % (
         ", ".join(["uintptr_t"] * len(declared)) or "void", words), "    }"]

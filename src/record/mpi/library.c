@@ -21,8 +21,7 @@ struct rec_mpi_handles rec_mpi_handles;
 
 static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool library_is_complete; /* atomic */
-static void *private_library;    /* the library, where the linker's order does not lead to MPI; else
-                                    NULL */
+static void *private_library; /* the MPI library where RTLD_NEXT does not lead to it; else NULL */
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
@@ -32,7 +31,8 @@ static void *find_symbol(const char *name)
     return found || !private_library ? found : dlsym(private_library, name);
 }
 
-/* The variable that the library itself uses: programs may hold a copy that stands before it. */
+/* The address of a variable that the library itself uses. A program may have a copy of the variable
+ * (a copy relocation), which then is the one that the library uses: RTLD_DEFAULT finds that one. */
 static void *find_variable(const char *name)
 {
     void *found = dlsym(RTLD_DEFAULT, name);
@@ -47,7 +47,8 @@ static int missing(void)
     return MPI_ERR_INTERN;
 }
 
-/* Another tool may stand between the recorder and the library, and define MPI_X alone. */
+/* The function of that name behind the recorder: that of another tool, which may define MPI_X
+ * alone, or the library's. Where there is no MPI_X, PMPI_X is taken. */
 static function *find_function(const char *name)
 {
     void *found = find_symbol(name);
@@ -114,8 +115,8 @@ static bool has_our_handles(void)
 #endif
 }
 
-/* What a library says of itself may be longer than what ours says: MPICH's text has up to 8,192 bytes,
- * Open MPI's 256. */
+/* What a library says of itself may be longer than what ours says: MPICH's text has up to 8,192
+ * bytes, Open MPI's 256. */
 enum { LONGEST_VERSION = 65536 };
 static_assert(LONGEST_VERSION >= MPI_MAX_LIBRARY_VERSION_STRING, "room for our own");
 

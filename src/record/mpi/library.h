@@ -44,7 +44,7 @@ extern struct rec_mpi_handles rec_mpi_handles;
 #define OMPI_PREDEFINED_GLOBAL(type, name) ((type)rec_mpi_handles.name)
 
 #define REC_MPI_FAMILY "Open MPI"
-/* What PMPI_Get_library_version says of each that has this binary interface. */
+/* What PMPI_Get_library_version says in each library that has this binary interface. */
 #define REC_MPI_LIBRARIES                                    \
     {                                                        \
         "Open MPI", "OpenMPI", "Spectrum MPI", "FUJITSU MPI" \

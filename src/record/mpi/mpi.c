@@ -31,7 +31,7 @@ static uint32_t define_mpi_function(unsigned which)
     return rec_define_region_once(place_of_function(which), &region);
 }
 
-/* Steps aside: what is called on the way is not recorded. */
+/* The gate is shut meanwhile: what is called on the way is not recorded. */
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned which, const void *from,
                            const void *frame)
 {
@@ -102,7 +102,7 @@ void rec_mpi_begin_finalize(struct rec_mpi_call *call)
 }
 
 #if defined(MPI_SESSION_NULL)
-/* A session does not tell how many threads are going to call MPI: any may. */
+/* A session does not tell how many threads are going to call MPI; so several may. */
 void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
 {
     rec_requests_begin(true);
@@ -114,9 +114,9 @@ void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session)
 
 typedef int control_function(const int, ...);
 
-/* Other tools listen, too, and may have arguments of their own behind the level. As many words and
- * floating-point numbers are passed on as registers hold. Where the program gave none, that reads
- * what a register happened to hold, and nobody looks at it. */
+/* Other tools listen to MPI_Pcontrol, too, and may have arguments of their own behind the level. As
+ * many words and floating-point numbers are passed on as fit into registers. Where the program gave
+ * fewer, this reads what a register happens to hold, and nobody looks at it. */
 static int control(control_function **found, const char *name, int level, va_list arguments)
 {
     enum { WORDS = 5, NUMBERS = 8 };

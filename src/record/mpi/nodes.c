@@ -1,9 +1,10 @@
-/* Each node has two files in RUN/nodes. One is KEY; the process that can make it has claimed the
- * node. The name of the other one says how far the node is: KEY.claimed, KEY.ready-RANK, and then
- * either KEY.in-RANK or KEY.out. Among the processes that are ready, the first to make the file
- * `root` waits for all that have claimed a node, takes in those that are ready by renaming their
- * files, and makes the file `agreed`. A process that has waited too long renames its own file to
- * KEY.out. Renaming succeeds for one of the two, so that each knows what the other will do. */
+/* Each node has two files in RUN/nodes. One is KEY; the process that can make this file has claimed
+ * the node. The name of the other file is the node's state: KEY.claimed, then KEY.ready-RANK, and
+ * then either KEY.in-RANK or KEY.out. Among the processes that are ready, the first to make the
+ * file `root` waits until all nodes that were claimed have gone on, takes in those that are ready
+ * by renaming their files to KEY.in-RANK, and makes the file `agreed`. A process that has waited
+ * too long renames its own file to KEY.out. Of two renamings of one file only one succeeds, so that
+ * each process knows whether it was taken in. */
 #include "record/mpi/nodes.h"
 
 #include "record/core.h"
@@ -53,7 +54,8 @@ static void remove_file(const char *name)
     unlink(path);
 }
 
-/* rank -1: the state has none. */
+/* Writes the name of a node's file: KEY, KEY.STATE or KEY.STATE-RANK; rank -1: the state has
+ * none. */
 static void name_of(char *name, size_t size, uint64_t key, const char *state, int rank)
 {
     char number[16] = "";
@@ -80,8 +82,8 @@ static bool make_nodes_folder(void)
     return mkdir(path, 0777) == 0 || errno == EEXIST;
 }
 
-/* The folder is made only where it is missing, so that all but the first process ask for one
- * name. */
+/* The folder is made only where it is missing, so that all processes but the first ask the file
+ * system for no more than their own file. */
 void rec_mpi_nodes_claim(void)
 {
     char own[64], state[64];
@@ -136,8 +138,8 @@ static bool see_name(struct listing *listing, const char *name, const char *want
     return strcmp(state, wanted) != 0 || rank < 0 || add_member(listing, key, rank);
 }
 
-/* The whole folder is read each time: when one name is asked for again, a file system of several
- * nodes may answer from memory. */
+/* The whole folder is read each time: a file system that several nodes share may answer a repeated
+ * question for one name from its cache. */
 static bool look_at_listing(struct listing *listing, const char *wanted)
 {
     char path[4096];
@@ -210,10 +212,10 @@ static int compare_ranks(const void *a, const void *b)
     return (*(const int *)a > *(const int *)b) - (*(const int *)a < *(const int *)b);
 }
 
-/* Behind MPI_Init, in a world of `size`: the ranks that measure for their nodes, in ascending order
- * and the same for each of them, in memory that the caller frees. Each of these ranks is, or will
- * be, behind the same call. Returns their number; 0: this rank is none of them, or there are no
- * others. */
+/* Called after MPI_Init in a world of `size`. *ret_ranks gets the ranks that measure for their
+ * nodes, in ascending order, in memory that the caller frees; each of these ranks gets the same
+ * ones, or will when it comes here. Returns their number; 0: this rank is none of them, or the only
+ * one. */
 static int mpi_nodes_agree(int rank, int size, int **ret_ranks)
 {
     struct listing listing = {.n = 0};
@@ -245,9 +247,10 @@ static int mpi_nodes_agree(int rank, int size, int **ret_ranks)
 /* ==== offsets of clocks ======================================================================= */
 
 /* The processes that measure for their nodes form a binomial tree. Each asks its parent for the
- * time, again and again. The answer of the fastest round trip is taken as given in the middle of
- * that round trip, with half its length as the bound of the error. So the time that this takes
- * grows with the logarithm of the number of nodes, and so does the error. */
+ * time, ROUNDS times. The answer of the fastest round trip is taken as given in the middle of that
+ * round trip, with half its length as the bound of the error. The errors along the way to the root
+ * add up, so that both the error and the time that this takes grow with the logarithm of the number
+ * of nodes. */
 
 enum { ROUNDS = 32, CLOCK_TAG = 1 };
 
@@ -345,7 +348,7 @@ static void measure(void)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-/* Called by those processes that have agreed, and by nobody else. */
+/* Makes the communicator of the processes that have agreed, which alone call this. */
 static bool make_comm(MPI_Comm world, int n, const int *ranks)
 {
     MPI_Group group, chosen;

@@ -114,9 +114,10 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
     open_persistent(call->self, &what, *request);
 }
 
-/* Starts a persistent request; its number becomes one of the thread that starts it. There is room
- * for the record, because what a chunk of a ring says of the next number must be right for the
- * records in front of it. */
+/* Starts a persistent request, which gets the next number of the thread that starts it. The caller
+ * has made room for the record: no chunk may begin between the number and the record, because a
+ * chunk of a ring begins with the number of the next request, which must be that of the record
+ * behind it. */
 static void start_one(struct rec_mpi_call *call, uint64_t time, MPI_Request handle)
 {
     struct rec_thread *self = call->self;
@@ -149,7 +150,7 @@ void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests
     const uint64_t end = *self->until, flushed = self->flushed;
     for (int i = 0; i < n; i++) {
         rec_reserve_behind(self, 3);
-        /* A chunk of a ring begins when all has ended that stands before it. */
+        /* All times in a chunk of a ring are behind those of the chunks before it. */
         const bool begins = rec_process.keeps_last && self->flushed != flushed;
         start_one(call, begins ? end : call->begin, requests[i]);
     }
@@ -162,9 +163,9 @@ void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests
  * within that span is not. */
 enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000, MOST_POLLED = 8 };
 
-/* While the record is made visible, self->shapes has no call of its shape: a signal handler may
- * leave this function by a jump, and then no later call can be taken to be like a record that was
- * not written. */
+/* While the record is made visible, self->shapes has no call of this shape: a signal handler may
+ * leave this function by a jump, and then no later call must be written as one like a record that
+ * was never written. */
 void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t number, uint64_t begin,
                        uint64_t end, const uint64_t *words)
 {
@@ -207,8 +208,9 @@ void rec_mpi_sendrecv(struct rec_mpi_call *call, uint64_t bytes, int dest, int t
     rec_mpi_close_new(call->self, head, number, call->begin, end, words);
 }
 
-/* The record of that function among the records of the last queries, which must stand at the end of
- * the tape. `n_polls`: there is none yet; MOST_POLLED: the query does not belong to them. */
+/* The number of the function's record among the records of the last queries. n_polls: the function
+ * has none yet; MOST_POLLED: the query does not go on from the last ones, because something else
+ * stands behind their records, or because it comes too late. */
 static uint32_t find_polled(const struct rec_thread *self, const struct rec_mpi_call *call,
                             uint64_t end)
 {
@@ -224,8 +226,9 @@ static uint32_t find_polled(const struct rec_thread *self, const struct rec_mpi_
     return i;
 }
 
-/* Adds a query to record `i`. The records of other functions behind it begin later by as much. The
- * last one is moved first, so that times are in order also for a reader that reads meanwhile. */
+/* Adds a query to record `i`. The records of other functions behind that one are moved back by the
+ * same time, the last one first, so that times are in order also for a reader that reads
+ * meanwhile. */
 static void add_polled(const struct rec_thread *self, uint32_t i, uint64_t duration)
 {
     for (uint32_t later = self->n_polls; --later > i;) {
@@ -244,7 +247,7 @@ static uint64_t begin_of_polled(const struct rec_thread *self)
     return last[0].record.time + last[1].u64[0];
 }
 
-/* A query that found nothing is added to the ones before it, if nothing else lies between. */
+/* A query that found nothing is added to the queries before it, if nothing else lies between. */
 void rec_mpi_poll(struct rec_mpi_call *call, int found)
 {
     if (rec_mpi_is_paused(call))
@@ -327,8 +330,8 @@ void rec_mpi_new_window(struct rec_mpi_call *call, MPI_Comm comm, const MPI_Win 
         rec_mpi_collective(call, rec_now(), info, REC_NO_ROOT, 0, 0);
 }
 
-/* A window is asked for its processes where it was made while nothing was recorded, or where not
- * all members of its communicator are known. */
+/* The window itself is asked for its processes where it was made while nothing was recorded, or
+ * where not all members of its communicator are known. */
 static const struct rec_mpi_comm *comm_of_window(MPI_Win window)
 {
     const struct rec_mpi_comm *comm =
@@ -376,8 +379,8 @@ struct completions {
 /* One slot is kept for the duration of a long call. */
 enum { MOST_SLOTS = LULL_TAPE_MOST_EXTRA - 1 };
 
-/* Whether the only slot says nothing more than the record without it: all that was open is
- * complete. */
+/* Whether the only slot says what the record without slots says as well: all requests that were
+ * open are complete, as they were posted. */
 static bool is_all(const struct completions *done)
 {
     const struct rec_thread *self = done->call->self;
@@ -436,8 +439,8 @@ static void add_as_posted(struct completions *done, uint32_t number)
         put_slot(done, number, 1, 0, 0);
 }
 
-/* A large size is put into one more slot (LARGE), whose last word must not look like that of a
- * range. */
+/* A size from LULL_TAPE_LARGE on is put into one more slot, whose last word must not look like the
+ * last word of a range (add_as_posted). */
 static void add_matched(struct completions *done, uint32_t number, int32_t source, int32_t tag,
                         uint64_t bytes)
 {
@@ -557,7 +560,7 @@ static struct completions begin_completions(struct rec_mpi_call *call)
 {
     const bool paused = rec_mpi_is_paused(call);
     const uint64_t end = rec_now();
-    if (REC_UNLIKELY(paused)) /* no record that follows is from before */
+    if (REC_UNLIKELY(paused)) /* the records that follow have the time `end` */
         rec_sums_pause(call->self, end);
     return (struct completions){.call = call, .end = end, .first = !paused};
 }
@@ -660,8 +663,9 @@ bool rec_mpi_was_truncated(int error)
     return rec_mpi.Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_TRUNCATE;
 }
 
-/* With a status for each request, the statuses say which are still pending. Without, those requests
- * are complete whose handles are gone, and a persistent one that has taken a message. */
+/* With a status for each request, the statuses say which requests are still pending. Without, those
+ * are complete whose handles have changed; of a single persistent request, whose handle stays, a
+ * message that was too long tells it. */
 void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_Request *waited,
                          const MPI_Request *after, const MPI_Status *statuses, bool each)
 {
@@ -688,8 +692,8 @@ void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *n,
 
 /* ---- given up -------------------------------------------------------------------------------- */
 
-/* The program will not hear of the request's completion: a send counts as complete, a receive goes
- * on. */
+/* The program frees a request and will not learn when it is complete: a send counts as complete
+ * now, a receive goes on (LULL_TAPE_FREED). */
 void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request handle)
 {
     struct completions done = begin_completions(call);

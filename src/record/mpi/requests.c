@@ -9,7 +9,8 @@ enum {
     FIRST_REQUESTS = 1024
 }; /* a power of two; of handles, and of requests behind the first of a handle */
 
-/* One cache line: most handles belong to one request. */
+/* The requests of one handle. Most handles belong to one request, which is in the same cache
+ * line. */
 struct queue {
     _Alignas(64) uint64_t key; /* 0: free */
     uint32_t count;            /* of requests; 0: empty */
@@ -29,7 +30,7 @@ struct rec_requests {
 };
 
 static struct rec_requests *newest_requests; /* atomic; of all threads, the newest first */
-static bool are_shared;                      /* several threads at a time */
+static bool are_shared;                      /* several threads may call MPI at a time */
 
 void rec_requests_begin(bool shared)
 {
@@ -111,7 +112,8 @@ static bool grow_requests(struct rec_requests *all)
     return true;
 }
 
-/* Reserves no more than is needed: some systems commit no more memory than they have. */
+/* Doubles the pool. Address space is not reserved ahead: some systems give out no more than they
+ * have memory. */
 static bool grow_pool(struct rec_requests *all)
 {
     const size_t size = all->most * sizeof *all->pool;
@@ -214,7 +216,7 @@ static void remove_first(struct rec_requests *all, struct queue *queue)
     all->spare = node;
 }
 
-/* What is removed stays readable until another request takes its place. */
+/* A request that is removed stays readable until another one takes its place. */
 const struct rec_request *rec_request_take(struct rec_requests *all, struct rec_request *first,
                                            bool gone)
 {

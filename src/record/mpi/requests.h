@@ -1,10 +1,10 @@
 /* Requests that are open: a map from the handle that the program holds to what was posted under it.
  *
  * MPI libraries give one handle to several requests that are complete from the beginning (small
- * sends, MPI_PROC_NULL), so each handle has a queue. Which of these a call completes is not known
- * and does not matter: the one that was posted first is taken. Each thread has queues of its own,
- * because request numbers belong to the thread that opened the request, and so that threads that
- * call MPI at the same time do not wait for each other. */
+ * sends, MPI_PROC_NULL), so each handle has a queue. Which of its requests a call completes is not
+ * known and does not matter: the one that was posted first is taken. Each thread has queues of its
+ * own, for two reasons: a request number belongs to the thread that opened the request, and threads
+ * that call MPI at the same time need not wait for each other. */
 #ifndef LULL_RECORD_MPI_REQUESTS_H
 #define LULL_RECORD_MPI_REQUESTS_H
 

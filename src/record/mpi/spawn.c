@@ -3,9 +3,9 @@
  *
  *     command argument...  ->  /usr/bin/env LD_PRELOAD=... LULL_RECORD_...=... command argument...
  *
- * env starts also where the command is not found, which MPI would call a success. So the command is
- * looked for before, in the way that MPI does. Where anything is in doubt, the program spawns what
- * it asked for.
+ * env starts also where the command cannot be found, and MPI would take the spawn for a success. So
+ * the command is looked for first, in the way that MPI does. Where anything is in doubt, the
+ * program spawns what it asked for.
  *
  * Nothing is sent to the other processes: the root of the spawn claims numbers for the new ones and
  * leaves them in the run's folder, where the other parents and the children find them
@@ -32,8 +32,8 @@ static bool info_of(MPI_Info info, const char *key, char value[MPI_MAX_INFO_VAL]
 }
 
 /* Whether MPI looks for the command in folders that the info names. Open MPI does not: the key is
- * "to be implemented" there (ompi/dpm/dpm.c of 4.1 and 5.0). Hydra, below MPICH, puts it in front of
- * the command, also of one with a path. */
+ * "to be implemented" there (ompi/dpm/dpm.c of 4.1 and 5.0). Hydra, below MPICH, puts it in front
+ * of the command, also of one with a path. */
 static bool is_looked_for(MPI_Info info)
 {
 #if defined(OPEN_MPI)
@@ -107,7 +107,7 @@ static const char *env_program(void)
     return NULL;
 }
 
-/* All that is made for one spawn, in one piece of memory with `texts` at its end. */
+/* What is made for one spawn, in one piece of memory with `texts` at its end. */
 struct made_commands {
     const char *env;
     char **commands, ***argvs, **words;
@@ -185,8 +185,7 @@ static void fill_commands(struct made_commands *made, struct rec_mpi_spawn *spaw
 
 /* ---- deciding -------------------------------------------------------------------------------- */
 
-/* Why what the arguments ask for cannot be recorded; "": MPI is going to refuse them. NULL: it
- * can. */
+/* Why the spawn cannot be recorded; "": MPI is going to refuse it. NULL: it can be recorded. */
 static const char *obstacle(const struct rec_mpi_spawn *spawn, int n, const int *sizes,
                             const MPI_Info *infos, const struct rec_mpi_comm *comm,
                             const uint32_t *parents)
@@ -259,7 +258,7 @@ static void begin_spawn(struct rec_mpi_spawn *spawn, int n, const int *sizes, co
     spawn->count = claimed.count;
 }
 
-/* The array is read only. */
+/* The caller's arrays are only read. */
 void rec_mpi_spawn_begin_multiple(struct rec_mpi_spawn *spawn, int n, char **commands,
                                   char ***argvs, const int *sizes, const MPI_Info *infos, int root,
                                   MPI_Comm comm)

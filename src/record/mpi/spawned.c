@@ -120,8 +120,9 @@ static bool write_file(const struct rec_file *own, const struct rec_spawned *spa
                           (off_t)sizeof file);
 }
 
-/* Claims the next application behind all that have a file. The file gets its name only with its
- * content, so that the next process that claims knows which numbers are left. */
+/* Claims the next application behind all that have a file. The file gets its name when its content
+ * is complete, so that the next process that claims an application can read which numbers are
+ * taken. */
 static bool claim_process_numbers(const char *own, uint32_t above, struct rec_spawned *spawned)
 {
     char path[4096];

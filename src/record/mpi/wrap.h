@@ -12,8 +12,9 @@
 #include "record/site/map.h"
 #include "record/site/site.h"
 
-/* A function that REC_JUMPS may end with a jump to another one with the same arguments, so that its own
- * frame does not lie between that one and who has called: call sites are found by frames. */
+/* A function with REC_JUMPS ends with a jump (REC_JUMP) to another function with the same
+ * arguments. So its own stack frame does not lie between that function and its caller: call sites
+ * are found by frames. */
 #if defined(__clang__)
 #define REC_JUMPS
 #define REC_JUMP __attribute__((musttail)) return
@@ -36,17 +37,17 @@ struct rec_mpi_call {
 struct rec_mpi_group {
     uint32_t first;          /* of rank 0 */
     bool row;                /* rank r has first + r */
-    const uint32_t *numbers; /* by rank; NULL: they are a row, or have not been looked up */
+    const uint32_t *numbers; /* by rank; NULL: `row` holds, or they have not been looked up */
 };
 
 struct rec_mpi_comm {
     uint32_t id;
     int size, rank; /* of the local group */
-    int peers;      /* ranks that a message can go to: of the remote group, if there is one, else of
-                       this one */
+    int peers;      /* ranks that a message can go to: those of the remote group of an
+                       intercommunicator, else of the local group */
     bool inter;
     int sources, targets;     /* neighbours in its topology */
-    uint64_t key, half, link; /* see "keys" in record/mpi/comms.c; 0: it has none */
+    uint64_t key, half, link; /* see "keys" in record/mpi/comms.c; 0: there is none */
     struct rec_mpi_group local, remote;
 };
 
@@ -60,7 +61,7 @@ static inline uint32_t rec_mpi_number_of(const struct rec_mpi_group *group, int 
     return rank == 0 ? group->first : UINT32_MAX;
 }
 
-/* A message that was posted, as the two words that its record has. */
+/* A message that was posted, as the two words of its record's slot. */
 struct rec_posted {
     uint64_t peer_tag, bytes_comm;
 };
@@ -107,13 +108,14 @@ REC_INLINE uint64_t rec_mpi_type_size(MPI_Datatype type)
     return REC_LIKELY(last->handle == (uintptr_t)type) ? last->size : rec_mpi_find_type_size(type);
 }
 
-/* Where the library is to say what it has received: in the caller's status, or in our own where the
+/* The status into which the library writes what it has received: the caller's, or `own` where the
  * caller wants none. */
 static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
 {
     return status == MPI_STATUS_IGNORE ? own : status;
 }
 
+/* The thread is in a call from here on. False: the call is not recorded. */
 REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self, unsigned function,
                               const void *from, const void *frame)
 {
@@ -157,8 +159,8 @@ static inline bool rec_mpi_is_paused(const struct rec_mpi_call *call)
     return call->self->paused;
 }
 
-/* Ends a recorded call. Counters are read last, because the records that follow a call have its
- * begin as their time. */
+/* The thread is outside of the call from here on. Counters are read last: the records that stand
+ * behind a call's record have the time of its begin, and the reading has that of its end. */
 REC_INLINE void rec_mpi_end(struct rec_mpi_call *call)
 {
     if (REC_UNLIKELY(call->self->n_counters > 0))
@@ -178,7 +180,7 @@ static inline uint64_t rec_mpi_bytes_of(uint64_t count, MPI_Datatype type)
 }
 #define rec_mpi_bytes(count, type) rec_mpi_bytes_of((uint64_t)(count), type)
 
-/* Bytes of all ranks together: of `counts` elements with one type, or with one type each. */
+/* Bytes for `n` ranks together: rank i has counts[i] elements, all of one type, or of types[i]. */
 #define REC_MPI_SUM(counts, type, n)          \
     __extension__({                           \
         uint64_t total_ = 0;                  \
@@ -208,8 +210,8 @@ static inline int32_t rec_mpi_tag(int tag)
 
 /* ---- ends of calls --------------------------------------------------------------------------- */
 
-/* Gives the record at self->at, which has `extra` slots behind it, its duration, and makes it
- * visible. */
+/* Completes the record at self->at, which has `extra` slots behind it, by its duration, and makes
+ * it visible to readers. */
 REC_INLINE void rec_mpi_close(struct rec_mpi_call *call, unsigned extra, uint64_t end)
 {
     struct rec_thread *self = call->self;
@@ -257,12 +259,12 @@ static inline uint64_t rec_posted_bytes(const struct rec_posted *posted)
     return posted->bytes_comm & LULL_TAPE_BYTES_MASK;
 }
 
-/* Writes a call that differs from the last one of its shape, or that took too long; `words` are
- * those of its slots (records.c). */
+/* records.c: writes a call that differs from the last one of its shape, or that took too long for a
+ * record of a call like it; `words` are those of its slots. */
 void rec_mpi_close_new(struct rec_thread *self, uint32_t head, uint32_t shape, uint64_t begin,
                        uint64_t end, const uint64_t *words);
 
-/* Writes a call that is like the last one of its shape. */
+/* Writes a call that is like the last one of its shape but for its times. */
 REC_INLINE void rec_mpi_close_like(struct rec_thread *self, uint32_t region, uint32_t shape,
                                    uint64_t begin, uint64_t end)
 {
@@ -328,7 +330,7 @@ bool rec_mpi_was_truncated(int error);
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Added to the kind of a request that is half of an exchange. */
+/* Added to the kind of a request that is the receiving half of MPI_Isendrecv and its like. */
 #define REC_EXCHANGE 128u
 
 /* Remembers a request; it gets the next number of this thread. */
@@ -369,7 +371,7 @@ void rec_mpi_persistent(struct rec_mpi_call *call, unsigned kind, unsigned mode,
 void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests);
 void rec_mpi_request_free(struct rec_mpi_call *call, MPI_Request request);
 
-/* `complete`: whether a test found anything. */
+/* Waits and tests are over. `complete`: a wait, or a test that found something. */
 void rec_mpi_wait(struct rec_mpi_call *call, int complete, MPI_Request waited,
                   const MPI_Status *status);
 /* Copies the requests before the call overwrites them; returns where the library is to put the
@@ -389,12 +391,13 @@ void rec_mpi_wait_failed(struct rec_mpi_call *call, int error, int n, const MPI_
 void rec_mpi_waitsome_failed(struct rec_mpi_call *call, int error, const int *done,
                              const int *which, const struct rec_mpi_waited *waited,
                              const MPI_Status *statuses);
-/* A query that is repeated until it finds something. */
+/* A query such as MPI_Iprobe, which programs repeat until it finds something. */
 void rec_mpi_poll(struct rec_mpi_call *call, int found);
 
 void rec_mpi_mprobe(struct rec_mpi_call *call, int found, MPI_Comm comm,
                     const MPI_Message *message);
-/* Asked before the call that receives the message: behind it another thread may own the handle. */
+/* Asked before the call that receives the message: after the call another message may have the
+ * handle. */
 const struct rec_mpi_comm *rec_mpi_comm_of_message(const MPI_Message *message);
 void rec_mpi_imrecv(struct rec_mpi_call *call, uint64_t bytes, const struct rec_mpi_comm *comm,
                     const MPI_Request *request);
@@ -412,7 +415,7 @@ static inline bool rec_mpi_gets(const struct rec_mpi_comm *comm, int root)
     return comm->inter ? root >= 0 : root != comm->rank;
 }
 
-/* Whether this rank exchanges something with the root, which may be itself. */
+/* Whether this rank exchanges something with the root; the root may be this rank itself. */
 static inline bool rec_mpi_gives(const struct rec_mpi_comm *comm, int root)
 {
     return !comm->inter || root >= 0;
@@ -464,8 +467,8 @@ void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_C
 void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader, MPI_Comm peer,
                            int far_leader, int tag, MPI_Comm fresh);
 
-/* What is spawned, and what is spawned in its place so that it records. `own` and what it points to
- * are to be freed. Only at the root do the commands and arguments mean anything. */
+/* What the program spawns, or what is spawned in its place so that it is recorded; the memory of
+ * the latter is `own`. Commands and arguments mean something at the root alone. */
 struct rec_mpi_spawn {
     char **commands;
     char ***argvs;
@@ -474,7 +477,7 @@ struct rec_mpi_spawn {
     int n_asked;       /* how many it has given */
     void *own;
     uint64_t key;
-    uint32_t first, count; /* process numbers; count 0: not (yet) known */
+    uint32_t first, count; /* process numbers of what is spawned; count 0: not (yet) known */
 };
 void rec_mpi_spawn_begin(struct rec_mpi_spawn *spawn, const char *command, char **argv, int size,
                          MPI_Info info, int root, MPI_Comm comm);
@@ -486,7 +489,8 @@ void rec_mpi_spawn_end(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn, M
 void rec_mpi_spawn_failed(struct rec_mpi_call *call, struct rec_mpi_spawn *spawn);
 
 void rec_mpi_group_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
-/* A tag for communicators that the program tells apart by a text. */
+/* A tag made of the text by which the program tells communicators apart
+ * (MPI_Comm_create_from_group). */
 int rec_mpi_tag_of_name(const char *name);
 void rec_mpi_idup_comm(struct rec_mpi_call *call, MPI_Comm parent, MPI_Comm fresh,
                        const MPI_Request *request);

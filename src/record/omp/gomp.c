@@ -37,7 +37,7 @@ static inline struct rec_thread *gomp_self(const struct rec_gomp *gomp)
     return REC_LIKELY(gomp->is_ours) ? rec_omp_self() : NULL;
 }
 
-/* `from`: where the call returns to. */
+/* Opens a call of the runtime that returns to `from`. */
 static inline struct rec_call gomp_open_for(struct rec_thread *self, enum rec_omp_region construct,
                                             const void *from)
 {
@@ -71,9 +71,9 @@ REC_INLINE uint64_t gomp_close(const struct rec_call *call)
 /* ==== tasks =================================================================================== */
 
 /* Tasks: the runtime copies a block of arguments for each task and calls the task's code with it.
- * It is given a function of ours in place of the program's. Each such function of ours knows which
- * code of the program it stands for ("trampolines" below); where none is left for a code, the block
- * is made larger, and a head of ours in it says which code is meant. */
+ * The recorder hands the runtime a function of its own in place of that code. As a rule this is a
+ * trampoline, which stands for one code (see "trampolines" below). Where no trampoline is left, the
+ * block is made larger, and a head in front of it says which code is meant. */
 
 enum {
     NOGROUP = 1 << 11,
@@ -81,8 +81,9 @@ enum {
     DETACHES = 1 << 13
 }; /* bits of the flags of tasks and taskloops */
 
-/* The head of ours at the start of a larger block. The runtime writes a taskloop's bounds into the
- * first two words; the program's own block stands `offset` bytes behind, aligned as it asks. */
+/* The recorder's head at the start of a larger block. The runtime writes the bounds of a taskloop
+ * into the first two words. The program's own block begins `offset` bytes behind the head's begin,
+ * aligned as the program asks. */
 struct head {
     uint64_t bounds[2];
     rec_body *body;
@@ -90,9 +91,10 @@ struct head {
     uint32_t offset;
 };
 
-/* What the runtime copies a block from; it lives while the task is made. Its first words are those
- * that the runtime reads or writes in the program's block: the handle of the event of a task that
- * detaches, or the bounds and reductions of a taskloop. */
+/* What the runtime is given in place of the program's block of arguments, to make a larger block of
+ * it by `copy`; it lives while the task is made. Its first words are those that the runtime reads
+ * or writes in the program's block: the handle of the event of a task that detaches, or the bounds
+ * and reductions of a taskloop. */
 struct source {
     uint64_t words[3];
     struct head head;
@@ -180,7 +182,7 @@ void GOMP_task(rec_body *body, void *data, rec_copy *copier, long size, long ali
         copier = copy;
         size = (long)(source.head.offset + source.size);
     }
-    /* gcc does not tell the line of such a call. */
+    /* The place is that of the task's code: gcc gives the call of GOMP_task no line. */
     const void *place = rec_omp_place_of(gomp_place(body));
     const struct rec_call made = gomp_open_for(self, REC_OMP_TASK_CREATE, place);
     gomp->GOMP_task(trampoline, data, copier, size, align, deferred, flags, depend, priority,
@@ -249,14 +251,14 @@ void GOMP_taskgroup_end(void)
 
 /* ==== trampolines ============================================================================= */
 
-/* A trampoline is one of a fixed number of functions of ours, which belongs to one task's code for
- * good. The runtime gets it in place of that code. So the program's block of arguments stays as it
- * is: no larger block has to be copied to say which code is meant. */
+/* A trampoline is one of a fixed number of functions of the recorder, which belongs to the code of
+ * one task for good. The runtime gets the trampoline in place of that code. So the program's block
+ * of arguments stays as it is: no larger block has to be copied to say which code is meant. */
 
 enum { TRAMPOLINE_PROBES = 8 };
 
-/* Open addressing by the code; a place is never given free. Threads that come first to a place at
- * the same time write the same region. */
+/* A hash table with open addressing; a place, once taken, belongs to its code for good. Threads
+ * that come to a new place at the same time write the same region. */
 static struct trampoline_place {
     rec_body *body;  /* atomic */
     uint32_t region; /* atomic; 0: not known yet */
@@ -296,8 +298,7 @@ _Static_assert(sizeof trampolines / sizeof *trampolines ==
                    sizeof trampoline_places / sizeof *trampoline_places,
                "one for each place");
 
-/* The trampoline for a task's code, which calls gomp_run_task. NULL: all trampolines belong to
- * other codes, or too many of those with similar addresses do. */
+/* The trampoline for a task's code. NULL: all places where it could stand belong to other codes. */
 static rec_body *gomp_trampoline(rec_body *body)
 {
     const void *code = gomp_place(body);
@@ -323,11 +324,11 @@ static rec_body *gomp_trampoline(rec_body *body)
 
 /* ==== loops and sections ====================================================================== */
 
-/* Loops whose chunks the runtime hands out, and sections. Its start enters a construct and its end
- * leaves it; each request for a chunk is a call. A loop with a static schedule that the compiler
- * knows never asks: of it only the barrier is seen. */
+/* Loops whose chunks the runtime hands out, and sections. The start of a loop enters a construct
+ * and the end leaves it; each request for a chunk is a call. A loop whose schedule is static at
+ * compile time never asks the runtime for a chunk: of such a loop only the barrier is seen. */
 
-/* The first request for a chunk is made with the construct. */
+/* Enters the construct and opens the request for the first chunk, which the same call makes. */
 static struct rec_call begin_loop(const struct rec_gomp *gomp, enum rec_omp_region construct,
                                   enum rec_omp_region request, const void *from)
 {
@@ -389,7 +390,7 @@ LOOP_START(GOMP_loop_start, begin_, end, step, schedule, chunk, from, to, reduct
 
 /* ---- ends ------------------------------------------------------------------------------------ */
 
-/* The barrier at the end, then the construct. */
+/* Records the barrier at the end of the construct, and leaves the construct. */
 #define END(construct, call)                                                      \
     REC_GOMP;                                                                     \
     struct rec_call made = gomp_open(gomp, REC_OMP_IMPLICIT_BARRIER, REC_CALLER); \
@@ -454,9 +455,9 @@ unsigned GOMP_sections_start(unsigned count)
 
 /* ---- loops with ordered(n) and depend -------------------------------------------------------- */
 
-/* Dimensions of the loop in which this thread is: so many arguments has a wait. It is enough to
- * know those of the last loop, because such loops do not nest in one team, and a task in which the
- * loop waits cannot run another one. */
+/* Dimensions of the loop in which this thread is: GOMP_doacross_wait has so many arguments. It is
+ * enough to know the dimensions of the last loop, because such loops do not nest in one team, and a
+ * task that runs while the loop waits cannot contain such a loop. */
 static __thread unsigned dimensions;
 
 #define DOACROSS_START(name, ...)                                                             \
@@ -513,8 +514,8 @@ void GOMP_doacross_wait(long first, ...)
 
 /* ==== parallel regions ======================================================================== */
 
-/* The runtime is given a function of ours, which each thread of the team runs around the one that
- * the compiler has outlined. */
+/* The runtime is given a function of the recorder, in which each thread of the team calls the
+ * function that the compiler has made of the region. */
 
 #define NO_CONSTRUCT REC_OMP_REGIONS
 
@@ -528,8 +529,9 @@ void GOMP_doacross_wait(long first, ...)
     struct rec_fork fork;
 };
 
-/* A region that is not recorded runs in a function of ours, too. So each of its threads becomes a
- * location there, and leaves out the end of the construct as it has left out its begin. */
+/* A region that is not recorded runs in a function of the recorder, too. So each of its threads
+ * becomes a location there, and leaves out the end of the construct because it has left out the
+ * begin. */
 static REC_COLD void run_unseen(const struct parallel *parallel, enum rec_omp_region construct)
 {
     if (construct != NO_CONSTRUCT)
@@ -551,7 +553,8 @@ REC_INLINE void enter_construct(struct rec_thread *self, const struct parallel *
         rec_omp_enter_shared(self, construct, place);
 }
 
-/* `construct`: what the region is combined with, or NO_CONSTRUCT. */
+/* Runs the region's code on one thread of the team. `construct`: what the region is combined with
+ * (parallel for), or NO_CONSTRUCT. */
 REC_INLINE void run_with(const struct parallel *parallel, enum rec_omp_region construct)
 {
     REC_COMES_AFTER(parallel);
@@ -585,7 +588,7 @@ static void run_sections(void *parallel)
     run_with(parallel, REC_OMP_SECTIONS);
 }
 
-/* `self` NULL: it is not recorded. */
+/* Begins a region on its master; `self` NULL: the region is not recorded. */
 static void begin_region(struct parallel *parallel, struct rec_thread *self, rec_body *body,
                          void *data)
 {
@@ -606,7 +609,8 @@ static void end_region(const struct parallel *parallel)
         rec_omp_join(parallel->fork.master, &parallel->fork);
 }
 
-/* `name` is called with the arguments after `data` as they came. */
+/* Calls the runtime's function `name` with `runner` in place of the program's code; the arguments
+ * after `data` are passed on as they are. */
 #define PARALLEL(runner, name, ...)                                  \
     do {                                                             \
         const struct rec_gomp *gomp = rec_gomp_at(gomp_place(body)); \
@@ -655,7 +659,8 @@ unsigned GOMP_parallel_reductions(rec_body *body, void *data, unsigned threads, 
 
 /* ---- begin and end in two calls, as gcc did before 4.9 --------------------------------------- */
 
-/* The region whose code the master runs itself between the two calls. */
+/* The regions that the thread has begun and not ended, whose code it runs itself between the two
+ * calls; those nested deeper than 8 are not recorded. */
 static __thread struct {
     unsigned depth;
     struct parallel parallels[8];
@@ -753,7 +758,7 @@ void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, 
 
 /* ==== synchronisation ========================================================================= */
 
-/* Barriers, single, critical, ordered, atomic, locks: the wait is recorded as a call; what is
+/* Barriers, single, critical, ordered, atomic, locks: the wait is recorded as a call; the time
  * inside of the construct is the program's. */
 
 /* A wait that begins a body. */
@@ -767,7 +772,7 @@ void GOMP_teams_reg(rec_body *body, void *data, unsigned teams, unsigned limit, 
     else                                                             \
         rec_omp_skip()
 
-/* The body ends before the runtime is told, which has little to do then. */
+/* The body ends before the runtime's function is called, which has little to do. */
 #define END_BODY(body, call) \
     REC_GOMP;                \
     rec_omp_leave(body, 0);  \
@@ -838,7 +843,7 @@ void GOMP_critical_name_end(void **name)
     END_BODY(REC_OMP_CRITICAL_BODY, gomp->GOMP_critical_name_end(name));
 }
 
-/* The body of an atomic is a few instructions. */
+/* The body of an atomic is a few instructions long and has no region of its own. */
 void GOMP_atomic_start(void)
 {
     GOMP_CALL(REC_OMP_ATOMIC, gomp->GOMP_atomic_start());
@@ -862,8 +867,8 @@ void GOMP_ordered_end(void)
 
 /* ---- locks: from C, and with an underscore from Fortran -------------------------------------- */
 
-/* Keeps the caller of a lock's function: libomp, which tells of it, does not always know the
- * caller. */
+/* Calls a lock's function of libomp and keeps the program's place meanwhile: libomp tells of the
+ * wait through its tools interface, but does not always know where it was called from. */
 static void tell_caller(void (*function)(void *), void *lock, const void *from)
 {
     struct rec_thread *self = rec_omp_self();
@@ -887,8 +892,8 @@ static void tell_caller(void (*function)(void *), void *lock, const void *from)
         gomp_close(&made);                                          \
     }
 
-/* Tests of locks are recorded here also under the tools interface, which does not tell their
- * end. */
+/* Tests of locks are recorded here also where libomp tells what happens: of a test it does not tell
+ * the end. */
 static struct rec_call begin_test(enum rec_omp_region construct, const void *from)
 {
     struct rec_thread *self = rec_omp_self();
@@ -942,10 +947,11 @@ struct function {
 static const struct function gomp_symbols[] = {REC_GOMP_FUNCTIONS};
 static const struct function llvm_functions[] = {REC_KMPC_FUNCTIONS};
 #undef REC_X
+
 /* ---- one runtime ----------------------------------------------------------------------------- */
 
-/* Whether the library is libgomp: LLVM's runtime has no functions of OpenACC. The first look leaves
- * the heap as it is. */
+/* Whether the library is libgomp, which has functions of OpenACC; LLVM's runtime has none. They are
+ * looked for first, because a look-up that succeeds takes no memory from the program's heap. */
 static bool is_libgomp(void *library, void *function)
 {
     Dl_info info, other;
@@ -985,8 +991,9 @@ static struct rec_gomp *make_runtime(void *library)
     return gomp;
 }
 
-/* Several threads may come here at the same time: whoever is later takes what was there. The loader
- * is never called with a lock held, because it may be waiting for a thread that wants the lock. */
+/* Several threads may come here at the same time: the first one's result is kept, and the others
+ * take it. The loader is never called with a lock held, because it may be waiting for a thread that
+ * wants that lock. */
 static const struct rec_gomp *find_only(void)
 {
     if (!dlsym(RTLD_NEXT, "GOMP_barrier"))
@@ -998,8 +1005,9 @@ static const struct rec_gomp *find_only(void)
     return made;
 }
 
-/* A function that any OpenMP runtime has that is there when the recorder is loaded. To ask dlsym
- * for a function that is not there would take memory from the program's heap. */
+/* Not NULL where an OpenMP runtime is there when the recorder is loaded: every runtime has this
+ * function. dlsym is not asked, because a look-up that fails takes memory from the program's
+ * heap. */
 extern int omp_get_max_threads(void) __attribute__((weak));
 
 __attribute__((constructor)) static void start_gomp(void)
@@ -1022,7 +1030,7 @@ static struct {
 
 static unsigned n_runtimes; /* atomic */
 
-/* Places of code -> runtimes, or `nobody` where the code's file needs none. */
+/* Places of code -> runtimes; &no_runtime where the code's file names none that it needs. */
 static struct rec_map runtime_places;
 
 static const struct rec_gomp no_runtime;
@@ -1039,7 +1047,7 @@ static const struct rec_gomp *known_runtime(const char *file)
     return NULL;
 }
 
-/* The library stays open: nobody unloads it from now on. */
+/* Makes the entry of a runtime. Its library stays open, so that it is not unloaded from now on. */
 static const struct rec_gomp *new_runtime(const char *file, void *library)
 {
     const struct rec_gomp *gomp = library ? make_runtime(library) : NULL;
@@ -1075,9 +1083,9 @@ static const struct rec_gomp *any_runtime(void)
     return &no_runtime;
 }
 
-/* Once the loader has told that there is no runtime for all, it is asked about new places alone: a
- * thread may be in a region that a constructor of a library has begun, for which the loader
- * waits. */
+/* Once a module's own runtime is known, the loader is asked about new places alone. Each question
+ * may have to wait: a thread may be in a region that the constructor of a library has begun, and
+ * the loader is locked until the constructor ends. */
 const struct rec_gomp *rec_gomp_find(const void *place)
 {
     const struct rec_gomp *found = (const void *)rec_map_get(&runtime_places, (uintptr_t)place);
@@ -1096,8 +1104,9 @@ const struct rec_gomp *rec_gomp_find(const void *place)
     return current ? current : any_runtime();
 }
 
-/* Runs a region's or task's code, and keeps in mind to which runtime it belongs. What the code
- * calls may return to us and not to the code, because the last call of a function can be a jump. */
+/* Runs the code of a region or task, and notes meanwhile to which runtime it belongs. The place
+ * that an entry point returns to does not always tell: the last call of the code may be a jump, so
+ * that it returns to the recorder and not to the code. */
 static void gomp_run_apart(rec_body *body, void *data)
 {
     const struct rec_gomp *before = current;

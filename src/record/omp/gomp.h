@@ -205,10 +205,11 @@ typedef void rec_copy(void *, void *);
 
 /* ==== runtimes ================================================================================ */
 
-/* The functions of one runtime; there may be several, which modules have brought along. */
+/* The functions of one runtime. A process may have several runtimes, which modules have brought
+ * along. */
 struct rec_gomp {
-    bool is_ours; /* libgomp. LLVM's libomp offers the same names, and tells us through its tools
-                   * interface what happens: then the functions below pass through. */
+    bool is_ours; /* it is libgomp. LLVM's libomp offers the same names, and tells through its tools
+                     interface what happens: its functions are only called */
 #define REC_X(result, name, parameters) result(*name) parameters;
     REC_GOMP_FUNCTIONS
     REC_KMPC_FUNCTIONS /* NULL in libgomp */
@@ -220,13 +221,13 @@ REC_GOMP_FUNCTIONS
 REC_KMPC_FUNCTIONS
 #undef REC_X
 
-/* The runtime of the whole process; NULL (atomic): it is not known yet, or modules have brought
+/* The runtime of the whole process (atomic); NULL: it is not known yet, or modules have brought
  * along runtimes for themselves alone. */
 extern const struct rec_gomp *rec_gomp_only;
 const struct rec_gomp *rec_gomp_find(const void *place);
 
-/* The runtime that is meant by code at `place`: by the place that an entry point returns to, or
- * that of a region's or task's code. */
+/* The runtime that the code at `place` uses. `place` is where an entry point returns to, or the
+ * code of a region or task. */
 static inline const struct rec_gomp *rec_gomp_at(const void *place)
 {
     const struct rec_gomp *only = __atomic_load_n(&rec_gomp_only, __ATOMIC_ACQUIRE);
@@ -251,7 +252,7 @@ static inline struct rec_call rec_gomp_open_request(struct rec_thread *self,
     return call;
 }
 
-/* In an entry point: sets `gomp` to the runtime that is meant. */
+/* In an entry point: sets `gomp` to the runtime that the caller uses. */
 #define REC_GOMP const struct rec_gomp *gomp = rec_gomp_at(REC_CALLER)
 
 #endif

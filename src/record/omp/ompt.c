@@ -52,7 +52,8 @@ enum ompt_mutex {
 
 /* ==== locks =================================================================================== */
 
-/* Waiting for locks, critical sections and the like, and what is inside of them. */
+/* Waiting for locks, critical sections and the like, and the code inside of critical and ordered
+ * sections. */
 
 /* Locks that are only tested are left to the functions in gomp.c, because nothing is told when the
  * lock cannot be had. */
@@ -132,7 +133,7 @@ static void ompt_nest_lock(int endpoint, uint64_t lock, const void *code)
 
 /* ==== the tools interface ===================================================================== */
 
-/* Atomic: the runtime tells us what happens. */
+/* Atomic: a runtime has taken the recorder's callbacks. */
 static bool ompt_tells;
 
 REC_EXPORT struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
@@ -162,7 +163,7 @@ static const struct rec_fork *fork_of(const union ompt_data *task)
     return task && !is_explicit(task) ? task->ptr : NULL;
 }
 
-/* The innermost region that the thread has begun. */
+/* Whether this is the innermost region that the thread has begun. */
 static bool is_last_fork(const struct rec_omp *omp, const struct rec_fork *fork)
 {
     return omp->n_forks > 0 && fork == &omp->forks[omp->n_forks - 1].fork;
@@ -177,8 +178,9 @@ static void push_task(struct rec_omp *omp, const union ompt_data *task)
     omp->n_tasks++;
 }
 
-/* A worker that comes out of the pool runs nothing else. The runtime tells the end of its share of
- * the region before with another address, by which that share cannot be found. */
+/* The thread begins its part of a region. A worker that begins a part runs nothing else: what is
+ * left from the region before is dropped, because the runtime tells the end of that part with
+ * another address, by which it cannot be found. */
 static void push_implicit(struct rec_omp *omp, const struct rec_fork *fork,
                           const union ompt_data *task)
 {
@@ -187,8 +189,8 @@ static void push_implicit(struct rec_omp *omp, const struct rec_fork *fork,
     push_task(omp, task);
 }
 
-/* How many tasks have begun inside of this one and not ended; UINT32_MAX: this one does not run on
- * the thread. */
+/* How many tasks have begun inside of this task and not ended; UINT32_MAX: this task does not run
+ * on the thread. */
 static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *task)
 {
     for (uint32_t i = omp->n_tasks < REC_OMP_TASKS ? omp->n_tasks : REC_OMP_TASKS; i-- > 0;)
@@ -197,7 +199,8 @@ static uint32_t tasks_inside(const struct rec_omp *omp, const union ompt_data *t
     return UINT32_MAX;
 }
 
-/* The runtime tells where its caller goes on; the instruction before is the one that called it. */
+/* A place inside of the call instruction: the runtime tells where its caller goes on after the
+ * call. */
 static const void *place_of_code(const void *code)
 {
     return code ? (const char *)code - 1 : NULL;
@@ -212,7 +215,7 @@ static void on_thread_begin(int type, union ompt_data *data)
         rec_omp_thread_begin();
 }
 
-/* A region that is not recorded begins inside of the last one that is. */
+/* Notes that a region begins which is not recorded, inside of the last one that is. */
 static REC_COLD void hide_fork(void)
 {
     struct rec_omp *omp = rec_current()->omp;
@@ -221,7 +224,7 @@ static REC_COLD void hide_fork(void)
 }
 
 /* The leaders of teams are treated as the threads of a region (the league). libomp begins one more
- * region for each of them, of one thread and without a place in the program: that one is left
+ * region for each leader, of one thread and without a place in the program: that region is left
  * out. */
 static void on_parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
                               unsigned threads, int flags, const void *code)
@@ -249,8 +252,8 @@ static void on_parallel_begin(union ompt_data *task, const void *frame, union om
     REC_COMES_BEFORE(fork);
 }
 
-/* The thread must know by itself which region ends: it has given its team back by now, and
- * `parallel` may already belong to a region that another thread has begun with that team. */
+/* Which region ends must be known without `parallel`: the thread has given its team back by now,
+ * and `parallel` may already belong to a region that another thread has begun with that team. */
 static void on_parallel_end(union ompt_data *parallel, union ompt_data *task, int flags,
                             const void *code)
 {
@@ -280,8 +283,9 @@ static struct rec_fork *last_league(void)
     return &omp->forks[omp->n_forks - 1].fork;
 }
 
-/* Begins the part of a thread in a league or region of which it was not told: with one team the
- * leader is not told which league it is, and a pause may hide one that began before. */
+/* Begins the part of a thread in a league or region that the runtime has not named: with one team
+ * the leader is not told which league it is in, and in a pause the recorder does not record the
+ * part, but must know of it. */
 static REC_COLD void begin_unseen(struct rec_thread *self, struct rec_fork *fork,
                                   union ompt_data *task, bool initial)
 {
@@ -315,7 +319,7 @@ static void begin_implicit(union ompt_data *parallel, union ompt_data *task, boo
     begin_unseen(self, fork, task, initial);
 }
 
-/* The runtime tells the end of a region of one thread next. */
+/* Ends a region of one thread, of which the runtime tells the end next. */
 static void end_alone(struct rec_thread *self, const struct rec_fork *fork)
 {
     struct rec_omp *omp = rec_omp_of(self);
@@ -390,8 +394,8 @@ static void leave_work(struct rec_thread *self)
         rec_leave(self, omp->constructs[--omp->n_constructs], rec_omp_now(self));
 }
 
-/* Whether a barrier may be the one at the end of a region; which barrier is, is known only at its
- * own end. */
+/* Whether a barrier may be the one at the end of a region. Whether it is that one is known only
+ * when the barrier ends. */
 static bool may_be_last(int kind)
 {
     const unsigned kinds = 1U << OMPT_SYNC_BARRIER_IMPLICIT | 1U << OMPT_SYNC_BARRIER_WORKSHARE |
@@ -399,7 +403,8 @@ static bool may_be_last(int kind)
     return kind >= 0 && kind < 32 && (kinds >> kind & 1);
 }
 
-/* In place of begin_sync. A region that is on the tape must end there, too. */
+/* Called in place of begin_sync where nothing is recorded. The end of a region that is on the tape
+ * is noted all the same. */
 static REC_COLD void skip_sync(const struct rec_fork *fork)
 {
     struct rec_thread *self = rec_current();
@@ -416,7 +421,7 @@ static uint32_t barrier_at(struct rec_omp *omp, enum rec_omp_region construct,
     return !code && fork ? fork->barrier : rec_omp_at(construct, code);
 }
 
-/* `fork`: of the region that may end. */
+/* A barrier or another wait begins. `fork`: the region that may end with it; NULL: none. */
 static void begin_sync(enum rec_omp_region construct, const struct rec_fork *fork, const void *code)
 {
     struct rec_thread *self = rec_omp_self();
@@ -434,8 +439,9 @@ static void begin_sync(enum rec_omp_region construct, const struct rec_fork *for
         rec_omp_open(self, region);
 }
 
-/* Tasks that run in a barrier have barriers of their own, and wait for other tasks: after those the
- * worker goes on waiting. */
+/* A wait ends. It need not be the end of a worker's region: a task that runs in the barrier at the
+ * region's end may have barriers of its own and wait for other tasks, and after these the worker
+ * goes on waiting. */
 static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
 {
     uint32_t region;
@@ -449,10 +455,10 @@ static void end_sync(enum rec_omp_region construct, const struct rec_fork *fork)
         omp->unseen = 0;
 }
 
-/* The barrier at the end of a region ends with the region. A worker learns this when it is needed
- * again, as a rule by the same master, who has put the next fork in the same place. Or it learns it
- * late, when it has nothing else to do. By then the process may be about to end, so that nothing
- * may be written on the worker's tape here, not even pauses. */
+/* The barrier at the end of a region is over. The runtime tells this to a worker when the worker is
+ * needed again, as a rule by the same master, who has put the next fork in the same place: that is
+ * fetched into the cache. Or the runtime tells it late, when it shuts down. By then the process may
+ * be about to end, so that nothing may be written on the worker's tape here, not even pauses. */
 static void end_last_sync(const union ompt_data *task)
 {
     struct rec_omp *omp = rec_current()->omp;
@@ -497,14 +503,14 @@ static void on_sync_region(int kind, int endpoint, union ompt_data *parallel, un
 
 /* ---- tasks ----------------------------------------------------------------------------------- */
 
-/* Only the moment is told, not how long it takes. */
+/* The runtime tells when a task is made, but not how long that takes. */
 static void on_task_create(union ompt_data *parent, const void *frame, union ompt_data *task,
                            int flags, int depends, const void *code)
 {
     (void)parent, (void)frame, (void)depends;
     if (!(flags & OMPT_TASK_EXPLICIT))
         return;
-    REC_COMES_AFTER(task); /* its memory was another task's */
+    REC_COMES_AFTER(task); /* the memory may have been another task's before */
     task->value = mark_of(rec_omp_outlined(REC_OMP_TASK, place_of_code(code)));
     REC_COMES_BEFORE(task);
     struct rec_thread *self = rec_omp_self();
@@ -540,9 +546,9 @@ static void end_task(const union ompt_data *task)
         rec_omp_task_end(self, region);
 }
 
-/* A thread runs tasks one inside of the other. The task to which it turns begins, unless it runs
- * already on the thread: then the task from which it comes has ended, or goes on elsewhere (a part
- * of an untied task). */
+/* A thread runs tasks one inside of the other. A task to which the thread turns begins, unless it
+ * runs already on the thread: then the task from which the thread comes has ended, or goes on on
+ * another thread (an untied task, of which a part has ended). */
 static void on_task_schedule(union ompt_data *prior, int status, union ompt_data *next)
 {
     REC_COMES_AFTER(next);
@@ -595,7 +601,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
     return 1;
 }
 
-/* The end of the process is seen by the recorder itself. */
+/* The recorder sees the end of the process by itself. */
 static void finalize(union ompt_data *data)
 {
     (void)data;
@@ -612,18 +618,19 @@ struct ompt_tool *ompt_start_tool(unsigned version, const char *runtime)
 /* ==== entry points of LLVM's runtime ========================================================== */
 
 /* Functions that LLVM's compilers call, interposed where the tools interface does not tell enough.
- * Of barriers, and of loops whose chunks are handed out while they run, it tells begin and end, not
- * always with the place. Of requests for chunks, which are calls here, it tells nothing. */
+ * Of barriers, and of loops whose chunks are handed out while they run, the interface tells begin
+ * and end, but not always the place. Of requests for chunks, which are recorded as calls, it tells
+ * nothing. */
 
-/* The calling thread if the runtime tells us of its loops, else NULL. */
+/* The calling thread if the runtime tells of its loops through the tools interface, else NULL. */
 static inline struct rec_thread *self_in(const struct rec_gomp *gomp)
 {
     const bool tells = __atomic_load_n(&ompt_tells, __ATOMIC_RELAXED);
     return REC_LIKELY(!gomp->is_ours && tells) ? rec_omp_self() : NULL;
 }
 
-/* The next construct that the runtime tells of has this place, whatever place the runtime gives it.
- * Constructs in the tasks that run in a barrier have places of their own. */
+/* The next construct of which the runtime tells has this place, whatever place the runtime gives
+ * it. Only the next one: constructs in tasks that run in a barrier have places of their own. */
 static inline void tell_place(const struct rec_gomp *gomp, const void *from)
 {
     struct rec_thread *self = self_in(gomp);
@@ -639,8 +646,8 @@ static struct rec_call begin_request(const struct rec_gomp *gomp)
     return made;
 }
 
-/* The request for a chunk in which the thread is was the last one of the loop, which ends now.
- * Returns the present; 0: no recorded request is open. */
+/* Ends the request for a chunk that is open: it is over, or was the last one of a loop that ends
+ * now. Returns the present; 0: no recorded request is open. */
 static uint64_t ompt_end_request(struct rec_thread *self)
 {
     struct rec_omp *omp = self->omp;

@@ -63,8 +63,8 @@ uint32_t rec_omp_new_site(enum rec_omp_region construct, const void *from)
 
 /* ---- regions by code ------------------------------------------------------------------------- */
 
-/* Open addressing; a place is never given free. When the table is full, what comes new shares one
- * region. */
+/* Hash tables with open addressing; a place, once taken, belongs to its code for good. Codes for
+ * which no place is free share one region. */
 enum { OUTLINED_PLACES = 8192, OUTLINED_PROBES = 64 };
 
 static struct outlined_place {
@@ -93,7 +93,7 @@ static uint32_t define_outlined(enum rec_omp_outlined kind, const void *code, ui
                                       .name = name};
     uint32_t parent = rec_define_region_once(&parents[kind], &region);
     uint32_t fresh = code ? rec_site_of_code(parent, code) : parent, known = 0;
-    /* Another thread may have come first; the reader makes one of what both have written. */
+    /* Another thread may have defined it, too; the reader makes one region of both definitions. */
     if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return known;
     return fresh;
@@ -165,14 +165,13 @@ void rec_omp_forget(struct rec_thread *self)
 void rec_omp_thread_begin(void)
 {
     struct rec_thread *self = rec_thread_begin(REC_ROLE_WORKER);
-    if (self->omp) /* of another thread that had this location */
+    if (self->omp) /* `omp` is there where another thread had this location before */
         rec_omp_of(self)->last = rec_now();
 }
 
-/* When the region ended at whose end a worker waits. A master that has begun more regions than its
- * ring holds without this worker has lost that time: then it is known only that the region has
- * ended. The master may also not have gone on yet: then the region ends at `now`, or at present if
- * that is 0. */
+/* When the region ended at whose end a worker waits. Where the master has since begun more regions
+ * than its ring holds, that time is lost; the wait then has no length. Where the master has not
+ * gone on yet, the region ends at `now`, or at present if `now` is 0. */
 static uint64_t end_of_region(const struct rec_omp *omp, uint64_t now)
 {
     const struct rec_omp_end *end = &omp->ends[omp->generation % REC_OMP_ENDS];
@@ -206,8 +205,8 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now)
         settle_at(self, end_of_region(omp, now));
 }
 
-/* Whether a worker does nothing in the barrier at the end of a region, so that the runtime may keep
- * it there for long. */
+/* Whether a worker waits in the barrier at the end of a region and runs no task there. The runtime
+ * may keep it there for long. */
 static bool is_parked(const struct rec_thread *self)
 {
     const struct rec_omp *omp = self->omp;
@@ -241,8 +240,8 @@ void rec_omp_before_resume(struct rec_thread *self, uint64_t time)
     }
 }
 
-/* The usual case is that a worker comes from the same master's last region, of which the fork says
- * when it ended. */
+/* Ends the wait of a worker that comes to another region. As a rule it waited at the end of the
+ * last region of the same master; the new fork says when that ended. */
 static void settle_for(struct rec_thread *self, const struct rec_fork *fork)
 {
     struct rec_omp *omp = rec_omp_of(self);

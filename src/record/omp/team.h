@@ -1,13 +1,15 @@
-/* What a thread does in OpenMP constructs, put on its tape. Two ways to learn about it share this:
- * libgomp's entry points (gomp.c) and the tools interface (ompt.c).
+/* Writes what a thread does in OpenMP constructs onto its tape. The recorder learns it in two ways,
+ * for which these functions are the same: by libgomp's entry points (gomp.c) and by the tools
+ * interface of other runtimes (ompt.c).
  *
- * A construct in which the thread may wait is opened, and becomes a CALL when it is closed. When
- * something begins inside of it (a task that runs in a barrier), it is unfolded into ENTER and
- * LEAVE. So the common case is one record.
+ * A construct in which the thread may wait is opened, and becomes a record CALL when it is closed.
+ * When something begins inside of the construct (a task that runs in a barrier), it is unfolded
+ * into ENTER and LEAVE. So the common case is one record.
  *
- * A worker does not learn when a parallel region ends: it arrives at the barrier at its end and is
- * seen again in the next region. The master keeps the ends of its last regions in a ring; a worker
- * looks there when it comes back, or when the program ends, and writes how long it has waited. */
+ * A worker does not learn when a parallel region ends: it arrives at the barrier at the region's
+ * end and is seen again in the next region. The master keeps the ends of its last regions in a
+ * ring. A worker looks there when it comes back, or when the program ends, and writes how long it
+ * has waited. */
 #ifndef LULL_RECORD_OMP_TEAM_H
 #define LULL_RECORD_OMP_TEAM_H
 
@@ -18,9 +20,10 @@
 
 /* ==== order of threads ======================================================================== */
 
-/* For the thread sanitizer alone; without it these do nothing. They say that one thread goes on
- * after another has come to some place, where a runtime that is itself not under the sanitizer has
- * made it wait. `object` is an address that both know; NULL: nothing is said. */
+/* For the thread sanitizer alone; without it these two do nothing. They tell the sanitizer that one
+ * thread goes on after another thread has come to some place, because a runtime that is itself not
+ * under the sanitizer has made the first one wait. `object` is an address that both threads know;
+ * NULL: nothing is told. */
 
 #if defined(__SANITIZE_THREAD__)
 void __tsan_acquire(void *address);
@@ -83,25 +86,27 @@ enum rec_omp_region {
 /* Regions that are told apart by the function that the compiler has made of them. */
 enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_OUTLINED };
 
-#define REC_OMP_ENDS  256    /* a power of two */
-#define REC_OMP_KNOWN 16     /* a power of two */
+#define REC_OMP_ENDS  256    /* last regions of a master whose ends are kept; a power of two */
+#define REC_OMP_KNOWN 16     /* codes that a thread finds quickly; a power of two */
 #define REC_OMP_FORKS 16     /* nested parallel regions that are recorded under ompt.c */
 #define REC_OMP_TASKS 256    /* nested tasks that are told apart */
 #define REC_OMP_DEPTH 256    /* nested constructs that are kept on a thread */
 #define REC_OMP_SITES 0x4000 /* number of the first construct in call sites */
 
+/* When the parallel region of a master ended that was the `generation`-th it began. */
 struct rec_omp_end {
     uint64_t generation, time;
 };
 
 /* A parallel region that a thread has begun; lives as long as the region. The workers read the
- * first 40 bytes, which are made to share a cache line with what they read anyway. Nothing in here
- * changes while the region runs: the line would have to travel back. */
+ * first 40 bytes, which stand in one cache line with other data that they read anyway. Nothing in
+ * here changes while the region runs: each change would fetch that line from the workers' cores. */
 struct rec_fork {
-    uint64_t begin;    /* when the master asked for it */
-    uint64_t previous; /* when the master's last region ended */
-    uint64_t generation;
-    struct rec_omp_end *ends;  /* the master's ring; a thread whose own ring it is, is the master */
+    uint64_t begin;            /* when the master asked for it */
+    uint64_t previous;         /* when the master's last region ended */
+    uint64_t generation;       /* the master's how many-th region it is, counted from 1 */
+    struct rec_omp_end *ends;  /* the master's ring; the thread to which this ring belongs is the
+                                  master */
     uint32_t region;           /* 0: it is not recorded, and only `master` is valid */
     uint32_t barrier;          /* region of the wait at its end, with the place of its code */
     struct rec_thread *master; /* NULL: it is not recorded */
@@ -114,45 +119,46 @@ struct rec_omp_known {
     uint32_t region, barrier;
 };
 
-/* What is kept for a thread, made at its first construct; belongs to its location for good. What
- * each region needs comes first. Times are in ticks. */
+/* What the recorder keeps for a thread beside its tape; made at the thread's first construct, and
+ * kept with its location for good. The members that each parallel region needs come first. Times
+ * are in ticks. */
 struct rec_omp {
-    uint32_t open;   /* region of the construct that is open at `at`; 0: none */
-    uint32_t unseen; /* region of the barrier at a region's end, at which it came in a pause; 0:
-                        there is none */
-    uint64_t opened;
-    uint64_t last; /* when the last region ended */
+    uint32_t open;   /* region of the construct that is open at the end of the tape; 0: none */
+    uint32_t unseen; /* region of the barrier at a region's end to which the thread has come in a
+                        pause; 0: there is none */
+    uint64_t opened; /* when that construct was opened */
+    uint64_t last;   /* when the last region ended */
     const struct rec_omp_end *ends;
     uint64_t generation;
     uint32_t region, barrier;
     uint32_t around;
-    bool waits; /* atomic: it is in the barrier at the end of the region that `ends` to `around`
-                   describe */
-    bool ended_alone;      /* a region of one thread has ended, whose end ompt.c tells next */
-    bool tests_lock;       /* it is in a function that tests a lock, which the runtime tells as
-                              setting it */
+    bool waits; /* atomic: the thread is in the barrier at the end of another thread's region, which
+                   `ends` to `around` describe */
+    bool ended_alone;      /* the end of a region of one thread is on the tape, and the runtime is
+                              going to tell it next (ompt.c) */
+    bool tests_lock;       /* the thread is in a function that tests a lock; the runtime tells this
+                              as setting the lock */
     uint64_t forked;       /* how many regions this thread has asked for as a master */
     uint64_t begun;        /* `forked` at the last region whose code it has begun */
     uint64_t joined;       /* when the last of its regions ended, ticks */
     uint32_t n_forks;      /* how many of `forks` the runtime points to (ompt.c) */
-    uint32_t arrived;      /* a bit for each of them: the master waits for the others */
-    uint32_t alone;        /* a bit for each of them: it has one thread */
-    uint32_t leagues;      /* a bit for each of them: it is a league of teams */
+    uint32_t arrived;      /* a bit for each of `forks`: the master waits for the others */
+    uint32_t alone;        /* a bit for each of `forks`: it has one thread */
+    uint32_t leagues;      /* a bit for each of `forks`: it is a league of teams */
     uint32_t n_leagues;    /* leagues in which this thread leads a team (ompt.c) */
     uint32_t n_constructs; /* that have begun and whose end comes in another call of the recorder */
     uint32_t n_tasks;      /* that run on this thread, one inside of the other */
-    uint32_t request;      /* region of the request for a chunk in which it is (ompt.c); 0: none */
-    uint32_t sets_nest;    /* region in which it waits for a nested lock (ompt.c) */
-    const void *called_from; /* where the runtime's function returns to in which the thread is, if
-                                it is a function of which the runtime does not always know that, and
-                                nothing was told of it yet; else NULL */
+    uint32_t request;      /* region of the request for a chunk that is open (ompt.c); 0: none */
+    uint32_t sets_nest;    /* region of the wait for a nested lock (ompt.c); 0: none */
+    const void *called_from; /* the program's place that the next construct has of which the runtime
+                                tells, where the runtime does not always know it; else NULL */
     uint32_t hidden[REC_OMP_FORKS + 1]; /* hidden[i]: unrecorded regions inside of i recorded
                                            ones */
     struct rec_omp_known known[REC_OMP_KNOWN];
     uint32_t constructs[REC_OMP_DEPTH]; /* region of each; 0: it was not recorded */
     const void *places[REC_OMP_DEPTH];  /* the code that began the loop or sections; NULL: not
                                            known */
-    bool cancellable[REC_OMP_DEPTH];    /* its end may not be told (ompt.c) */
+    bool cancellable[REC_OMP_DEPTH];    /* the runtime may not tell the end of it (ompt.c) */
     const void *tasks[REC_OMP_TASKS];
     struct {
         _Alignas(64) struct rec_fork fork;
@@ -194,7 +200,7 @@ static inline struct rec_omp *rec_omp_of(struct rec_thread *self)
     return self->omp;
 }
 
-/* The present time; there is room on the tape for a record that has this time. */
+/* Makes room on the tape for a record, and returns the present time for it. */
 static inline uint64_t rec_omp_now(struct rec_thread *self)
 {
     rec_reserve(self, REC_MOST_SLOTS);
@@ -239,7 +245,7 @@ REC_INLINE uint64_t rec_omp_close(struct rec_thread *self, uint32_t region)
     return now;
 }
 
-/* Where the construct that begins was called from, as far as it is known: `told` by the runtime. */
+/* The place of the program at which a construct begins; `told` is what the runtime says of it. */
 static inline const void *rec_omp_called_from(struct rec_omp *omp, const void *told)
 {
     const void *from = omp->called_from;
@@ -247,8 +253,8 @@ static inline const void *rec_omp_called_from(struct rec_omp *omp, const void *t
     return from ? from : told;
 }
 
-/* Constructs that begin and end in different calls of the runtime: the program may have paused or
- * resumed recording in between. */
+/* The three functions below are for constructs that begin and end in different calls of the
+ * runtime: the program may pause or resume recording in between. */
 static inline void rec_omp_push(struct rec_omp *omp, uint32_t region)
 {
     uint32_t at = omp->n_constructs++;
@@ -276,8 +282,8 @@ static inline void rec_omp_enter(struct rec_thread *self, uint32_t region, uint6
     rec_enter(self, region, now);
 }
 
-/* A loop or sections that the code at `from` begins. Its requests for chunks get the same place,
- * because compilers give these requests lines of their own. */
+/* Enters a loop or sections that the code at `from` begins. The requests for chunks get the same
+ * place, because compilers give the calls for them other lines. */
 static inline void rec_omp_enter_shared(struct rec_thread *self, enum rec_omp_region construct,
                                         const void *from)
 {
@@ -302,8 +308,8 @@ static inline void rec_omp_skip(void)
         rec_omp_push(self->omp, 0);
 }
 
-/* The calling thread, if the begin of the construct that ends now was recorded, else NULL. Its
- * region goes to *ret_region. */
+/* The calling thread, if the begin of the construct that ends now was recorded, else NULL. The
+ * region of the construct goes to *ret_region. */
 static inline struct rec_thread *rec_omp_ending(uint32_t otherwise, uint32_t *ret_region)
 {
     struct rec_thread *self = rec_current();
@@ -311,7 +317,7 @@ static inline struct rec_thread *rec_omp_ending(uint32_t otherwise, uint32_t *re
     return *ret_region != 0 && rec_goes_on(self) ? self : NULL;
 }
 
-/* `now` 0: the present. */
+/* Leaves a construct that was entered or skipped; `now` 0: at present. */
 static inline void rec_omp_leave(enum rec_omp_region region, uint64_t now)
 {
     uint32_t entered;
@@ -366,8 +372,8 @@ static inline void rec_omp_fork(struct rec_thread *self, struct rec_fork *fork,
 /* The calling thread is new and the runtime's. */
 void rec_omp_thread_begin(void);
 
-/* Opens the barrier at the end of a region; in a pause that is only kept in mind, until the barrier
- * or the pause ends. */
+/* Opens the barrier at the end of a region. In a pause it is only noted (`unseen`), until the
+ * barrier or the pause ends. */
 static inline void rec_omp_wait(struct rec_thread *self, uint32_t barrier)
 {
     if (REC_LIKELY(!self->paused))
@@ -376,9 +382,9 @@ static inline void rec_omp_wait(struct rec_thread *self, uint32_t barrier)
         rec_omp_of(self)->unseen = barrier;
 }
 
-/* A thread begins with the code of a region, and has ended it. `barrier` is the region of the wait
- * that may be the one at the region's end. The master calls them between rec_omp_fork and
- * rec_omp_join. */
+/* A thread begins the code of a region (rec_omp_begin), and has ended it (rec_omp_arrive).
+ * `barrier` is the region of the wait that may be the one at the region's end. The master calls the
+ * two between rec_omp_fork and rec_omp_join. */
 void rec_omp_begin(struct rec_thread *self, const struct rec_fork *fork);
 static inline void rec_omp_arrive(struct rec_thread *self, const struct rec_fork *fork,
                                   uint32_t barrier)
@@ -421,9 +427,9 @@ static inline void rec_omp_join(struct rec_thread *self, const struct rec_fork *
     self->parallel = fork->around;
 }
 
-/* The only thread of a region has ended its code, and so the region: it waits for nobody. This is
- * in place of rec_omp_arrive and rec_omp_join, and reads the clock once. No worker will ask when
- * the region ended. */
+/* The only thread of a region has ended the region's code, and so the region: it waits for nobody.
+ * This is called in place of rec_omp_arrive and rec_omp_join, and reads the clock once. No worker
+ * will ask when the region ended. */
 static inline void rec_omp_end_alone(struct rec_thread *self, const struct rec_fork *fork)
 {
     rec_omp_unfold(self);
@@ -440,17 +446,18 @@ void rec_omp_settle(struct rec_thread *self, uint64_t now);
 /* The thread ends: the next one that has this location is in no construct. */
 void rec_omp_forget(struct rec_thread *self);
 
-/* Before a pause of the thread begins or ends at `time`. A worker that waits between regions is
- * settled. A construct that is open when the pause begins is unfolded, so that the pause lies
- * inside of it; a barrier at which the thread came in the pause is open from the pause's end on. */
+/* Called before a pause of the thread begins or ends at `time`. The wait of a worker between
+ * regions is ended (rec_omp_settle). A construct that is open when the pause begins is unfolded, so
+ * that the pause lies inside of it; a barrier to which the thread has come in the pause is open
+ * from the pause's end on. */
 void rec_omp_before_pause(struct rec_thread *self, uint64_t time);
 void rec_omp_before_resume(struct rec_thread *self, uint64_t time);
 
-/* An object for REC_COMES_BEFORE: parallel regions end after all tasks in them, and threads run
- * tasks also in the barrier at the end, after they have come to it. */
+/* An object for REC_COMES_BEFORE: a parallel region ends after all tasks in it, which threads run
+ * also in the barrier at its end, after they have come to the barrier. */
 extern char rec_omp_tasks_ended;
 
-/* Code of a task runs. */
+/* The code of a task begins to run, and has ended. */
 static inline void rec_omp_task_begin(struct rec_thread *self, uint32_t region)
 {
     rec_omp_unfold(self);

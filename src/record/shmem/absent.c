@@ -1,6 +1,6 @@
-/* Empty tables in place of those of OpenSHMEM's functions, where these are not wrapped; else the
- * linker takes the wrappers' tables. They are in a file of their own, so that no compiler sees in
- * the files that use them how short they are. */
+/* Empty tables for OpenSHMEM, in builds in which its functions are not wrapped; in others the
+ * linker takes the tables of the wrappers. They are in a file of their own, so that the compiler
+ * does not conclude from their length that the files which use the tables may not go beyond it. */
 #include "record/mpi/wrap.h"
 
 __attribute__((weak)) uint32_t rec_shmem_regions[1];

@@ -40,7 +40,7 @@ COLLECTIVES = {
     "barrier": ("0", "0"),
     "broadcast": ("at_root ? N : 0", "at_root ? 0 : N"),
     "fcollect": ("N", "N * (uint64_t)set->size"),
-    "collect": ("N", "N"), # what the others give it does not know
+    "collect": ("N", "N"), # a process does not know how much the others give
     "alltoall": ("N * (uint64_t)set->size", "N * (uint64_t)set->size"),
     "reduce": ("N", "N"),
 }

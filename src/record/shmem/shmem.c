@@ -69,7 +69,7 @@ void rec_shmem_end_call(struct rec_mpi_call *call)
 /* ---- active sets ----------------------------------------------------------------------------- */
 
 static pthread_mutex_t shmem_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_map sets; /* what names it -> rec_mpi_comm */
+static struct rec_map sets; /* first, log_stride and size of an active set -> rec_mpi_comm */
 
 static const struct rec_mpi_comm *make_set(uintptr_t key, int first, int log_stride, int size)
 {

@@ -16,7 +16,7 @@
         __atomic_store_n(&found_, real, __ATOMIC_RELEASE);                \
     }
 
-/* As rec_mpi_begin and rec_mpi_begin_followed; behind them the call is open and has its begin. */
+/* As rec_mpi_begin and rec_mpi_begin_followed; they also open the call and set its begin. */
 bool rec_shmem_begin(struct rec_mpi_call *call, unsigned function, const void *from,
                      const void *frame);
 bool rec_shmem_begin_followed(struct rec_mpi_call *call, unsigned function, const void *from,

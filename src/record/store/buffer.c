@@ -20,10 +20,10 @@
 
 /* ==== begin and end of a location's records =================================================== */
 
-/* From when to when the records of a location go. It is kept in the file, so that whoever opens the
- * run need not read the records. It is what a reader would find
- * (trace/format/tape/read/tape_times.c): the begin of the first chunk, and what the last two chunks
- * hold. The records are read from the file, which nobody changes any more. */
+/* From when to when the records of a location go. Both times are kept in the file, so that whoever
+ * opens the run need not read the records. They are those that a reader would find
+ * (trace/format/tape/read/tape_times.c): the begin of the first chunk, and the end from what the
+ * last two chunks hold. The records are read from the file, which nobody changes any more. */
 
 /* Extends the span by the records of a chunk. */
 static bool see(const union lull_tape_slot *slots, uint64_t size, struct lull_tape_span *span)
@@ -31,7 +31,7 @@ static bool see(const union lull_tape_slot *slots, uint64_t size, struct lull_ta
     return lull_tape_span_chunk(slots, (size_t)size / sizeof *slots, span);
 }
 
-/* Reads that many bytes of the tail, or as many as there are. Returns their number. */
+/* Reads `wanted` bytes of the tail, or as many as there are. Returns their number. */
 static size_t read_tail(const struct rec_thread *self, unsigned char *bytes, size_t wanted)
 {
     const struct rec_extent *parts[] = {&self->tail_first, &self->tail_rest};
@@ -86,7 +86,8 @@ static void find_record_ends(const struct rec_thread *self, const struct lull_ta
 static void ends_find(const struct rec_thread *self, const struct lull_tape_header *header,
                       struct lull_tape_ends *ret_ends)
 {
-    /* The thread may have been taken between writing a chunk and telling so. */
+    /* The two lengths differ where the tape was taken from a thread that had written a chunk and
+     * not yet said so in the header. */
     if (header->flags & LULL_TAPE_RING || self->written != header->flushed)
         return;
     const size_t size = LULL_TAPE_CHUNK + sizeof(union lull_tape_slot);
@@ -122,9 +123,9 @@ void rec_ring_start(void)
         rec_report_say("no memory for a ring: the first events are kept, not the last ones");
 }
 
-/* Takes the place whose turn it is. Another thread may still be writing there, if the others have
- * written so much meanwhile that it is this place's turn again: then the next one is taken. NULL:
- * all places are being written. */
+/* Takes the place whose turn it is. Where another thread is still writing there, because the turn
+ * has gone once around the ring meanwhile, the next place is taken. NULL: all places are being
+ * written. */
 static struct ring_place *take_ring_place(void)
 {
     const uint64_t n = __atomic_load_n(&n_places, __ATOMIC_RELAXED);
@@ -149,10 +150,10 @@ static bool write_ring_chunk(struct ring_place *place, const void *chunk, uint32
     return true;
 }
 
-/* Stores a full chunk, number `number` of its location. Until the location's header says that it is
- * stored, the thread's own copy must stay. False: nothing can be written. */
-/* Where no place is free the chunk is not kept. For a reader the location then has nothing before
- * that chunk either. */
+/* Stores a full chunk, number `number` of its location. Until the location's header says that the
+ * chunk is stored, the thread's own copy must stay. Where all places are being written, the chunk
+ * is dropped, and with it, for a reader, everything that the location had before it. False: nothing
+ * can be written. */
 static bool ring_store(const void *chunk, uint32_t location, uint32_t number)
 {
     for (;;) {
@@ -171,11 +172,11 @@ static bool ring_store(const void *chunk, uint32_t location, uint32_t number)
 
 /* ==== a thread's tape ========================================================================= */
 
-/* Where things stand in the space of a thread. */
+/* Offsets of the tail and the sums in the address space of a thread (begin_space). */
 enum { SPACE_TAIL = LULL_TAPE_HEADER_SIZE, SPACE_SUMS = SPACE_TAIL + LULL_TAPE_CHUNK };
 
-/* The part of a chunk that a thread has until it needs more: many threads make only a few
- * records. */
+/* FIRST_TAIL is the part of a chunk that a thread has until it needs more: many threads make only a
+ * few records. MOST_RESERVED is the most that reserve_chunks takes at once. */
 enum { FIRST_TAIL = LULL_TAPE_PAGE, MOST_RESERVED = 1 << 20 };
 
 static union lull_tape_slot *end_of_tail(const struct rec_thread *self)
@@ -300,7 +301,7 @@ bool rec_buffer_begin(struct rec_thread *self)
     return true;
 }
 
-/* Events go nowhere from now on; the flag says why. */
+/* From now on no events are kept; the flag says why. Sums go on. */
 static void buffer_stop(struct rec_thread *self, unsigned flag)
 {
     int none = 0;
@@ -310,13 +311,13 @@ static void buffer_stop(struct rec_thread *self, unsigned flag)
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
     if (use_private_chunk(self))
         return;
-    self->at = self->tail; /* no memory: nothing more to be had, not even sums */
+    self->at = self->tail; /* no memory: this thread is not recorded any more, not even in sums */
     self->committed = &self->nowhere;
     rec_gate_set(self, rec_gate_of(self) | REC_GATE_CLOSED);
 }
 
-/* Reserves places for several chunks at once where a location has many, so that they stand beside
- * each other. */
+/* Reserves places for several chunks at once where a location has many chunks already, so that its
+ * chunks stand beside each other in the file. */
 static bool reserve_chunks(struct rec_thread *self)
 {
     size_t size = LULL_TAPE_CHUNK;
@@ -330,7 +331,7 @@ static bool reserve_chunks(struct rec_thread *self)
     return true;
 }
 
-/* Writes a full chunk away. Returns 0, or the flag that says why that failed. */
+/* Writes a full chunk to the file. Returns 0, or the flag that says why that failed. */
 static unsigned write_full_chunk(struct rec_thread *self)
 {
     if (rec_process.keeps_last)
@@ -352,8 +353,9 @@ static unsigned write_full_chunk(struct rec_thread *self)
     return 0;
 }
 
-/* Writes the state of the thread at the begin of a chunk of a ring; from here on all calls have new
- * shapes. `last`: no record that is yet to come has an earlier time. */
+/* Writes the state of the thread at the begin of a chunk of a ring, because the chunks before it
+ * may be written over; from here on all calls have new shapes for the same reason. `last`: no later
+ * record has an earlier time. */
 static void tell_state(struct rec_thread *self, uint64_t last)
 {
     const uint32_t n = self->n_frames < REC_MOST_FRAMES ? self->n_frames : REC_MOST_FRAMES;
@@ -374,8 +376,9 @@ static void tell_state(struct rec_thread *self, uint64_t last)
     memset(self->shapes, 0, sizeof self->shapes);
 }
 
-/* The chunk goes into the file before its place is given free, so that it is always in one of
- * the two; see struct lull_tape_header. */
+/* Fills a chunk up with a record that says nothing, writes it to the file, and then makes the tail
+ * free for new records. In this order, so that a reader always finds the records in one of the two;
+ * see struct lull_tape_header. */
 static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
 {
     if (self->at < self->end) {
@@ -413,9 +416,9 @@ static void complete_chunk(struct rec_thread *self)
         buffer_stop(self, LULL_TAPE_WRITE_FAILED);
 }
 
-/* Stores a full chunk and notes how long that took, without the time in which others had the core:
- * on a machine with more threads than cores a thread that is in here when its turn ends would be
- * told to have written for many milliseconds. */
+/* Stores a full chunk and notes how long that took, without the time in which others had the core.
+ * On a machine with more threads than cores a thread may lose its core in here, and would else be
+ * said to have written for many milliseconds. */
 static void change_chunk(struct rec_thread *self)
 {
     const struct rec_core_use before = rec_core_use_now();
@@ -436,7 +439,7 @@ static void change_chunk(struct rec_thread *self)
         rec_counters_unhide(self, end, counts);
 }
 
-/* Finds place behind what is there. */
+/* Makes room where the tail is full. */
 static void make_place(struct rec_thread *self)
 {
     if (!__atomic_load_n(&self->storing, __ATOMIC_RELAXED)) {
@@ -449,8 +452,8 @@ static void make_place(struct rec_thread *self)
     }
 }
 
-/* Tells how long writing took. Where records that were taken meanwhile lie behind it, they hold a
- * part of that time, and only the rest is told. */
+/* Writes the record of how long writing a chunk took. Where records with later times have been
+ * written since, they hold a part of that time, and only the rest goes into this record. */
 static void tell_flush(struct rec_thread *self)
 {
     uint64_t took = self->untold, from = self->untold_from, last = rec_last_time(self);
@@ -485,8 +488,8 @@ void rec_flush(struct rec_thread *self)
     rec_step_back(&aside);
 }
 
-/* The room ends where the records that are asked for end, so that the next record comes here or to
- * rec_flush. */
+/* Where the time of writing a chunk is still to be told, `end` is set right behind the records that
+ * are asked for, so that the next record comes through here or rec_flush, which tells it. */
 void rec_flush_behind(struct rec_thread *self, unsigned slots)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -498,7 +501,7 @@ void rec_flush_behind(struct rec_thread *self, unsigned slots)
     rec_step_back(&aside);
 }
 
-/* Frees the pages of the tail behind the records and behind the call that may be open there. */
+/* Gives back the pages of the tail behind the records and the call that may be open behind them. */
 static void free_rest(const struct rec_thread *self, const struct lull_tape_header *header)
 {
     const uint64_t used = header->committed - header->flushed + sizeof(union lull_tape_slot);
@@ -508,7 +511,8 @@ static void free_rest(const struct rec_thread *self, const struct lull_tape_head
         rec_container_free(self->tail_rest.offset + first, self->tail_rest.size - (size_t)first);
 }
 
-/* The newest records stay where they are, behind the chunks. */
+/* Completes the header in the file. The newest records stay in the tail: they are not made a
+ * chunk. */
 static void close_head(const struct rec_thread *self)
 {
     struct lull_tape_header header;
@@ -525,10 +529,10 @@ static size_t used_space(const struct rec_thread *self)
     return SPACE_SUMS + __atomic_load_n(&self->sums_file.size, __ATOMIC_RELAXED);
 }
 
-/* All of the thread's space becomes private memory in one step, and a thread that is writing stops
- * at the next word until that is done. So the file has what the thread has written up to some
- * moment and nothing after it, as where the program is killed. Sums that grow meanwhile are taken
- * with a second step. */
+/* All of the thread's space becomes private memory in one step; a thread that is writing is held up
+ * by the system until that is done. So the file has what the thread has written up to some moment
+ * and nothing after it, as where the program is killed. Where the sums have grown meanwhile, the
+ * step is repeated. */
 void rec_buffer_detach(struct rec_thread *self)
 {
     for (size_t size = 0; size != used_space(self);) {
@@ -539,7 +543,7 @@ void rec_buffer_detach(struct rec_thread *self)
     rec_sums_stop(self);
 }
 
-/* The mappings are gone before the header is looked at. */
+/* The mappings are given up before the header is read: nothing changes it any more. */
 void rec_buffer_end(struct rec_thread *self)
 {
     if (self->closed)
@@ -554,15 +558,15 @@ void rec_buffer_end(struct rec_thread *self)
 
 /* ---- what a thread has written --------------------------------------------------------------- */
 
-/* A thread at one moment. */
+/* A thread and the end of its tape, as they were read at one moment. */
 struct taken_look {
     struct rec_thread thread; /* all but the shapes, which are the last */
     uint64_t until, committed;
     union lull_tape_slot next; /* behind what is committed: a call that is open */
 };
 
-/* Reads a word that its owner may be changing. Whoever reads several words finds out afterwards
- * whether they belong together, which the sanitizer cannot know. */
+/* Reads a word that another thread may be changing. Whether several such words belong together is
+ * found out afterwards (stood_still), which the thread sanitizer cannot know. */
 __attribute__((no_sanitize("thread"))) static uint64_t word_of(const void *words, size_t i)
 {
     return ((const volatile uint64_t *)words)[i];
@@ -579,7 +583,8 @@ static size_t used_bytes(const struct rec_thread *thread)
     return (uintptr_t)thread->at - (uintptr_t)thread->tail;
 }
 
-/* Whether `at` lies in the tail; copied while it was being changed, it may point anywhere. */
+/* Whether `at` points into the tail with room for a slot. A pointer that was copied while the
+ * thread was changing it may point anywhere. */
 static bool has_next(const struct rec_thread *thread)
 {
     return thread->at >= thread->tail && thread->tail_size <= LULL_TAPE_CHUNK &&
@@ -613,7 +618,8 @@ static bool map_extent(const struct rec_thread *seen, unsigned char *space, size
     return size == 0 || rec_file_remap(seen->space + offset, 0, space + offset, size);
 }
 
-/* Maps a chunk for the records that the end of the thread makes, where it keeps no events. */
+/* Maps the tail a second time; where the thread keeps no events, a private chunk for the records
+ * that are appended at the end. */
 static bool map_tail(const struct rec_thread *seen, unsigned char *space)
 {
     const size_t rest = SPACE_TAIL + LULL_TAPE_PAGE;
@@ -634,7 +640,7 @@ static bool map_sums(const struct rec_thread *seen, unsigned char *space)
     return true;
 }
 
-/* The thread's space a second time; NULL: no memory. */
+/* Maps the whole of the thread's space a second time; NULL: no memory. */
 static unsigned char *map_beside(const struct rec_thread *seen)
 {
     unsigned char *space =
@@ -672,8 +678,9 @@ static void move_to(struct rec_thread *taken, unsigned char *space)
     taken->end = tail + taken->tail_size / sizeof *tail;
 }
 
-/* Whether the thread has written nothing since `before`, and has nothing that is not in the file. A
- * commit changes `at` before the file, so that half a commit is seen. */
+/* Whether the thread has written nothing since `before`, and all that it has written is in the
+ * file. A commit changes `at` before the committed length in the file, so that half a commit is
+ * seen. */
 static bool stood_still(const struct taken_look *before, const struct taken_look *after)
 {
     const struct rec_thread *one = &before->thread, *other = &after->thread;
@@ -686,13 +693,14 @@ static bool stood_still(const struct taken_look *before, const struct taken_look
            (!one->storing || (uint64_t)(uintptr_t)other->at + other->bias == after->committed);
 }
 
-/* Looks at the thread as it is, and at what its file holds since nothing more comes there. */
+/* Reads the thread as it is now, and what its file holds, now that the thread no longer writes
+ * there. */
 static void look_beside(const struct rec_thread *thread, const struct taken_look *before,
                         unsigned char *space, struct taken_look *ret_look)
 {
     struct rec_thread *now = &ret_look->thread;
     look_at_thread(thread, ret_look);
-    now->storing = before->thread.storing; /* the thread itself has lost this */
+    now->storing = before->thread.storing; /* rec_buffer_detach has changed both in the thread */
     now->sums_file.full = before->thread.sums_file.full;
     if (now->storing && before->thread.tail == now->tail && has_next(now))
         copy_words(&ret_look->next, space + SPACE_TAIL + used_bytes(now), sizeof ret_look->next);

@@ -1,6 +1,6 @@
-/* The tape of one thread in the file of its process: full chunks that are written away, and the
- * chunk that is being filled, which is mapped (the tail). Other functions of it are in core.h
- * (appending). */
+/* The tape of one thread in the file of its process: full chunks, which are written to the file,
+ * and the chunk that is being filled, which is a mapping of the file (the tail). The functions that
+ * append records to the tail are in core.h. */
 #ifndef LULL_RECORD_STORE_BUFFER_H
 #define LULL_RECORD_STORE_BUFFER_H
 
@@ -24,9 +24,9 @@ void rec_buffer_name(struct rec_thread *self);
 /* ==== ring ==================================================================================== */
 
 /* A ring (`lull record --keep last:SIZE`) has places in the file of the process for as many full
- * chunks as the budget has, for all threads together. When all places are taken, the chunk that was
- * stored first gives way to the newest. So a thread that does little keeps what it did in that time
- * and no more, and from some moment on the events of all threads are there. */
+ * chunks as fit into the budget, for all threads together. When all places are taken, the newest
+ * chunk is written over the one that was stored first, of whatever thread. So from some moment on
+ * the events of all threads are there, and before that moment only some. */
 
 /* Does nothing where no ring is wanted. */
 void rec_ring_start(void);
@@ -37,9 +37,9 @@ void rec_ring_start(void);
  * tapes away and concludes them; what a running thread writes meanwhile goes nowhere. */
 
 /* Takes a thread's tape away from it. *ret_taken is the thread as it was at that moment, without
- * its shapes; it writes into the same file by mappings of its own, until rec_buffer_end. False: the
- * thread was in the middle of a record or has only just begun, or there is no memory. Its tape then
- * holds what it holds where a program is killed. */
+ * its shapes; records that are appended to *ret_taken go into the same file by mappings of its own,
+ * until rec_buffer_end. False: the thread was in the middle of a record or has only just begun, or
+ * there is no memory. The tape then holds what it would hold if the program had been killed. */
 bool rec_taken_from(struct rec_thread *thread, struct rec_thread *ret_taken);
 /* The end of a running thread's life so far. */
 uint64_t rec_taken_until(const struct rec_thread *thread);

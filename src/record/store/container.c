@@ -27,14 +27,14 @@ static struct {
     struct lull_tape_process_header *header; /* NULL: there is no file */
     struct lull_tape_extent *tables[LULL_TAPE_TABLES];
     struct lull_tape_container_header
-        *node; /* of a file of the node; NULL: it is of this process */
-    struct lull_tape_container_entry *entry; /* there */
+        *node; /* header of the file of the node; NULL: the file is this process's own */
+    struct lull_tape_container_entry *entry; /* of this process in the file of the node */
     char path[REC_PATH];                     /* too large for the stacks of some threads */
 } own_container = {.lock = PTHREAD_MUTEX_INITIALIZER, .file = {.fd = -1}};
 
 /* ---- the file, with the lock held ------------------------------------------------------------ */
 
-/* The program may have closed it. */
+/* Opens the file again where the program has closed its descriptor. */
 static bool open_again(void)
 {
     return rec_file_open(&own_container.file, own_container.path);
@@ -48,17 +48,18 @@ static void *map_part(void *at, size_t size, uint64_t offset)
                 own_container.file.fd, (off_t)offset);
 }
 
-/* Other processes take space in the file of a node meanwhile. */
+/* Where the used part of the file ends; other processes change this in the file of a node. */
 static uint64_t *end_of_file(void)
 {
     return own_container.node ? &own_container.node->end : &own_container.header->end;
 }
 
-/* A process that dies or fails before it enters what it has taken leaves a gap. */
+/* Takes `size` bytes at the end of the file. A process that dies or fails before it enters them in
+ * a table leaves a gap in the file. */
 static bool take_space(size_t size, uint64_t *ret_offset)
 {
-    /* The most that the entries can address, less what other processes may take between the
-     * question and the addition. */
+    /* The most that the entries can address, less what other processes may take between the load
+     * and the addition below. */
     static const uint64_t most = (uint64_t)(UINT32_MAX - (1 << 20)) * LULL_TAPE_PAGE;
     errno = EFBIG;
     if (__atomic_load_n(end_of_file(), __ATOMIC_RELAXED) > most - size)
@@ -75,7 +76,7 @@ static void give_extent_back(size_t size, uint64_t offset)
                                 __ATOMIC_RELAXED);
 }
 
-/* Space that nobody else has, mapped. */
+/* Takes space and maps it. */
 static void *map_space(void *at, size_t size, uint64_t *ret_offset)
 {
     if (!take_space(size, ret_offset))
@@ -93,8 +94,8 @@ static struct lull_tape_extent *first_table(void)
     return (struct lull_tape_extent *)(own_container.header + 1);
 }
 
-/* The entry of that number, with a new table where it needs one; NULL: there is no place for a
- * table. */
+/* The entry with that number in the tables, to which a table is added where needed; NULL: there is
+ * no space for another table. */
 static struct lull_tape_extent *extent_at(uint32_t number)
 {
     uint32_t place;
@@ -114,7 +115,7 @@ static struct lull_tape_extent *extent_at(uint32_t number)
     return own_container.tables[t] + place;
 }
 
-/* A number for what has been taken. */
+/* Gives space that was taken the next number of an entry. */
 static void number_extent(uint64_t offset, size_t size, struct rec_extent *ret_extent)
 {
     struct lull_tape_process_header *header = own_container.header;
@@ -158,15 +159,16 @@ static struct lull_tape_container_entry *map_entries(unsigned table)
         munmap(entries, size); /* another process was faster */
         give_extent_back(size, fresh);
     }
-    /* The table has its blocks: to ask for them again could wipe out what other processes write
-     * there. */
+    /* The table has its blocks already. rec_file_extend must not ask for them again: where the file
+     * system cannot do that by itself, the C library writes zeros, perhaps over what other
+     * processes have written. */
     entries =
         mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, own_container.file.fd, (off_t)offset);
     return entries != MAP_FAILED ? entries : NULL;
 }
 
-/* Takes the first free entry. Whoever takes one has seen which processes have those before it, and
- * these never change: so no process has two entries. */
+/* Takes the first free entry. A process that takes an entry has seen the owners of all entries
+ * before it, and owners never change: so no process number has two entries. */
 static enum rec_joined take_among(struct lull_tape_container_entry *entries, uint32_t count,
                                   uint32_t process)
 {
@@ -212,7 +214,7 @@ static bool begin_in_node(void)
     return true;
 }
 
-/* The entry stays taken, and says that nothing is there. */
+/* The entry stays taken, with place 0: the process has recorded nothing. */
 static void leave_node(void)
 {
     if (own_container.entry)
@@ -347,7 +349,7 @@ void rec_container_vacate(const struct rec_extent *extent)
     pthread_mutex_unlock(&own_container.lock);
 }
 
-/* A copy of the file for one call: other threads may open the file again meanwhile. */
+/* A copy of `file` for one call, because other threads may open the file again meanwhile. */
 static struct rec_file file_now(void)
 {
     pthread_mutex_lock(&own_container.lock);
@@ -375,7 +377,7 @@ void rec_container_free(uint64_t offset, size_t size)
     if (file.fd >= 0 && size > 0 &&
         fallocate(file.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset,
                   (off_t)size) != 0) {
-        /* it keeps its blocks */
+        /* the part keeps its blocks */
     }
 }
 
@@ -402,8 +404,9 @@ static bool make_process_folder(const char *run)
     return mkdir(rec_process.folder, 0777) == 0 || errno == EEXIST;
 }
 
-/* Creates the file of the process. Folders are made only where they are missing, after the anchor,
- * so that only the first of a thousand processes asks a file system for more than its own file. */
+/* Creates the file of the process. The anchor and the folder are made only where the folder is
+ * missing, so that of a thousand processes only the first asks the file system for more than its
+ * own file. */
 static bool create(const char *run)
 {
     if (container_create())
@@ -425,9 +428,10 @@ static bool has_file(void)
     return access(rec_file_path(path, "tape"), F_OK) == 0;
 }
 
-/* As create, in the file of the node. Of two processes with the same number one sees the other: a
- * process that records in the file of the node looks afterwards for a process's file with its
- * number, and a process that has such a file looks for the number in the file of the node. */
+/* Takes a part of the file of the node. Of two processes with the same number at least one sees the
+ * other: a process that has taken a part of the file of the node looks afterwards for a process's
+ * file with its number, and a process that has made such a file looks afterwards for its number in
+ * the files of nodes. */
 static bool join_node_file(const char *run, bool *ret_taken)
 {
     enum rec_joined joined = rec_container_join(run);

@@ -20,9 +20,10 @@ enum { FIRST_DEFINITION_BYTES = LULL_TAPE_PAGE, MOST_STEP = 64 << 10 };
 
 static struct {
     pthread_mutex_t lock;
-    struct lull_tape_definitions_header *header; /* of the definitions that are being added; NULL:
-                                                    nothing is recorded */
-    size_t mapped, whole;                        /* bytes of this extent, and of all of them */
+    struct lull_tape_definitions_header
+        *header;          /* of the extent that is being filled; NULL: nothing
+                                                    is recorded */
+    size_t mapped, whole; /* bytes of this extent, and of all extents */
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects, n_files;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
@@ -38,7 +39,7 @@ static size_t next_size(size_t least)
     return size > least ? size : least;
 }
 
-/* Goes on in another extent, with room for a header and `size` bytes. */
+/* Begins another extent, with room for a header and `size` bytes. */
 static bool map_more_definitions(size_t size)
 {
     struct rec_extent extent;
@@ -107,7 +108,8 @@ bool rec_definitions_begin(const char *run, const char *store)
 
 typedef void fill(struct lull_tape_builder *builder, const void *what);
 
-/* With the lock held. False when it does not fit or nothing is recorded. */
+/* Appends a definition, with the lock held. False: there is no room for it, or nothing is
+ * recorded. */
 static bool append(unsigned kind, uint32_t id, fill *body, const void *what)
 {
     if (!own_definitions.header)
@@ -166,7 +168,7 @@ uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
     if (known != 0)
         return known;
     uint32_t fresh = rec_define_region(region);
-    /* Two threads may both have written a definition; the reader makes one of them. */
+    /* Two threads may both have written a definition; the reader makes one region of the two. */
     if (!__atomic_compare_exchange_n(id, &known, fresh, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
         return known;
     return fresh;
@@ -398,7 +400,7 @@ void rec_define_world(uint32_t first, uint32_t size, uint32_t rank)
 static void fill_run(struct lull_tape_builder *builder, const void *what)
 {
     const int64_t *realtime = what;
-    lull_tape_build_u64(builder, 0); /* how long it took and when it began, the records tell */
+    lull_tape_build_u64(builder, 0); /* when the run began, and how long it took: records tell */
     lull_tape_build_u64(builder, 0);
     lull_tape_build_u64(builder, (uint64_t)*realtime);
     lull_tape_build_f64(builder, rec_process.ns_per_tick);
@@ -437,7 +439,7 @@ void rec_define_clock(int64_t ns)
     const struct rec_aside aside = lock_all();
     struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
     point.pair.ns = rec_node_clock_of(point.pair.ns);
-    /* The pairing costs as long as reading the clock: bound by what that took in ns. */
+    /* The error is the time, in ns, by which the two readings of the pair may be apart. */
     point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
         __atomic_store_n(&own_definitions.last_point, point.pair.ns, __ATOMIC_RELAXED);
@@ -501,7 +503,7 @@ uint64_t *rec_definitions_end(void)
     if (append(LULL_TAPE_DEFINE_EXIT, 0, fill_exit, NULL))
         status = (uint64_t *)(void *)((unsigned char *)(own_definitions.header + 1) +
                                       own_definitions.header->committed) -
-                 1; /* its last field; the mapping stays for whoever knows it later */
+                 1; /* the last field; the mapping stays, because the status may come later */
     else if (own_definitions.header)
         munmap(own_definitions.header, own_definitions.mapped);
     own_definitions.header = NULL;

@@ -23,12 +23,13 @@ struct rec_comm {
                                 numbers */
     uint32_t parent, remote; /* ids or UINT32_MAX */
     const uint32_t *members; /* process numbers; NULL: `size` from `first` on */
-    bool tells_rank;         /* with members NULL: they are not known, but our own rank is */
-    uint64_t rank;           /* our own; LULL_TAPE_NO_RANK: this is the group of the others */
+    bool tells_rank;         /* the members are not known, but `rank` is (with `members` NULL) */
+    uint64_t rank;           /* of this process; LULL_TAPE_NO_RANK: it is not in this group */
     const char *name;
 };
 
-/* A part of a region: its calls from one place, or with `code` the region whose code is there. */
+/* A part of a region: its calls from one place of the program, or with `code` the region whose code
+ * is at that place. */
 struct rec_site {
     uint32_t region;
     uint32_t code;                       /* enum lull_tape_code */
@@ -42,8 +43,8 @@ struct rec_site {
 bool rec_definitions_begin(const char *run, const char *store);
 /* Nothing can be recorded after all: the file goes away. */
 void rec_definitions_drop(void);
-/* No definitions come any more. Returns where the status is to be written with which the process
- * ends, when that is known; NULL: nowhere. */
+/* No definitions come any more. Returns where the exit status of the process is to be written once
+ * it is known; NULL: nowhere. */
 uint64_t *rec_definitions_end(void);
 
 uint32_t rec_define_region(const struct rec_region *region);
@@ -56,8 +57,8 @@ uint32_t rec_define_comm(const struct rec_comm *comm);
 /* The two groups of an intercommunicator, which are each other's `remote`; returns the id of the
  * local one. */
 uint32_t rec_define_intercomm(struct rec_comm *local, struct rec_comm *remote);
-/* The same where only the local group has a key that its members alone know; see
- * LULL_TAPE_DEFINE_FAR. The key of `far` is `theirs`. */
+/* The same where no key names both groups: see LULL_TAPE_DEFINE_FAR, to whose fields `link`, `own`
+ * and (the key of `far`) `theirs` go. */
 uint32_t rec_define_half(const struct rec_comm *local, uint64_t link, uint64_t own,
                          const struct rec_comm *far);
 /* Calls of a function have been left out from here on, because their mean of `ns` was too short.
@@ -69,7 +70,8 @@ uint32_t rec_define_file(const char *path, unsigned kind);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
-/* This process is `rank` of a world of MPI, whose members communicators call `first` and up. */
+/* This process has `rank` in a world of MPI with `size` ranks, which have the process numbers
+ * `first` and up in the definitions of communicators. */
 void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);
 
 /* What this process alone says of itself (LULL_TAPE_DEFINE_PROPERTY). */

@@ -13,8 +13,9 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The signal of RLIMIT_FSIZE is sent to the thread that writes. It is held back there, and taken
- * away unless it was pending before. */
+/* Where a write exceeds RLIMIT_FSIZE, the system sends SIGXFSZ to the thread that writes. The
+ * signal is blocked there during the write, and consumed afterwards unless one was pending
+ * before. */
 struct guard {
     sigset_t limit, before, pending;
 };
@@ -140,8 +141,8 @@ bool rec_file_remap(void *from, size_t from_size, void *to, size_t size)
     return syscall(SYS_mremap, from, from_size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != -1;
 }
 
-/* The memory is mapped elsewhere and then moved, because mapping over a place directly could leave
- * a hole there when it fails. */
+/* The memory is mapped elsewhere and then moved, because a mapping with MAP_FIXED could leave a
+ * hole there when it fails. */
 void rec_file_freeze(void *mapping, size_t size)
 {
     void *space = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

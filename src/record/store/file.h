@@ -1,5 +1,6 @@
-/* Writing files inside a program that must not notice. A full disk is a result, and so is a limit
- * on the size of files (RLIMIT_FSIZE): the signal that the program would die of does not come. */
+/* Writing files inside a program that must not notice it. A full disk makes a function fail, and so
+ * does a limit on the size of files (RLIMIT_FSIZE): the signal of which the program would die does
+ * not come. */
 #ifndef LULL_RECORD_STORE_FILE_H
 #define LULL_RECORD_STORE_FILE_H
 
@@ -15,14 +16,14 @@ struct rec_file {
     uint64_t device, inode;
 };
 
-/* Writes RUN/<p / 1000>/<p>.WHAT, with p the process number, into `path`, which has room for
- * REC_PATH bytes. They are too many for the stacks of some threads. */
+/* Writes the path RUN/<p / 1000>/<p>.WHAT, with p the process number, into `path`, which has room
+ * for REC_PATH bytes; so large an array does not fit on the stacks of some threads. */
 enum { REC_PATH = 4096 };
 const char *rec_file_path(char *path, const char *what);
 
 /* Creates the file; false, with errno, where it is there already or cannot be made. */
 bool rec_file_create(struct rec_file *file, const char *path);
-/* Takes over an open descriptor; false where it is -1 or not of a file. */
+/* Takes over an open descriptor; false where it is negative or cannot be asked (fstat). */
 bool rec_file_take(struct rec_file *file, int fd);
 /* Opens the file again where it is not open (any more); false where it is no longer the file that
  * was created. */

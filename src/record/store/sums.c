@@ -7,8 +7,9 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-/* Address space for the sums of all regions that a program is expected to define; what comes
- * after has no sums. Less is taken from a program that has little. */
+/* Address space for the sums of as many regions as a program is expected to define; regions after
+ * these have no sums. MOST_OF_LITTLE is taken where the program's address space is limited
+ * (RLIMIT_AS). */
 enum { FIRST_SUM_BYTES = 4096, MOST_SUM_BYTES = 4 << 20, MOST_OF_LITTLE = 256 << 10 };
 
 size_t rec_sums_space(void)
@@ -23,7 +24,8 @@ static size_t size_of(const struct rec_thread *self, uint64_t regions)
     return sizeof(struct lull_tape_sums_header) + regions * 2 * self->sum_size;
 }
 
-/* The sums stand in several places of the file, and in one place of the memory. */
+/* Enlarges the mapping of the sums to `size`. The sums stand in several places of the file, and in
+ * one place of the memory. */
 static bool map_more_sums(struct rec_thread *self, size_t size)
 {
     struct rec_sums *sums = &self->sums_file;
@@ -107,8 +109,8 @@ static void add_to_frame(struct rec_thread *self, const struct rec_frame *frame,
         sum->ticks += ticks;
 }
 
-/* The time that a frame has spent by itself goes to its sum, and counts as inside of it from then
- * on, so that it is not counted again when the region is left. */
+/* The time that each open region has spent by itself so far goes to its sum. From then on this time
+ * counts as spent inside of the region, so that it is not counted again when the region is left. */
 static void settle_frames(struct rec_thread *self, uint64_t now)
 {
     uint64_t end = now, *inside = &self->inside;
@@ -157,7 +159,7 @@ void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now)
     self->in_calls += ticks;
 }
 
-/* Regions behind the last one that was visited need no place. */
+/* How many regions the sums have, without those behind the last region that was visited. */
 static uint64_t used_regions(const struct rec_thread *self)
 {
     uint32_t used = self->n_sums;

@@ -9,13 +9,13 @@
 size_t rec_sums_space(void);
 /* Makes the sums of a thread in its `size` bytes of address space at `space`. */
 bool rec_sums_begin(struct rec_thread *self, void *space, size_t size);
-/* A thread begins to live here: the first one, or another one in its place. */
+/* A thread begins to live at this location: the first one, or another one in its place. */
 void rec_sums_from(struct rec_thread *self, uint64_t now);
-/* The thread lives until `now` at least: regions that are open get their time so far. */
+/* The thread's life goes on to `now` at least: regions that are open get their time so far. */
 void rec_sums_until(struct rec_thread *self, uint64_t now);
 /* The recorder itself took `ticks` until `now`: no region gets them. */
 void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now);
-/* No room for more is asked for from now on. */
+/* From now on no more room is asked for. */
 void rec_sums_stop(struct rec_thread *self);
 /* The sums are complete. */
 void rec_sums_end(struct rec_thread *self);

@@ -12,7 +12,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* Between two looks at what the system tells, in ns: a look takes a few us. */
+/* The least time between two looks at what the system tells, in ns. A look takes a few us. */
 #define PERIOD_NS 50e6
 
 static uint64_t look_period(void)
@@ -98,10 +98,10 @@ static void read_usage(uint32_t thread, char *text, size_t size, struct core_loo
     look->usage.system = system * (1000000000 / (uint64_t)rate);
 }
 
-/* Without a file where the calling thread has never left its core since it came there: reading a
- * file takes longer than all else that is done for a short life. How long the thread waited for its
- * first core is not known then, and lies before all that is recorded of it. `moves`: also how often
- * the thread went on with another core, which takes the longest to read. */
+/* Of a calling thread that has never given up its core no file is read: that takes longer than all
+ * else that is done for a short life. How long the thread waited for its first core is not known
+ * then; that wait lies before all that is recorded of the thread. `moves`: also how often the
+ * thread went on with another core, which takes the longest to read. */
 static struct core_look look_at_thread_cores(uint32_t thread, bool moves)
 {
     char text[4096], *rest;
@@ -123,7 +123,8 @@ static struct core_look look_at_thread_cores(uint32_t thread, bool moves)
 
 static_assert(sizeof(cpu_set_t) == sizeof(uint64_t[LULL_TAPE_CORE_WORDS]), "sets of cores");
 
-/* The cores that a thread may use are nearly always those of the thread before. */
+/* Notes the cores that the thread may use. They are nearly always those of the thread that was
+ * looked at before, so its count and hash are kept. */
 static void look_at_allowed(struct lull_tape_header *header)
 {
     struct lull_tape_cores *total = &header->cores;
@@ -150,14 +151,14 @@ static void look_at_allowed(struct lull_tape_header *header)
     pthread_mutex_unlock(&lock);
 }
 
-/* What earlier threads of this location had stays in the sums. */
+/* The sums go on from what earlier threads of this location had. */
 void rec_cores_begin(struct rec_thread *self)
 {
     const struct lull_tape_cores *cores = &self->header->cores;
     const struct lull_tape_usage *usage = &self->header->usage;
     struct core_look before = {0};
     self->thread_id = (uint32_t)gettid();
-    if (self->made_as == 0) /* else the numbers are 0: its life begins here */
+    if (self->made_as == 0) /* a thread that the program makes begins here: all numbers are 0 */
         before = look_at_thread_cores(OWN_THREAD, true);
     self->cores_before = before.cores;
     self->cores_before.on -= cores->on;
@@ -188,9 +189,9 @@ static void keep_cores(struct rec_thread *self, const struct core_look *look)
         total->migrated = now->migrated - before->migrated;
 }
 
-/* Counts are exact. Times that were read from a file are rounded down: they may be less than what is known
- * already, and are left out then. Of the kernel's time since the times before at most that in calls was in them, and
- * the rest was outside of them. */
+/* Counts are exact. Times that were read from a file are rounded down: they may be less than what
+ * is known already, and are left out then. Of the kernel's time since the times before at most that
+ * in calls was in them, and the rest was outside of them. */
 static void keep_usage(struct rec_thread *self, const struct lull_tape_usage *now)
 {
     const struct lull_tape_usage *before = &self->usage_before;
@@ -231,7 +232,7 @@ void rec_cores_end_of(struct rec_thread *other)
 
 void rec_cores_read(struct rec_thread *self)
 {
-    if (!rec_process.on) /* the program may not want to call the system any more */
+    if (!rec_process.on) /* the program may have restricted its system calls (seccomp.c) */
         return;
     const struct rec_aside aside = rec_step_aside();
     self->look_at = rec_now() + look_period();
@@ -239,8 +240,8 @@ void rec_cores_read(struct rec_thread *self)
     rec_step_back(&aside);
 }
 
-/* Two calls of the system, 0.2 us each: the processor time of getrusage is only as new as the last
- * tick of the kernel's clock. */
+/* This makes two system calls, some 0.2 us each. getrusage alone would not do: its processor time
+ * is only as new as the last tick of the kernel's clock. */
 struct rec_core_use rec_core_use_now(void)
 {
     struct timespec on;

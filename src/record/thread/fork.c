@@ -16,13 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The settings that a program which records into the same run is given as we were. Others are for
- * this process alone. */
+/* Settings that are passed on to a program that records into the same run. */
 static const char *const passed_on[] = {
     "LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE", "LULL_RECORD_COUNTERS",   "LULL_RECORD_FOLLOW",
     "LULL_RECORD_CALLPATH", "LULL_RECORD_FILTER",  "LULL_RECORD_THROTTLE",   "LULL_RECORD_START",
     "LULL_RECORD_DURATION", "LULL_RECORD_SIGNALS", "LULL_RECORD_ITERATIONS", "LULL_RECORD_SKEW",
     "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",   "LULL_RECORD_LAST",       "LULL_RECORD_STORE"};
+/* Settings for this process alone. */
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST", "LULL_RECORD_INJECT",
                                         "LULL_RECORD_ABOUT"};
@@ -35,7 +35,7 @@ static const char *program_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* "NAME=value", "first:rest" without what is empty, in memory of its own. */
+/* "NAME=first:rest" in memory of its own; without the colon where one of the two is empty. */
 static char *setting_of(const char *name, const char *first, const char *rest)
 {
     size_t size = strlen(name) + strlen(first) + strlen(rest) + 3;
@@ -76,9 +76,9 @@ static const char *own_sanitizer_options(void)
     return *options == ':' ? options + 1 : options;
 }
 
-/* The recorder in a folder with blanks in its name, which LD_PRELOAD cannot name, comes by its file's name
- * and LD_LIBRARY_PATH, where its folder stands in front. Returns the list without it; NULL: the folder is
- * not there. */
+/* The recorder in a folder with blanks in its name, which LD_PRELOAD cannot name, comes by its
+ * file's name and LD_LIBRARY_PATH, where its folder stands in front. Returns the list without it;
+ * NULL: the folder is not there. */
 static const char *library_path_without(const char *library)
 {
     const char *list = getenv("LD_LIBRARY_PATH");
@@ -97,7 +97,7 @@ static void keep_settings(const char *library, const char *others)
     const char *run = getenv("LULL_RECORD_DIR");
     char path[PATH_MAX];
     const bool there = run && realpath(run, path);
-    if (!there && run && *run != '/' && getcwd(path, sizeof path)) /* we are about to make it */
+    if (!there && run && *run != '/' && getcwd(path, sizeof path)) /* it is made later */
         snprintf(path + strlen(path), sizeof path - strlen(path), "/%s", run);
     else if (!there)
         snprintf(path, sizeof path, "%s", run ? run : "");
@@ -128,7 +128,7 @@ unsigned rec_settings(char *const **ret_settings)
     return n_settings;
 }
 
-/* NULL: it stays as it is. */
+/* Sets a variable of the environment; "" clears it, NULL leaves it as it is. */
 static void set_or_clear(const char *name, const char *value)
 {
     char *setting = value && *value ? setting_of(name, value, "") : NULL;
@@ -150,8 +150,8 @@ static void leave_environment(const char *library, const char *preload)
         unsetenv(own_place[i]);
 }
 
-/* Whether the program that runs is one of the names, or with `versions` one with a version behind.
- */
+/* Whether the program that runs is one of the names, or with `versions` one with a version
+ * behind. */
 static bool is_one_of(const char *const *names, size_t count, bool versions)
 {
     char path[4096];
@@ -169,9 +169,9 @@ static bool is_one_of(const char *const *names, size_t count, bool versions)
     return false;
 }
 
-/* Whether this is a program that only starts others. With LULL_RECORD_FOLLOW it hands the recorder
- * on and has no location itself, so that the program in `mpirun script` has the number of its
- * rank. */
+/* Whether this is a program that only starts others. With LULL_RECORD_FOLLOW such a program hands
+ * the recorder on and is not recorded itself, so that the program in `mpirun script` has the number
+ * of its rank. */
 static bool is_shell(void)
 {
     static const char *const shells[] = {LULL_SHELLS, "env", "timeout"};
@@ -198,7 +198,7 @@ static void number_followers(void)
     unsetenv("LULL_RECORD_APPLICATION");
     unsetenv("LULL_RECORD_FIRST");
     setenv("LULL_RECORD_PROCESS", size ? size : "1", 1);
-    if (getenv("LULL_RECORD_STORE")) /* such numbers are the same on each node */
+    if (getenv("LULL_RECORD_STORE")) /* all nodes give out the same numbers */
         setenv("LULL_RECORD_STORE", "process", 1);
 }
 
@@ -227,7 +227,7 @@ bool rec_prepare_children(void)
         keep_settings(info.dli_fname, others);
     if (!follows)
         leave_environment(known ? info.dli_fname : "", others);
-    /* What starts a spawned program is not what its parents expect to talk to. */
+    /* A shell that starts a spawned program is not the process that the parents wait for. */
     bool shell = (follows || rec_process.application > 0) && is_shell();
     if (follows && !shell)
         number_followers();

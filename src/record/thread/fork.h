@@ -4,11 +4,13 @@
 
 #include <stdbool.h>
 
-/* Sees to what the program starts: forked children do not record, and programs that it executes
- * are recorded only with LULL_RECORD_FOLLOW=1. False: this is a shell that is only followed. */
+/* Arranges what becomes of what the program starts: forked children are not recorded, and programs
+ * that it executes only with LULL_RECORD_FOLLOW. Takes the recorder's settings out of the
+ * environment where they are not handed on. False: this program itself is not recorded: it is a
+ * shell, or not yet the program that LULL_RECORD_FOLLOW=program is looking for. */
 bool rec_prepare_children(void);
-/* The environment that makes a program record into this run as this process was told to: strings
- * "NAME=VALUE", LD_PRELOAD first. Returns their number; 0: it is not known. */
+/* The environment that makes a program record into this run with the settings of this process:
+ * strings "NAME=VALUE", LD_PRELOAD first. Returns their number; 0: they are not known. */
 unsigned rec_settings(char *const **ret_settings);
 
 #endif

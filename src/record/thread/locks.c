@@ -3,7 +3,8 @@
  * to wait, the wait is recorded if it is long enough.
  *
  * Whether a lock is free is found by trying it. Functions with a time limit check their arguments
- * first, which a try would not do; so these are called at once and only measured. */
+ * first, which a try would not do; so these are called at once, and only how long they take is
+ * measured. */
 #include "record/thread/locks.h"
 
 #include "record/next.h"
@@ -54,7 +55,8 @@ void rec_locks_start(void)
     __atomic_store_n(&on, least_ns >= 0, __ATOMIC_RELAXED);
 }
 
-/* Also where nothing is recorded. */
+/* Looks the functions up also where nothing is recorded: the program's calls come here then,
+ * too. */
 __attribute__((constructor)) static void find_lock_functions(void)
 {
     rec_next_find(next, lock_names, N_NEXT);
@@ -111,9 +113,9 @@ LOCK_CALL(pthread_rwlock_rdlock, pthread_rwlock_tryrdlock, pthread_rwlock_t, EBU
 LOCK_CALL(pthread_rwlock_wrlock, pthread_rwlock_trywrlock, pthread_rwlock_t, EBUSY)
 LOCK_CALL(mtx_lock, mtx_trylock, mtx_t, thrd_busy)
 
-/* Whether trying the lock is as good as waiting for it. When a robust mutex cannot be had any more,
- * glibc's try leaves it taken (2.36), so that the next thread waits for ever. Mutexes that change
- * priorities are left alone, too. */
+/* Whether a try does to the mutex what pthread_mutex_lock would do. Of a robust mutex that cannot
+ * be recovered any more glibc 2.36 leaves the lock taken after a try, so that the next thread waits
+ * for ever. Mutexes that change priorities are not tried, either. */
 static bool is_plain(const pthread_mutex_t *lock)
 {
     enum { ROBUST = 16, INHERIT = 32, PROTECT = 64 }; /* bits that the C library never changes */
@@ -150,8 +152,8 @@ TIMED(pthread_rwlock_clockwrlock, (pthread_rwlock_t * lock, CLOCK_UNTIL), (lock,
 
 /* ---- what may be cancelled ------------------------------------------------------------------- */
 
-/* A thread that is cancelled goes on with functions of its own (its clean-up), which are recorded:
- * so the cancellation ends the wait first. */
+/* A thread that is cancelled in a wait goes on with its clean-up functions, which are recorded: so
+ * the cancellation first ends the wait. */
 #define CANCELLED(name, declared, call)                              \
     REC_EXPORT int name declared                                     \
     {                                                                \
@@ -185,7 +187,7 @@ static REC_COLD int sem_wait_waits(sem_t *semaphore, const void *from, const voi
     return result;
 }
 
-/* A thread with a pending cancellation is cancelled here, even if it need not wait. */
+/* sem_wait cancels a thread with a pending cancellation even if the thread need not wait. */
 REC_EXPORT int sem_wait(sem_t *semaphore)
 {
     const int reason = errno;

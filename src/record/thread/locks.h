@@ -4,7 +4,7 @@
 
 /* Reads the settings, before they are taken out of the environment. */
 void rec_locks_prepare(void);
-/* The clock runs: waits are recorded from here on. */
+/* The rate of the clock is known: waits are recorded from here on. */
 void rec_locks_start(void);
 
 #endif

@@ -1,7 +1,7 @@
 /* Pauses hold for all threads of the process. Each begin and each end of a pause begins an epoch. A
- * thread takes note of an epoch when something that is recorded begins or ends on it, and then
- * writes onto its tape when the pause began and ended. Where it has missed several pauses, they
- * become one of the same length in all. */
+ * thread takes note of the newest epoch when something that is recorded begins or ends on it, and
+ * then writes onto its tape when the pause began and ended. Where a thread has missed several
+ * pauses, one pause of their total length goes onto its tape. */
 #include "record/thread/pause.h"
 
 #include "record/counters/counters.h"
@@ -44,7 +44,7 @@ static struct epoch newest_epoch(void)
     return copy;
 }
 
-/* The first gate differs from 0, which is that of a process that records nothing. */
+/* The first gate differs from 0, the gate of a process that records nothing. */
 void rec_pause_start(void)
 {
     latest_epoch.gate = 2 * REC_GATE_EPOCH;
@@ -54,7 +54,7 @@ void rec_pause_start(void)
 /* The pause lasts as long as one of the reasons holds. */
 enum pause_reason {
     PAUSE_PROGRAM = 1, /* the program asks for it */
-    PAUSE_TIME = 2,    /* this and the following: the part that the user wants */
+    PAUSE_TIME = 2,    /* this and the following: it is not the part that the user wants */
     PAUSE_SIGNAL = 4,
     PAUSE_ITERATION = 8
 };
@@ -76,8 +76,8 @@ static void change(enum pause_reason reason, bool holds)
             latest_epoch.on = now;
             latest_epoch.ended += now - latest_epoch.off;
         }
-        /* Where the process ends, another thread closes the gate for good without waiting for this
-         * lock: a gate that has changed meanwhile stays as it is. */
+        /* The thread that ends the process sets the gate to 0 for good, without this lock. So a
+         * gate that has changed meanwhile stays as it is. */
         __atomic_compare_exchange_n(&rec_process.gate, &old, latest_epoch.gate, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
@@ -150,8 +150,9 @@ void rec_pause_note(struct rec_thread *self)
     if (rec_gate_of(self) / REC_GATE_EPOCH == epoch.gate / REC_GATE_EPOCH)
         return;
     const bool goes_on = is_pause(epoch.gate), knew = self->paused;
-    /* Ticks of all pauses that have ended since the thread took note, without the last one. They
-     * are put right before that, or make the pause longer of which the thread knew. */
+    /* `others` are the ticks of all pauses that have ended since the thread last took note, without
+     * the newest pause. On the tape they become the length of the pause of which the thread knew;
+     * if it knew of none, the newest pause begins so much earlier. */
     uint64_t others = epoch.ended - self->ended - (goes_on ? 0 : epoch.on - epoch.off);
     if (knew && others > 0)
         end_pause(self, self->pause_from + others);
@@ -169,7 +170,7 @@ void rec_leave_to_parent(void)
         return;
     }
     if (rec_process.owner != 0 &&
-        getpid() == rec_process.owner) /* 0: a child, and known to be one */
+        getpid() == rec_process.owner) /* the owner is 0 in a child whose rec_process was wiped */
         return;
     rec_process.on = false;
     rec_process.status = NULL;
@@ -298,7 +299,8 @@ static struct timespec after(struct timespec time, int64_t ns)
     return time;
 }
 
-/* Obeys signals until that moment; NULL: for ever. False: the watch is over. */
+/* Pauses and resumes as signals want it until the moment `until`; NULL: for ever. False: the watch
+ * is over. */
 static bool wait_until(const struct timespec *until)
 {
     for (;;) {
@@ -334,7 +336,8 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/* Starts the recorder's thread, to which none of the program's signals comes. */
+/* Starts the watching thread, which blocks all signals, so that none of the program's comes to
+ * it. */
 static bool start_watch(struct timespec *begin)
 {
     enum { STACK = 64 << 10 };
@@ -359,8 +362,9 @@ static bool watcher_runs(void)
     return thread == 0 || syscall(SYS_tgkill, getpid(), thread, 0) == 0;
 }
 
-/* The system is asked whether the thread is there, since it is detached: a thread sanitizer would
- * tell of one that nobody has joined at the end. */
+/* The system is asked whether the watching thread is there. The thread is detached and cannot be
+ * joined: of a thread that can be joined, and is not at the end, a thread sanitizer would
+ * complain. */
 void rec_window_unwatch(void)
 {
     enum { TURNS = 10000 };
@@ -395,9 +399,10 @@ void rec_window_watch(void)
 
 /* ---- iterations ------------------------------------------------------------------------------ */
 
-static struct rec_thread *counting; /* atomic: the thread whose visits count, the first that came */
-static long iteration_visits;       /* visits of the region on that thread, so far */
-static unsigned nested;             /* regions open on it, from the counted visit on */
+static struct rec_thread *counting; /* atomic: the thread whose visits count: the first that came to
+                                       the named region */
+static long iteration_visits;       /* visits of the region on that thread so far */
+static unsigned nested;             /* marked regions that are open there, from the visit on */
 
 void rec_window_iteration(long number)
 {

@@ -1,6 +1,6 @@
-/* Pauses: what the program wants to be left out, and all that is not the part that the user wants
- * recorded, as `lull record` was told: by time, by signals, by iterations. Each of the four is a
- * reason of its own to pause, and recording goes on when none of them holds.
+/* Pauses: recording stops and goes on. There are four reasons to pause: the program asks for it, or
+ * the present moment is not in the part of the run that the user has asked `lull record` for, by
+ * time, by signals, or by iterations. Recording goes on when none of the four holds.
  *
  * A thread of the recorder watches time and signals, because a pause takes a lock, which no signal
  * handler may. It sleeps nearly always, and is there only if one of the two was asked for. */
@@ -20,15 +20,15 @@ void rec_resume(void);
 /* The calling thread's location begins or ceases to be recorded, in a pause or not. */
 void rec_pause_enter(struct rec_thread *self, uint64_t now);
 void rec_pause_leave(struct rec_thread *self, uint64_t now);
-/* Puts the pauses onto the tape of which the thread does not know yet. */
+/* Writes onto the tape the pauses of which the thread has not yet taken note. */
 void rec_pause_note(struct rec_thread *self);
-/* Nothing is recorded in a forked child: from here on, what its thread was about to write down goes
+/* Called in a forked child, in which nothing is recorded: what its thread writes from here on goes
  * nowhere. Does nothing in the parent. */
 void rec_leave_to_parent(void);
 
 /* ==== the part that the user wants ============================================================ */
 
-/* Takes LULL_RECORD_START, _DURATION, _SIGNALS and _ITERATIONS from the environment. */
+/* Reads LULL_RECORD_START, _DURATION, _SIGNALS and _ITERATIONS from the environment. */
 void rec_window_prepare(void);
 /* Before the first thread is recorded: a pause begins, unless recording is wanted from here on. */
 void rec_window_start(void);

@@ -16,8 +16,8 @@
 
 /* ==== waits and their records ================================================================= */
 
-/* What a call waits for (see LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN); number 0: nothing that is
- * known. */
+/* Which thread or barrier a call waits for (see LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN); number 0: that
+ * is not known. */
 struct meeting {
     uint64_t number;
     uint32_t location, threads;
@@ -52,15 +52,15 @@ static bool wait_begin(struct rec_wait *wait, struct rec_wait_function *function
         return true;
     }
     wait->region = region_of_wait(function);
-    if (self->omp) /* a construct may be open that makes threads itself */
+    if (self->omp) /* this call may be inside of a construct that is open */
         rec_omp_unfold(self);
     rec_gate_shut(self); /* what a signal handler does meanwhile would come before the record */
     wait->begin = rec_open_call(self, wait->region);
     return true;
 }
 
-/* Writes what belongs to a call that is on the tape already; the thread's life already reaches to
- * the call's end. */
+/* Writes a record of a meeting. The record of the call is on the tape already, and the sums reach
+ * to the call's end. */
 static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
                         const struct meeting *meeting)
 {
@@ -74,8 +74,8 @@ static void put_meeting(struct rec_thread *self, unsigned what, uint64_t time,
     rec_commit(self, 2);
 }
 
-/* The same for a thread that was paused when the call began: no later record may have an earlier
- * time. */
+/* The same for a call that began in a pause and has no record: the thread's life is moved to
+ * `time`, because no later record may have an earlier time. */
 static void put_alone(struct rec_thread *self, unsigned what, uint64_t time,
                       const struct meeting *meeting)
 {
@@ -136,8 +136,9 @@ static void wait_end(struct rec_wait *wait, const struct meeting *meeting)
     rec_gate_open(self);
 }
 
-/* The call is over, and has made the thread with that number, unless it is 0. */
-/* The new thread may live already: its begin must not be before this moment. */
+/* The call is over, and has made the thread with that number, unless the number is 0. The making
+ * has the time at which the call began: the new thread may have begun before the call was over, and
+ * must not seem to live before it was made. */
 static void wait_end_made(struct rec_wait *wait, uint64_t number)
 {
     struct rec_thread *self = wait->self;
@@ -157,7 +158,7 @@ static void wait_end_made(struct rec_wait *wait, uint64_t number)
 
 /* ---- calls from places ----------------------------------------------------------------------- */
 
-/* What is called on the way is not recorded. */
+/* The region of a place that is not in the table yet. What is called on the way is not recorded. */
 static REC_COLD uint32_t new_place(struct rec_thread *self, struct rec_wait_function *function,
                                    const struct rec_wait_place *place)
 {
@@ -221,8 +222,8 @@ void rec_wait_leave(struct rec_wait *wait)
 
 static pthread_mutex_t waits_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The library's name of a thread -> the number of the newest thread with that name, and in the
- * lower half its location. */
+/* pthread_t of a thread -> the number of the newest thread with this pthread_t, and in the lower
+ * half its location. */
 static struct rec_map thread_numbers;
 
 static uint32_t newest_number; /* atomic */
@@ -247,8 +248,9 @@ static void thread_is(uint64_t number, uint32_t location)
     pthread_mutex_unlock(&waits_lock);
 }
 
-/* What a wait for the end of a thread was, known once it has ended. `newest_before` is the newest
- * thread before the wait, because the library may have given the name to another thread by now. */
+/* The meeting of a wait for the end of a thread, once the wait is over. By then the library may
+ * have given the pthread_t to another thread: one newer than `newest_before`, which was the newest
+ * before the wait. */
 static struct meeting meeting_of(pthread_t thread, uint64_t newest_before)
 {
     const uint64_t known = rec_map_get(&thread_numbers, (uintptr_t)thread);
@@ -268,8 +270,8 @@ struct barrier {
 
 static struct rec_map barriers; /* address -> struct barrier, which stays */
 
-/* At this address is a barrier for so many threads of this process from here on; 0: it is none any
- * more. */
+/* From now on there is a barrier for `count` threads of this process at the address; 0: there is
+ * none. */
 static void barrier_is(const void *address, uint32_t count)
 {
     static uint32_t numbers;
@@ -285,8 +287,8 @@ static void barrier_is(const void *address, uint32_t count)
     pthread_mutex_unlock(&waits_lock);
 }
 
-/* A thread comes to a barrier. All threads that meet come before one of them leaves, so that it is
- * enough to count them. */
+/* A thread comes to a barrier. All threads of a meeting come before one of them leaves, so that the
+ * number of those who have come tells which meeting it is. */
 static struct meeting barrier_come(const void *address)
 {
     struct barrier *barrier = (struct barrier *)rec_map_get(&barriers, (uintptr_t)address);
@@ -327,8 +329,9 @@ struct beginning {
     uint64_t number;
 };
 
-/* What is kept from when a thread is made until it begins. The first BEGINNINGS of them are not
- * malloc's: a thread that frees memory gets a cache from malloc, which most threads do not need. */
+/* A `struct beginning` is kept from the making of a thread until it begins. The first BEGINNINGS at
+ * a time are not malloc's: a thread that frees memory gets a cache from malloc, which most threads
+ * do not need otherwise. */
 enum { BEGINNINGS = 32 };
 
 static struct beginning beginnings[BEGINNINGS];
@@ -373,8 +376,8 @@ static int begin_c(void *argument)
     return beginning.start_c(beginning.argument);
 }
 
-/* NULL: the new thread begins as if there were no recorder. The caller may be a sanitizer that
- * stands between the program and us. */
+/* Keeps what the new thread needs at its begin. NULL: it begins as if there were no recorder. The
+ * caller may be a sanitizer that stands between the program and the recorder. */
 static struct beginning *make_beginning(struct beginning what, const void *caller)
 {
     struct rec_thread *self = rec_process.on ? rec_current() : &rec_nobody;
@@ -449,8 +452,8 @@ static void end_join(struct join_call *join, pthread_t thread, bool joined)
     wait_end(&join->wait, &meeting);
 }
 
-/* One for each function that may wait for the end of a thread; `call` is the real one's, which
- * succeeds with 0. */
+/* Defines a wrapper for a function that may wait for the end of a thread and succeeds with 0;
+ * `call` has the arguments that are passed on. */
 #define JOIN(name, declared, call)                                                                \
     REC_EXPORT int name declared                                                                  \
     {                                                                                             \

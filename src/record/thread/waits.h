@@ -1,5 +1,5 @@
-/* A call that makes a thread or waits is recorded between a begin and an end. In a pause the tape
- * tells only that threads have met. */
+/* Calls that make threads or wait. Such a call is recorded between a begin and an end; in a pause
+ * only the meeting of threads goes onto the tape. */
 #ifndef LULL_RECORD_THREAD_WAITS_H
 #define LULL_RECORD_THREAD_WAITS_H
 
@@ -7,11 +7,11 @@
 
 #include <pthread.h>
 
-/* A function that makes threads or waits, of the threads' library or the C library. */
+/* A function of pthreads or the C library that makes threads or waits. */
 struct rec_wait_function {
     const char *name;
     uint32_t role;   /* enum lull_tape_role */
-    uint32_t region; /* atomic; 0: not yet called */
+    uint32_t region; /* atomic; 0: not yet defined */
     bool files;      /* it works on files: waiting in it is an activity of its own */
 };
 
@@ -33,8 +33,8 @@ enum {
     REC_FILE_SITES = 0x5800
 }; /* OpenMP has numbers from REC_OMP_SITES on (omp/team.h) */
 
-/* Begins a call that has a call site and meets no thread. False: it is not recorded, in a pause, on
- * a thread that is no location, and where a runtime or the recorder calls. */
+/* Begins a call that has a call site and meets no thread. False: the call is not recorded, because
+ * of a pause, because the thread is no location, or because a runtime or the recorder calls. */
 bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function,
                        const struct rec_wait_place *place);
 /* The call was over at `end`. Returns the time that further records of the call must have; they are
