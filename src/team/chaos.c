@@ -1,8 +1,7 @@
-/* For tests: LULL_TEAM_CHAOS=MEMBERS:SEED makes a team of processes of this machine, joined by
- * sockets. What has come is held back for a while, and the next is taken from any member, as the
- * seed says; in order within a pair. With ":other" behind the seed the last member is of another
- * version.
- */
+/* The back-end of tests: LULL_TEAM_CHAOS=MEMBERS:SEED makes a team of processes of this machine,
+ * joined by sockets. Mail that has come is held back for a while, and from which member the next
+ * mail is taken is drawn at random by the seed. Mail between two members keeps its order. With
+ * ":other" behind the seed the last member is of another version. */
 #include "team/team.h"
 
 #include "base/array.h"
@@ -25,16 +24,16 @@ struct bytes {
 
 /* Another member. */
 struct peer {
-    int socket; /* -1: gone, or oneself */
-    bool gone, told;
-    uint32_t hold; /* so often it is passed over */
+    int socket;      /* -1: gone, or oneself */
+    bool gone, told; /* `told`: LULL_TEAM_GONE was returned for it */
+    uint32_t hold;   /* how many more times its mail is passed over */
     struct bytes in, out;
 };
 
 struct chaos {
     uint32_t index, size;
     uint64_t random;
-    uint32_t next; /* whom fetch takes from */
+    uint32_t next; /* the member from which fetch takes */
     struct peer peers[MOST_MEMBERS];
     pid_t children[MOST_MEMBERS]; /* of the first */
 };
@@ -86,7 +85,7 @@ static bool make_sockets(int sockets[MOST_MEMBERS][MOST_MEMBERS], uint32_t size)
     return true;
 }
 
-/* Who this process is then. */
+/* Forks the other members; returns the index of this process among them. */
 static uint32_t divide(struct chaos *chaos)
 {
     for (uint32_t i = 1; i < chaos->size; i++) {
@@ -162,7 +161,7 @@ static void push_out(struct peer *peer)
         if (sent < 0 && (errno == EAGAIN || errno == EINTR))
             return;
         if (sent <= 0)
-            out->begin = out->end; /* what it has sent before may still be read */
+            out->begin = out->end; /* only sending has failed: what the peer sent may still come */
         else
             out->begin += (size_t)sent;
     }
@@ -211,7 +210,7 @@ static bool send_chaos(void *state, uint32_t to, const void *head, size_t head_s
     return true;
 }
 
-/* The size of the message that is there. */
+/* Whether a whole message has come from a peer; *ret_size: its size. */
 static bool is_whole(const struct peer *peer, uint64_t *ret_size)
 {
     const size_t there = peer->in.end - peer->in.begin;
@@ -221,7 +220,7 @@ static bool is_whole(const struct peer *peer, uint64_t *ret_size)
     return there - sizeof *ret_size >= *ret_size;
 }
 
-/* Looks at what has come from each, beginning with one of them. */
+/* Looks for a whole message that is not held back, from peer `first` on in a circle. */
 static enum lull_team_probe look_at_all(struct chaos *chaos, uint32_t first, uint32_t *from,
                                         size_t *size)
 {
@@ -243,7 +242,7 @@ static enum lull_team_probe look_at_all(struct chaos *chaos, uint32_t first, uin
     return LULL_TEAM_NOTHING;
 }
 
-/* The sockets are looked at where nothing is left of what has come from them. */
+/* The sockets are read only when there is no message that may be taken. */
 static enum lull_team_probe probe_chaos(void *state, uint32_t *from, size_t *size)
 {
     struct chaos *chaos = state;

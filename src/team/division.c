@@ -1,10 +1,10 @@
-/* Each cut is at the seam nearest to where the weights in front of it are the members' part of all.
- */
+/* A seam is a place between two items where a cut may be. The cut between members m - 1 and m is at
+ * the seam in front of which the sum of the weights is nearest to m / members of the whole. */
 #include "team/division.h"
 
 #include "base/sorted.h"
 
-/* Whether a cut may be in front of an item. */
+/* Whether there is a seam in front of item `at`. */
 static bool is_seam(const struct lull_division_items *items, uint32_t at, bool by_groups)
 {
     return at == 0 || at >= items->count || !by_groups ||
@@ -19,7 +19,8 @@ static bool has_groups(const struct lull_division_items *items, uint32_t members
     return groups >= members;
 }
 
-/* The seam from `from` on in front of which there is nearest to `wanted`; the first of equals. */
+/* Of the seams from item `from` on, the one in front of which the sum of the weights is nearest to
+ * `wanted`; of equally near ones the first. `before`: the sum in front of `from`. */
 static uint32_t find_cut(const struct lull_division_items *items, bool by_groups, uint32_t from,
                          uint64_t before, uint64_t wanted)
 {

@@ -14,8 +14,9 @@ struct lull_division {
 struct lull_division_items {
     uint32_t count;
     const uint64_t *weights; /* [count]: how much work an item is */
-    const uint32_t *groups;  /* [count]: group of each item. If there are at least as many groups as
-                                members, neighbours of one group stay together; NULL: no groups */
+    const uint32_t *groups;  /* [count]: the group of each item; NULL: no groups. Neighbours of
+                                one group stay together if there are at least as many groups as
+                                members */
 };
 
 /* The first member cuts, so that all have the same cuts. *ret_division is NULL for a team of one.

@@ -83,7 +83,7 @@ static struct lull_ending_note own_note(const struct lull_ending *ending, enum k
                                      .received = ending->received};
 }
 
-/* With what this member finds. */
+/* The answer of this member, with its findings. */
 static struct lull_ending_note own_answer(const struct lull_ending *ending)
 {
     struct lull_ending_note note = own_note(ending, ANSWER);
@@ -119,7 +119,7 @@ static lull_status tell_others(struct lull_ending *ending, enum kind kind, struc
     return status;
 }
 
-/* All have settled, and what was sent has come. */
+/* Whether all have settled and as many parcels have come as were sent; *ret_count: how many. */
 static bool adds_up(const struct lull_ending *ending, uint64_t *ret_count)
 {
     uint64_t sent = 0, received = 0;
@@ -133,7 +133,8 @@ static bool adds_up(const struct lull_ending *ending, uint64_t *ret_count)
     return sent == received;
 }
 
-/* The first has heard a report, or settled itself. */
+/* On the first, when it has heard a report or has settled itself: asks all once more, if the
+ * numbers add up. */
 static lull_status consider(struct lull_ending *ending, struct lull_error *err)
 {
     const struct lull_ending_note own = own_note(ending, REPORT);
@@ -150,7 +151,8 @@ static lull_status consider(struct lull_ending *ending, struct lull_error *err)
     return tell_others(ending, PROBE, err);
 }
 
-/* When all have answered. What was reported meanwhile may add up. */
+/* On the first, when an answer has come: decides once all have answered. If this was not the end,
+ * what was reported meanwhile may already add up. */
 static lull_status count_again(struct lull_ending *ending, struct lull_error *err)
 {
     uint64_t count;
@@ -171,7 +173,8 @@ static lull_status count_again(struct lull_ending *ending, struct lull_error *er
     return tell_others(ending, OVER, err);
 }
 
-/* One that has not settled after all reports when it has. */
+/* Answers the question of the first. A member that has not settled after all reports later, when it
+ * has. */
 static lull_status answer(struct lull_ending *ending, uint32_t probe, struct lull_error *err)
 {
     struct lull_ending_note note = own_answer(ending);

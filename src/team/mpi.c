@@ -10,14 +10,15 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-/* What an MPI may need for a message at once, in bytes: Open MPI crashes and UCX ends the process
- * where they do not get it. As much is set aside, so that nothing else takes the last of a limited
- * memory: what is short, such as that a member has failed, can still be said with it. */
+/* FOR_MPI is what an MPI library may need for one message, in bytes: Open MPI crashes, and UCX ends
+ * the process, where they do not get it. As much memory is set aside, so that nothing else takes
+ * the last of a limited memory, and given up for messages of at most FEW_BYTES, such as that a
+ * member has failed. */
 enum { FOR_MPI = 4 << 20, FEW_BYTES = 2048 };
 
 static const struct lull_team_library *library;
-static void *aside;    /* FOR_MPI bytes; NULL: there are none any more */
-static bool was_short; /* of memory, when mail was last looked for */
+static void *aside;    /* FOR_MPI bytes; NULL: they have been given up */
+static bool was_short; /* memory was short when mail was last looked for */
 
 static bool recognise_mpi(const struct lull_team_start *start)
 {
@@ -35,7 +36,8 @@ static lull_status no_library(const struct lull_team_start *start, struct lull_e
                      start->size);
 }
 
-/* MPI loads parts of itself that look for its symbols everywhere. */
+/* RTLD_GLOBAL, because MPI libraries load parts of themselves that look for the library's symbols
+ * among the global ones. */
 static lull_status load_library(const struct lull_team_start *start, struct lull_error *err)
 {
     char path[PATH_MAX];
@@ -52,14 +54,15 @@ static lull_status load_library(const struct lull_team_start *start, struct lull
     return no_library(start, err);
 }
 
-/* NULL: there are not so many addresses. */
+/* FOR_MPI bytes; NULL: they cannot be had. */
 static void *set_aside(void)
 {
     void *room = mmap(NULL, FOR_MPI, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return room == MAP_FAILED ? NULL : room;
 }
 
-/* Whether there is memory for MPI beside what is set aside, where addresses are limited. */
+/* Whether there is memory for MPI beside what is set aside; asked only where the address space is
+ * limited. */
 static bool has_memory(void)
 {
     struct rlimit limit;
@@ -109,7 +112,8 @@ static bool send_mpi(void *state, uint32_t to, const void *head, size_t head_siz
     return library->send(to, head, head_size, bytes, size);
 }
 
-/* That memory is short is told once. */
+/* Tells once that memory is short. From then on mail is looked for with the memory that was set
+ * aside. */
 static enum lull_team_probe probe_mpi(void *state, uint32_t *from, size_t *size)
 {
     (void)state;

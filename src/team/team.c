@@ -1,8 +1,8 @@
 /* Members, the mail between them, and what they do together.
  *
- * A back-end is only ever asked whether there is mail (probe). To wait inside MPI would keep a core
- * busy, which on a crowded machine another member needs. So a member that waits looks again and
- * again for some microseconds, and then sleeps longer and longer, up to a millisecond. */
+ * A back-end is only ever asked whether there is mail (probe), because to wait inside MPI would
+ * keep a core busy that another member may need. A member that waits looks again and again for some
+ * microseconds, and then sleeps between looks, longer and longer, up to a millisecond. */
 #include "team/team.h"
 
 #include "base/arena.h"
@@ -18,22 +18,23 @@
 enum mail_kind {
     MAIL_PARCEL,
     MAIL_PARCEL_LAST = MAIL_PARCEL + LULL_TEAM_CHANNELS - 1, /* one for each channel */
-    MAIL_UP,                                                 /* along the tree */
-    MAIL_DOWN,                                               /* likewise */
-    MAIL_BROUGHT,                                            /* a part of what a member brings */
-    MAIL_ASKED,  /* the receiver of parts asks for the next one */
-    MAIL_AGREE,  /* an agreement, up the tree */
-    MAIL_AGREED, /* and down */
-    MAIL_FAILED, /* the sender waits in an agreement, and will do nothing before that */
-    MAIL_STOP,   /* the sender has failed in a reading */
-    MAIL_LAST    /* the sender sends nothing more */
+    MAIL_UP,      /* a collective call: to the parent in the tree */
+    MAIL_DOWN,    /* a collective call: to a child */
+    MAIL_BROUGHT, /* a part of what a member brings */
+    MAIL_ASKED,   /* the receiver of parts asks for the next one */
+    MAIL_AGREE,   /* an agreement: to the parent */
+    MAIL_AGREED,  /* its result: to a child */
+    MAIL_FAILED,  /* the sender has failed, is in the agreement of this number, and takes no part in
+                     what comes before it */
+    MAIL_STOP,    /* the sender has failed in a reading */
+    MAIL_LAST     /* the sender sends nothing more */
 };
 
 enum { NOBODY_GONE = UINT32_MAX };
 
 /* ==== alone =================================================================================== */
 
-/* One member: nobody to reach. */
+/* The back-end of a lull that was not started as one of several: there is no team. */
 
 static bool recognise_alone(const struct lull_team_start *start)
 {
@@ -86,7 +87,7 @@ static void append_mail(struct lull_mail_list *list, struct lull_mail *mail)
     list->end = &mail->next;
 }
 
-/* Takes out the mail that a pointer of the list leads to. */
+/* Takes out the mail to which `at`, a pointer in the list, points. */
 static struct lull_mail *take_out(struct lull_mail_list *list, struct lull_mail **at)
 {
     struct lull_mail *mail = *at;
@@ -102,13 +103,14 @@ static void free_list(struct lull_mail_list *list)
         free(take_out(list, &list->first));
 }
 
-/* Whether others fail before this member does: what it waits for may never come. Under the lock. */
+/* Whether another member has come with a failure to an agreement that this member has not begun:
+ * what this member waits for before that may never come. Under the lock. */
 static bool team_others_failed(const struct lull_team *team)
 {
     return team->failed > team->agreements;
 }
 
-/* Drops what has come and is of an operation that was broken off. Under the lock. */
+/* Drops all mail of a kind that has come, because its operation was broken off. Under the lock. */
 static void team_drop(struct lull_team *team, uint32_t kind)
 {
     for (struct lull_mail **at = &team->others.first; *at;) {
@@ -127,7 +129,8 @@ static void sort_in(struct lull_team *team, struct lull_mail *mail)
     }
     switch (mail->head.kind) {
     case MAIL_AGREED:
-        /* The sender has this member's word, which came behind what it sent before. */
+        /* Mail of a member comes in order: what the parent has sent down before this is of
+         * collective calls before the agreement, which this member has left out. */
         team_drop(team, MAIL_DOWN);
         append_mail(&team->others, mail);
         return;
@@ -152,7 +155,7 @@ static void sort_in(struct lull_team *team, struct lull_mail *mail)
     free(mail);
 }
 
-/* Whether something has come. */
+/* Takes the next mail from the back-end and sorts it in; false: nothing has come. */
 static bool look(struct lull_team *team)
 {
     uint32_t from;
@@ -183,7 +186,8 @@ static bool look(struct lull_team *team)
     return true;
 }
 
-/* That memory is short is told once: what members say of it to each other needs little. */
+/* The failure that was found in look. That memory is short is told once: to agree on it, members
+ * need little memory. */
 static lull_status find_failure(struct lull_team *team, struct lull_error *err)
 {
     if (team->no_memory) {
@@ -197,7 +201,7 @@ static lull_status find_failure(struct lull_team *team, struct lull_error *err)
                                      : LULL_OK;
 }
 
-/* How long somebody has waited in vain. */
+/* Waits before the next look; `looks`: how many looks in a row were in vain. */
 static void wait_a_little(unsigned *looks)
 {
     if (++*looks <= LOOKS)
@@ -223,8 +227,8 @@ static bool is_brought(uint32_t kind)
     return kind == MAIL_BROUGHT || kind == MAIL_ASKED;
 }
 
-/* NULL: it has not come. What was brought before somebody failed may still come: nobody takes it.
- */
+/* Takes the mail of this kind from a member; NULL: it has not come. Parts of a bringing that was
+ * broken off are dropped on the way. */
 static struct lull_mail *find_mail(struct lull_team *team, uint32_t from,
                                    struct lull_mail_head head)
 {
@@ -240,13 +244,14 @@ static struct lull_mail *find_mail(struct lull_team *team, uint32_t from,
     return NULL;
 }
 
-/* What is no agreement, does not go on where somebody has failed. */
+/* Whether an operation does not go on because another member has failed; an agreement always
+ * does. */
 static bool is_broken_off(const struct lull_team *team, uint32_t kind)
 {
     return (kind == MAIL_UP || kind == MAIL_DOWN || is_brought(kind)) && team_others_failed(team);
 }
 
-/* Waits for the mail of a kind that a member sends; it is the caller's then, to be freed. */
+/* Waits for the mail of this kind and number from a member; the caller frees it. */
 static lull_status team_expect(struct lull_team *team, uint32_t from, struct lull_mail_head head,
                                struct lull_mail **ret_mail, struct lull_error *err)
 {
@@ -257,7 +262,7 @@ static lull_status team_expect(struct lull_team *team, uint32_t from, struct lul
         bool some = look(team);
         mail = find_mail(team, from, head);
         const bool other = mail && mail->head.number != head.number;
-        if (!mail || other) /* where one has gone, others may have come further than this one */
+        if (!mail || other) /* mail of another call may be there because a member has gone */
             status = find_failure(team, err);
         if (status == LULL_OK && (!mail || other) && is_broken_off(team, head.kind))
             status = lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
@@ -298,7 +303,7 @@ lull_status lull_team_post(struct lull_team *team, enum lull_team_channel channe
                      size, err);
 }
 
-/* The next of this reading; those of earlier ones are nobody's. */
+/* The next parcel of the present reading. Parcels of earlier readings are dropped. */
 static struct lull_mail *next_parcel(struct lull_team *team, enum lull_team_channel channel)
 {
     struct lull_mail_list *parcels = &team->parcels[channel];
@@ -314,14 +319,15 @@ static struct lull_mail *next_parcel(struct lull_team *team, enum lull_team_chan
     return NULL;
 }
 
-/* Whether others go on no more with what this channel is for. */
+/* Whether another member has stopped what the channel is for. */
 static bool is_stopped(const struct lull_team *team, enum lull_team_channel channel)
 {
     return (channel == LULL_TEAM_REPLAY && team->stopped >= team->reading[channel]) ||
            team->last[0] || team_others_failed(team);
 }
 
-/* *ret_more: something has come, of whatever kind. */
+/* Takes the next parcel of a channel, if one has come. *ret_more: some mail has come, of any
+ * kind. */
 static lull_status take_parcel(struct lull_team *team, enum lull_team_channel channel,
                                struct lull_team_parcel *ret_parcel, bool *ret_more,
                                struct lull_error *err)
@@ -474,8 +480,8 @@ static void send_last(struct lull_team *team)
             team_send(team, i, (struct lull_mail_head){MAIL_LAST, gone}, NULL, 0, NULL);
 }
 
-/* Until each of the others has sent its last, so that nothing is on its way. False: one has gone.
- */
+/* Waits until each other member has sent LAST, so that no mail is on its way. False: a member has
+ * gone without it. */
 static bool wait_for_last(struct lull_team *team)
 {
     bool good = true, all = false;
@@ -502,7 +508,7 @@ bool lull_team_end(struct lull_team *team)
 
 /* ==== tree ==================================================================================== */
 
-/* What all members do together: up the tree to the first, and down again. */
+/* Collective calls: up the tree to the first member, and down again. */
 
 enum { SPREAD_PART = 16 << 20 };
 
@@ -603,7 +609,8 @@ static bool lay_down(struct heap *heap, const void *bytes, size_t size)
     return true;
 }
 
-/* Its own bytes, and those of the subtrees of its children behind them, in the order of members. */
+/* Collects in `heap` this member's bytes and, behind them, those of its children's subtrees, in the
+ * order of members, and sends them to the parent. */
 static lull_status gather(struct lull_team *team, struct lull_mail_head head, const void *bytes,
                           size_t size, struct heap *heap, struct lull_error *err)
 {
@@ -719,7 +726,8 @@ lull_status lull_team_max_to_all(struct lull_team *team, int64_t *values, size_t
                              : status;
 }
 
-/* What the first has collected goes down in parts, so that what is on its way is bounded. */
+/* Brings what the first has collected to all, in parts of SPREAD_PART bytes, so that little is on
+ * its way at a time. */
 static lull_status spread(struct lull_team *team, struct heap *heap, struct lull_error *err)
 {
     uint64_t size = heap->size;
@@ -757,8 +765,8 @@ lull_status lull_team_exchange(struct lull_team *team, const void *bytes, size_t
 
 /* ---- agreement ------------------------------------------------------------------------------- */
 
-/* Begins the next one. Who has failed may have left out what others still do together before it,
- * and tells them, so that they come, too. */
+/* Begins the next agreement. A member that has failed may have left out collective calls that the
+ * others still make before it, and tells them so, so that they come here, too. */
 static uint32_t begin_agreement(struct lull_team *team, bool failed)
 {
     pthread_mutex_lock(&team->lock);
@@ -770,8 +778,8 @@ static uint32_t begin_agreement(struct lull_team *team, bool failed)
     return number;
 }
 
-/* All below in the tree wait for what is agreed upon: what they have sent of operations that others
- * left out, nobody takes any more. */
+/* All members below in the tree wait for the result of the agreement. What they have sent up before,
+ * for collective calls that others have left out, nobody takes any more. */
 static void forget_operations(struct lull_team *team)
 {
     pthread_mutex_lock(&team->lock);
@@ -779,7 +787,7 @@ static void forget_operations(struct lull_team *team)
     pthread_mutex_unlock(&team->lock);
 }
 
-/* What has gone wrong, at the first member that knows why. */
+/* A failure: its status, the member that failed, and the text. */
 struct outcome {
     int64_t status;
     uint64_t member;
@@ -818,17 +826,17 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
     forget_operations(team);
     if (reached == LULL_OK)
         reached = pass_down(team, agreed, &all, sizeof all, &why);
-    if (reached != LULL_OK) { /* those below wait for this member's word */
+    if (reached != LULL_OK) { /* the members below wait for this */
         all = LULL_ERR_CANCELLED;
         send_down(team, agreed, &all, sizeof all, NULL);
     }
-    if (reached != LULL_OK) /* who was only stopped, knows less */
+    if (reached != LULL_OK) /* this failure says more than that the member was stopped */
         return status == LULL_OK || status == LULL_ERR_CANCELLED
                    ? lull_fail(err, reached, "%s", why.text)
                    : status;
     if (all == LULL_OK)
         return LULL_OK;
-    team->operation = 0; /* some may have done more than others */
+    team->operation = 0; /* some members may have made more collective calls than others */
     if (team->index != 0)
         return lull_fail(err, LULL_ERR_CANCELLED, "another process of lull has failed");
     if (worst.member == 0)
@@ -839,21 +847,21 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
 
 /* ==== bring =================================================================================== */
 
-/* A part is sent when the next one begins, or at the end; the last one is the first that is not
- * full. The first part of each member is small, and comes before it is asked for, so that little is
- * brought at once; each other one the first asks for. */
+/* A part is sent when the next one begins, or at the end; the first part that is not full is the
+ * last one. The first part of each member is small and is sent without being asked for; the first
+ * member asks for each further part. So little is on its way at a time. */
 
 enum { FIRST_PART = 64 << 10, PART = 4 << 20 }; /* bytes */
 
 struct lull_flow {
     struct lull_team *team;
-    bool spreads;    /* from the first to all; else */
-    uint32_t other;  /* who is at the other end */
-    uint32_t number; /* of the agreement at the end */
-    uint32_t parts;  /* that were sent, or have come */
-    unsigned char *part;
-    size_t size, at;          /* bytes of it, and how many of these were got ... */
-    const unsigned char *got; /* ... from here */
+    bool spreads;        /* the flow goes from the first to all, by collective calls */
+    uint32_t other;      /* otherwise: the member at the other end */
+    uint32_t number;     /* of the agreement at the end */
+    uint32_t parts;      /* how many parts were sent, or have come */
+    unsigned char *part; /* the part that is being filled, or of a spread the one that has come */
+    size_t size, at;     /* bytes of the present part, and how many of these were got */
+    const unsigned char *got; /* the part that has come */
     struct lull_mail *mail;
     lull_status status;
     struct lull_error *err;
@@ -871,7 +879,7 @@ static struct lull_mail_head head_of(const struct lull_flow *flow, uint32_t kind
 
 /* ---- a member ------------------------------------------------------------------------------ */
 
-/* The length of a part, and the part, to all. */
+/* Brings a part to all: first its length, then its bytes. */
 static bool spread_part(struct lull_flow *flow)
 {
     uint64_t size = flow->size;
@@ -910,7 +918,7 @@ static bool make_room(struct lull_flow *flow)
     if (flow->part && !send_part(flow))
         return false;
     if (flow->part && flow->parts > 1)
-        return true; /* as large as those to come */
+        return true; /* the room is as large as all further parts */
     unsigned char *room = realloc(flow->part, full_size(flow->parts));
     if (!room)
         return false;
@@ -966,7 +974,7 @@ static bool other_run(struct lull_flow *flow)
 
 static bool next_spread(struct lull_flow *flow)
 {
-    if (flow->parts < 2) { /* the second is as large as those to come */
+    if (flow->parts < 2) { /* the room for the second part is as large as all further ones */
         unsigned char *room = realloc(flow->part, full_size(flow->parts));
         if (!room)
             return false;

@@ -5,9 +5,9 @@
  * any time, and come in order between two members. Collective calls (sums, exchange, agreement) are
  * made by all members together, by one thread of each.
  *
- * If lull was not started as one of several, the team is NULL. Every function takes that as a team
- * of one member. How members reach each other is in section back-ends. Memory: the mail that has
- * come and was not taken. */
+ * If lull was not started as one of several, the team is NULL, which every function takes as a team
+ * of one member. How members reach each other is in section back-ends. A team needs memory for the
+ * mail that has come and was not taken. */
 #ifndef LULL_TEAM_TEAM_H
 #define LULL_TEAM_TEAM_H
 
@@ -28,19 +28,20 @@ struct lull_team_start {
     uint32_t rank, size;        /* as the launcher says; size 1: lull is alone */
     const char *family;         /* of the launcher's MPI, as in the names of libraries; or NULL */
     const char *const *folders; /* where the libraries of the families may be; NULL at the end */
-    const char *version;        /* of this lull: that of all */
+    const char *version;        /* of this lull; all members must have the same */
 };
 
 /* Joins the other members, who all call this. Fails with LULL_ERR_UNSUPPORTED where there is no
  * library for the launcher's MPI. Fails with LULL_ERR_RANGE where the versions of lull differ: then
- * *ret_team is a team all the same, which the caller ends after it has told the user, because
- * launchers stop all processes when the first one ends with a failure. *ret_team is NULL for a
- * process alone, and where there is no team. */
+ * *ret_team is a team all the same, which the caller ends after it has told the user. (A process
+ * that ended at once with a failure could make the launcher stop the others before that.) *ret_team
+ * is NULL for a process alone, and where another failure came. */
 lull_status lull_team_open(const struct lull_team_start *start, struct lull_team **ret_team,
                            struct lull_error *err);
-/* Takes leave of the others and releases the team; when this returns, all members have called it.
- * Where a member failed, the others stop at the next thing that they do together. Returns false on
- * the first member if it learned that the process of another one ended with a failure. */
+/* Leaves the team and releases it; when this returns, all members have called it. Where a member
+ * calls this early, after a failure, the others fail in the next function that they call together.
+ * Returns false on the first member if it learned that the process of another one ended with a
+ * failure. */
 bool lull_team_end(struct lull_team *team);
 
 uint32_t lull_team_index(const struct lull_team *team);
@@ -50,7 +51,7 @@ const char *lull_team_host(const struct lull_team *team, uint32_t member); /* on
 
 /* ---- parcels ------------------------------------------------------------------------------- */
 
-/* Parcels of one channel never come where those of another are asked for. */
+/* What a parcel is for. Parcels of one channel never come where those of another are asked for. */
 enum lull_team_channel {
     LULL_TEAM_REPLAY, /* what replays tell each other */
     LULL_TEAM_EVENTS, /* what the first has read for others */
@@ -80,8 +81,8 @@ lull_status lull_team_take(struct lull_team *team, enum lull_team_channel channe
 lull_status lull_team_await(struct lull_team *team, enum lull_team_channel channel,
                             struct lull_team_parcel *ret_parcel, struct lull_error *err);
 void lull_team_give_back(struct lull_team_parcel *parcel);
-/* This member has failed in a reading: others stop theirs, too. All meet in lull_team_agree then.
- */
+/* This member has failed in a replay: the others stop theirs, too, and all meet in
+ * lull_team_agree. */
 void lull_team_stop(struct lull_team *team);
 
 /* ---- together ------------------------------------------------------------------------------ */
@@ -129,12 +130,12 @@ lull_status lull_team_agree(struct lull_team *team, lull_status status, struct l
 enum lull_team_probe {
     LULL_TEAM_NOTHING,
     LULL_TEAM_MAIL,     /* `from` and `size` are of the next one, which fetch takes */
-    LULL_TEAM_GONE,     /* `from` will send nothing any more; told once */
-    LULL_TEAM_NO_MEMORY /* there is no memory for mail that may come; told once while that lasts */
+    LULL_TEAM_GONE,     /* `from` will never send anything again; told once */
+    LULL_TEAM_NO_MEMORY /* there is no memory for mail that may come; told once while this lasts */
 };
 
 struct lull_team_backend {
-    /* Whether lull was started so. */
+    /* Whether lull was started in the way for which this back-end is. */
     bool (*recognise)(const struct lull_team_start *start);
     lull_status (*open)(const struct lull_team_start *start, void **ret_state, uint32_t *ret_index,
                         uint32_t *ret_size, struct lull_error *err);
@@ -151,8 +152,8 @@ struct lull_team_backend {
 
 extern const struct lull_team_backend lull_team_alone, lull_team_chaos, lull_team_mpi;
 
-/* Whether this member is one that chaos, the back-end of tests, lets say that it is of another
- * version of lull. */
+/* Whether chaos, the back-end of tests, makes this member say that it is another version of
+ * lull. */
 bool lull_team_chaos_is_other(uint32_t index, uint32_t size);
 
 /* ==== a team from inside ====================================================================== */
@@ -162,11 +163,12 @@ bool lull_team_chaos_is_other(uint32_t index, uint32_t size);
 
 struct lull_mail_head {
     uint32_t kind; /* enum mail_kind in team.c */
-    /* The number of
-     *  - the reading of its channel: a parcel; STOP, of the replay;
-     *  - the collective call: UP, DOWN;
-     *  - the agreement: AGREE, AGREED, FAILED; BROUGHT, ASKED, of that at the end of bringing.
-     * LAST: 1 + a member that has gone without a word, or 0. */
+    /* By kind:
+     *  - a parcel: the number of the reading on its channel; STOP: that of the replay's reading;
+     *  - UP, DOWN: the number of the collective call;
+     *  - AGREE, AGREED, FAILED: the number of the agreement; BROUGHT, ASKED: of the agreement with
+     *    which the bringing ends;
+     *  - LAST: 1 + a member that has gone without a word, or 0. */
     uint32_t number;
 };
 
@@ -193,19 +195,20 @@ struct lull_team {
 
     pthread_mutex_t lock; /* of all below, and of the back-end */
     uint32_t agreements;  /* how many agreements this member has begun */
-    uint32_t failed;      /* the last agreement that another member has come to with a failure */
+    uint32_t failed;      /* number of the last agreement to which another member came with a
+                             failure */
     struct lull_mail_list parcels[LULL_TEAM_CHANNELS], others;
-    bool *last; /* [size]: that member has sent its last mail */
-    uint32_t n_last;
-    uint32_t gone; /* a member that has gone without sending LAST; or LULL_NOBODY_GONE */
+    bool *last;      /* [size]: whether the member has sent its last mail */
+    uint32_t n_last; /* how many have */
+    uint32_t gone;   /* a member that has gone without sending LAST; or NOBODY_GONE of team.c */
     bool no_memory;
 };
 
 /* ==== bringing ================================================================================ */
 
-/* What members have collected is brought to the first, by one member after the other; or what the
- * first has is brought to all. It goes in parts, so that neither side has more than one part of
- * some MiB in memory. */
+/* What members have collected is brought to the first, from one member after the other; or what the
+ * first has is brought to all. It goes in parts of at most 4 MiB, of which neither side has more
+ * than one in memory. */
 
 struct lull_flow;
 
@@ -214,8 +217,8 @@ struct lull_flow;
 bool lull_flow_put(struct lull_flow *flow, const void *bytes, size_t size);
 bool lull_flow_get(struct lull_flow *flow, void *bytes, size_t size);
 
-/* An array with its length. What is got is allocated with malloc, also where it has no items; NULL:
- * the flow has failed. */
+/* An array with its length. The array that is got is allocated with malloc, also where it has no
+ * items; NULL: the flow has failed. */
 bool lull_flow_put_items(struct lull_flow *flow, const void *items, size_t count, size_t size);
 void *lull_flow_get_items(struct lull_flow *flow, size_t size, size_t *ret_count);
 
@@ -225,16 +228,17 @@ bool lull_flow_get_text(struct lull_flow *flow, struct lull_arena *arena, const 
 
 struct lull_freight {
     /* Both return false where the flow has failed, or there is not enough memory. */
-    bool (*put)(void *context, struct lull_flow *flow); /* on others than the first */
-    bool (*get)(void *context, uint32_t member, struct lull_flow *flow); /* all that was put */
+    bool (*put)(void *context, struct lull_flow *flow); /* on all members but the first */
+    bool (*get)(void *context, uint32_t member, struct lull_flow *flow); /* gets all that was put */
     void *context;
     const char *what; /* "a breakdown", for which memory may be missing */
 };
 
-/* Together (team.h), with an agreement at the end. Nothing happens where there is no team. */
+/* Called by all members together, with an agreement at the end. Nothing happens where there is no
+ * team. */
 lull_status lull_team_bring(struct lull_team *team, const struct lull_freight *freight,
                             struct lull_error *err);
-/* The other way: the first puts, and each of the others gets all of it, as from member 0. */
+/* The other way round: the first puts, and each other member gets all of it, as from member 0. */
 lull_status lull_team_spread(struct lull_team *team, const struct lull_freight *freight,
                              struct lull_error *err);
 
@@ -242,7 +246,7 @@ lull_status lull_team_spread(struct lull_team *team, const struct lull_freight *
 
 /* A sum of times that may not fit into 64 bits, in two parts, which a team adds up as integers. */
 
-/* low + 2^32 high, of up to 2^31 values. */
+/* The sum is low + 2^32 high; it holds up to 2^31 values. */
 struct lull_wide_sum {
     int64_t low, high;
 };

@@ -93,7 +93,7 @@ enum rec_omp_outlined { REC_OMP_PARALLEL, REC_OMP_LEAGUE, REC_OMP_TASK, REC_OMP_
 #define REC_OMP_DEPTH 256    /* nested constructs that are kept on a thread */
 #define REC_OMP_SITES 0x4000 /* number of the first construct in call sites */
 
-/* When the parallel region of a master ended that was the `generation`-th it began. */
+/* When the parallel region with number `generation` of a master ended (struct rec_fork). */
 struct rec_omp_end {
     uint64_t generation, time;
 };
@@ -104,7 +104,7 @@ struct rec_omp_end {
 struct rec_fork {
     uint64_t begin;            /* when the master asked for it */
     uint64_t previous;         /* when the master's last region ended */
-    uint64_t generation;       /* the master's how many-th region it is, counted from 1 */
+    uint64_t generation;       /* number of the region at its master, counted from 1 */
     struct rec_omp_end *ends;  /* the master's ring; the thread to which this ring belongs is the
                                   master */
     uint32_t region;           /* 0: it is not recorded, and only `master` is valid */

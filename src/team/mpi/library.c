@@ -1,6 +1,7 @@
-/* The library of a family of MPI, compiled with its mpi.h. Messages are sent without blocking from
- * copies, which are released when they are gone. MPI is asked only whether there is something: its
- * waiting would keep a core busy. Errors of MPI end all processes, with its own message. */
+/* The library for a family of MPI, compiled with the family's mpi.h. Messages are sent without
+ * blocking from copies, each of which is freed when its sending is complete. MPI is only asked
+ * whether a message is there (MPI_Iprobe), because waiting in MPI would keep a core busy. An error
+ * of MPI ends all processes, with MPI's own message. */
 #include "team/mpi/library.h"
 
 #include <limits.h>
@@ -36,7 +37,7 @@ static bool begin(uint32_t *index, uint32_t *size)
     return provided >= MPI_THREAD_SERIALIZED;
 }
 
-/* Releases copies of what is gone. */
+/* Frees the copies of messages whose sending is complete. */
 static void look_after_sendings(void)
 {
     size_t kept = 0;

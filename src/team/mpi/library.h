@@ -1,5 +1,6 @@
-/* What a library of a family of MPI offers; internal to the room. It is loaded when lull was
- * started by that family's launcher, and knows nothing of lull: lull itself links no MPI. */
+/* What the library for a family of MPI offers; internal to the room. lull itself links no MPI: it
+ * loads this library where a launcher of the family has started it. The library uses nothing of
+ * lull. */
 #ifndef LULL_TEAM_MPI_LIBRARY_H
 #define LULL_TEAM_MPI_LIBRARY_H
 
@@ -8,7 +9,7 @@
 #include <stdint.h>
 
 struct lull_team_library {
-    /* False: MPI lets only the thread call it that has begun it. */
+    /* False: MPI may be called only by the thread that has called this. */
     bool (*begin)(uint32_t *index, uint32_t *size);
     bool (*send)(uint32_t to, const void *head, size_t head_size, const void *bytes, size_t size);
     bool (*probe)(uint32_t *from, size_t *size);
