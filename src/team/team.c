@@ -778,8 +778,8 @@ static uint32_t begin_agreement(struct lull_team *team, bool failed)
     return number;
 }
 
-/* All members below in the tree wait for the result of the agreement. What they have sent up before,
- * for collective calls that others have left out, nobody takes any more. */
+/* All members below in the tree wait for the result of the agreement. What they have sent up
+ * before, for collective calls that others have left out, nobody takes any more. */
 static void forget_operations(struct lull_team *team)
 {
     pthread_mutex_lock(&team->lock);

@@ -8,13 +8,14 @@
 
 struct definitions_output {
     FILE *file;
-    unsigned char *space; /* grown to the largest definition */
+    unsigned char *space; /* for one definition; grows to the largest one */
     size_t capacity;
     uint64_t committed;
     bool failed;
 };
 
-/* Fills one definition; called a second time when the first showed that the space is too small. */
+/* Fills one definition; called a second time where the first call has shown that the space is too
+ * small. */
 typedef void fill(struct lull_tape_builder *builder, const struct lull_trace *trace,
                   uint32_t index);
 

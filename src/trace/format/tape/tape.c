@@ -36,7 +36,8 @@ static bool recognise_tape(const struct lull_candidate *candidate)
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-/* The locations of a process are numbered without gaps: where one is, something was lost. */
+/* The locations of a process are numbered without gaps: a missing number means that a location was
+ * lost. */
 static lull_status missing_location(const struct lull_trace *trace, uint32_t process,
                                     uint32_t number, struct lull_error *err)
 {
@@ -47,8 +48,8 @@ static lull_status missing_location(const struct lull_trace *trace, uint32_t pro
 
 static_assert((uint32_t)LULL_CORE_WORDS == (uint32_t)LULL_TAPE_CORE_WORDS, "sets of cores");
 
-/* Threads that may use the same cores have one set; `sets` has those that are known. NULL: this one
- * is not. */
+/* The set of cores that a header tells; threads that may use the same cores share one set, which is
+ * found in `sets`. NULL: the set is not known. */
 static const uint64_t *set_of(const struct lull_trace *trace, const struct lull_tape_header *header,
                               struct lull_hash *sets)
 {
@@ -61,7 +62,7 @@ static const uint64_t *set_of(const struct lull_trace *trace, const struct lull_
         return (const uint64_t *)(uintptr_t)*known;
     uint64_t *set = lull_arena_zero(trace->arena, 1, size);
     memcpy(set, header->core_set, size);
-    lull_hash_add(sets, set, size, (uintptr_t)set, NULL); /* else the next has a set of its own */
+    lull_hash_add(sets, set, size, (uintptr_t)set, NULL); /* without memory it is not shared */
     return set;
 }
 
@@ -194,7 +195,8 @@ static lull_status read_all_definitions(struct lull_trace *trace, struct lull_ta
     return status;
 }
 
-/* Spawns that failed, or started what could not be recorded, have used a number up. */
+/* Numbers the applications without gaps. A gap is there where a spawn has taken a number and
+ * failed, or has started what could not be recorded. */
 static lull_status number_applications(struct lull_trace *trace, struct lull_error *err)
 {
     uint32_t *used = malloc(sizeof *used * trace->n_processes), n = 0;
@@ -240,7 +242,8 @@ static void choose_scopes(struct lull_trace *trace)
     }
 }
 
-/* The version that an anchor tells; 0: it is none, or has more than one digit. */
+/* The version that the text of an anchor tells; 0: it is no anchor, or the version has more than
+ * one digit. */
 static uint32_t version_of_anchor(const char *text, size_t size)
 {
     const size_t digit = strlen(LULL_TAPE_ANCHOR) - 2;
@@ -253,7 +256,7 @@ static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *
 
 static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
 {
-    if (!lull_is_directory(trace->path)) { /* the anchor was named: the tape is around it */
+    if (!lull_is_directory(trace->path)) { /* the user named the anchor: the tape is its folder */
         const char *slash = strrchr(trace->path, '/');
         trace->path =
             slash ? lull_arena_strndup(trace->arena, trace->path,
@@ -312,7 +315,8 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     return status;
 }
 
-/* What is damaged in the file of a node may be why others make no sense. */
+/* Opens a tape. Where the file of a node is damaged, a later failure is probably due to that, so
+ * the damage is told instead. */
 static lull_status open_tape(struct lull_trace *trace, struct lull_error *err)
 {
     lull_status status = open_whole(trace, err);
@@ -359,7 +363,7 @@ const struct lull_format lull_format_tape = {
 
 /* Which files a tape has, by their names. */
 
-/* "12.3.tape", which older versions wrote. */
+/* Whether a name is of the form "12.3.tape", which older versions wrote. */
 static bool is_old_name(const char *name)
 {
     const char *dot = strchr(name, '.');
@@ -403,7 +407,7 @@ static int compare_listed(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-/* One location stands for all that are lost. */
+/* Adds a process whose file is damaged: one location stands for all that it had. */
 static void add_damaged(struct lull_trace *trace, uint32_t process, const struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -415,7 +419,7 @@ static void add_damaged(struct lull_trace *trace, uint32_t process, const struct
                                 .damage = lull_arena_strdup(trace->arena, err->text)};
 }
 
-/* In a file of its own and in that of a node. */
+/* Fails, because a process is in a file of its own and in the file of a node. */
 static lull_status process_twice(const struct lull_trace *trace, uint32_t process,
                                  struct lull_error *err)
 {
@@ -435,7 +439,7 @@ static lull_status sort_processes(const struct lull_trace *trace, struct lull_er
     return LULL_OK;
 }
 
-/* Those that are not somebody else's to read. */
+/* Reads the processes, without those that another member reads. */
 static lull_status read_listed_processes(struct lull_trace *trace, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;

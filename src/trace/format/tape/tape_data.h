@@ -39,9 +39,8 @@ struct lull_tape_ids {
     size_t count;
 };
 
-/* A part of a clock: from base_ticks on, ns = base_ns + (ticks - base_ticks) * multiplier /
- * 2^shift.
- */
+/* A straight part of a clock: from base_ticks on, ns = base_ns + (ticks - base_ticks) * multiplier
+ * / 2^shift. */
 struct lull_tape_segment {
     uint64_t base_ticks;
     int64_t base_ns;
@@ -72,7 +71,7 @@ struct lull_tape_scope {
     double ns_per_tick;  /* as the process has measured it at its start; 0: unknown */
     struct lull_tape_segment *segments; /* NULL: ticks are ns */
     size_t n_segments;
-    uint64_t clock;      /* the same for processes with one clock; 0: unknown */
+    uint64_t clock;      /* the same number for processes that read the same clock; 0: unknown */
     uint32_t world_size; /* ranks of the world of MPI that the process is in; 0: it is in none */
     uint32_t member;     /* with a world: the number by which communicators name the process */
 };
@@ -95,8 +94,8 @@ struct lull_tape_address {
 };
 
 /* A call site: the calls of a region from one place; or, depending on `code`, a region that has its
- * code there. As lull_tape_read_site makes it, its bytes with all addresses are the key by which
- * equal sites are found. */
+ * code at that place. Equal sites are found by a key: the bytes of the struct with all addresses,
+ * as lull_tape_read_site makes them. */
 struct lull_tape_site {
     uint32_t mark;   /* UINT32_MAX: keys of other definitions begin with something else */
     uint32_t whole;  /* index of the region */
@@ -112,8 +111,8 @@ struct lull_tape_site {
 struct lull_tape_throttled {
     struct lull_tape_throttled *next;
     uint32_t region;             /* index */
-    uint32_t processes, counted; /* processes that left calls out; those of them that said how many
-                                  */
+    uint32_t processes, counted; /* processes that left calls out; how many of them said how many
+                                    calls these were */
     uint64_t ns, calls; /* the longest mean duration of a call in a process; all calls left out */
 };
 
@@ -140,14 +139,15 @@ struct lull_tape_told {
 struct lull_tape_file {
     uint32_t process, number; /* of the location in its process */
     struct lull_tape_told header;
-    const char *damage; /* why nothing of its process can be read; NULL: something can */
+    const char *damage; /* why nothing of the process can be read; NULL: it can be read */
     /* Where its header and its other parts stand in the file of its process, or of a node; the last
      * chunks may be missing. */
     uint64_t head;
     struct lull_tape_pieces chunks, rest, sums;
-    /* With LULL_TAPE_RING: the chunks that were found, ascending by number. The last `n_kept` of
-     * the first `n_ring` are `chunks`. `lost` bytes of records before them were not kept; the sizes
-     * in `header` do not count them. */
+    /* With LULL_TAPE_RING: the chunks that were found, ascending by number, `n_ring` of them.
+     * The last `n_kept` of these follow each other without a gap up to the end, and are
+     * `chunks`. `lost` bytes of records before them were not kept; the sizes in `header` do not
+     * count them. */
     struct lull_tape_ring_chunk *ring;
     size_t n_ring, ring_capacity, n_kept;
     uint64_t lost;
@@ -169,7 +169,8 @@ struct lull_tape_file {
                                                     nothing */
 };
 
-/* Sums go on where events do not, and to the end of a program that has left a call by exit(). */
+/* Whether the sums of a location go further than its events: because events were not kept, or not
+ * all of them, or because the program has left a call by exit(). */
 static inline bool lull_tape_sums_go_on(const struct lull_tape_file *file)
 {
     const unsigned stops = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED | LULL_TAPE_PROFILE;
@@ -200,8 +201,9 @@ struct lull_tape_containers;
 struct lull_tape_source;
 struct lull_tape_node_location;
 
-/* Makes room for `need` elements in a malloc'd array; without memory it ends as the arena does. For
- * the largest arrays: an array in an arena leaves its old memory behind whenever it grows. */
+/* Makes room for `need` elements in a malloc'd array; a failure for want of memory is the arena's.
+ * It is for the largest arrays, because an array in an arena leaves its old memory behind whenever
+ * it grows. */
 static inline void lull_tape_make_room(const struct lull_trace *trace, void *array,
                                        size_t *capacity, size_t need, size_t size)
 {
@@ -213,7 +215,7 @@ struct lull_tape_share;
 
 struct lull_tape_data {
     struct lull_tape_share
-        *share; /* several open it together (trace/format/tape/tape_share.h); NULL: one does */
+        *share; /* several members open the run together (tape_share.h); NULL: one alone */
     struct lull_tape_file *files; /* per location; malloc'd */
     size_t n_files, files_capacity;
     struct lull_tape_packed *packed_run; /* the packed files of nodes; NULL: there are none */
@@ -232,7 +234,7 @@ struct lull_tape_data {
     int64_t origin;                   /* ns, subtracted from all times */
     bool closed;            /* there is a RUN definition: when it begins, how long it is */
     double worst_clocks[2]; /* ns: the two largest errors of clocks of other nodes */
-    bool spawns;            /* some of its processes may have spawned others */
+    bool spawns;            /* some processes of the run may have spawned others */
     bool *outside;          /* per communicator: some of its members were not recorded */
     struct lull_tape_object *objects;
     size_t objects_capacity;
@@ -283,8 +285,8 @@ uint64_t lull_tape_place_in(const struct lull_tape_pieces *pieces, uint64_t offs
 void lull_tape_add_pieces(struct lull_arena *arena, struct lull_tape_pieces *to,
                           const struct lull_tape_pieces *pieces, uint64_t size);
 
-/* Reads the header of a location, and with LULL_TAPE_TAILED its tail, as they were at one moment. All
- * of the header goes to *ret_header, what is needed later also to `file`. */
+/* Reads the header of a location, and with LULL_TAPE_TAILED its tail, as they were at one moment.
+ * All of the header goes to *ret_header, what is needed later also to `file`. */
 lull_status lull_tape_read_header(const struct lull_trace *trace, struct lull_tape_file *file,
                                   struct lull_tape_header *ret_header, struct lull_error *err);
 /* Reads up to `size` bytes of records from byte `begin` on, which must lie in one chunk. *ret_got
@@ -306,7 +308,8 @@ uint64_t lull_tape_offset_of(const struct lull_tape_file *file, uint64_t begin);
 /* Whether the location is a ring that is still being recorded, so that newer chunks, of any
  * location of its process, may replace its own. */
 bool lull_tape_may_give_way(const struct lull_trace *trace, const struct lull_tape_file *file);
-/* Copies all records of such a ring, as they were at one moment; `bytes` has room for them. */
+/* Copies all records of a ring that may give way, as they were at one moment; `bytes` has room for
+ * them. */
 lull_status lull_tape_copy_records(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, void *bytes,
                                    struct lull_error *err);
@@ -331,8 +334,8 @@ void lull_tape_divide_programs(struct lull_trace *trace);
 
 /* ---- definitions, clocks and times ----------------------------------------------------------- */
 
-/* When all definitions are read (tape_times.c): processes with one clock get the points that one of
- * them has measured, and every scope gets its segments. */
+/* Called when all definitions are read (tape_times.c): processes that read the same clock get the
+ * offsets that one of them has measured, and every scope gets its segments. */
 lull_status lull_tape_make_clocks(struct lull_trace *trace, struct lull_error *err);
 
 struct lull_tape_merge;
@@ -365,8 +368,8 @@ void lull_tape_find_main(struct lull_trace *trace);
 
 /* A merge collects the definitions of all scopes (tape_definitions.c). */
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);
-/* Reads RUN/definitions, which is `path`, into the trace and `scope`. A missing file is LULL_OK with
- * *ret_found false. */
+/* Reads RUN/definitions, which is `path`, into the trace and `scope`. A missing file is LULL_OK
+ * with *ret_found false. */
 lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char *path,
                                        struct lull_tape_scope *scope, bool *ret_found,
                                        struct lull_error *err);

@@ -1,4 +1,5 @@
-/* Who of those that open a run together reads what, and how they tell each other. */
+/* Which member of a team that opens a run reads which processes, and how members tell each
+ * other. */
 #include "trace/format/tape/tape_share.h"
 
 #include "trace/format/tape/read/tape_source.h"
@@ -17,7 +18,7 @@ static int compare_numbers(const void *a, const void *b)
            (*(const uint32_t *)a < *(const uint32_t *)b);
 }
 
-/* Of all processes. */
+/* Lists the numbers of all processes. */
 static bool list_numbers(const struct lull_tape_data *data, struct lull_tape_share *share)
 {
     share->numbers = malloc((data->n_listed + 1) * sizeof *share->numbers);
@@ -32,8 +33,9 @@ static bool list_numbers(const struct lull_tape_data *data, struct lull_tape_sha
     return true;
 }
 
-/* Neighbours; the processes in the file of a node are before those with files of their own, and
- * belong to whom the first of them would. */
+/* Gives each member a row of neighbours, where the processes in files of nodes come before those
+ * with files of their own. All processes in the file of one node get the owner of the first of
+ * them. */
 static bool choose_owners(const struct lull_trace *trace, struct lull_tape_share *share)
 {
     const struct lull_tape_data *data = trace->format_data;
@@ -192,8 +194,9 @@ lull_status lull_tape_other_run(const struct lull_trace *trace, struct lull_erro
 
 /* Headers of locations: each member reads those of its own processes, and tells them. */
 
-/* A location; its name, or what is wrong with it, follows, and the cores that it may use if these
- * are `core_set`, one more than the member has told. */
+/* What is told of a location. Its name follows, or what is wrong with it; and then the set of cores
+ * that it may use, if the member has not told this set before: then `core_set` is one more than the
+ * number of sets that it has told. */
 struct told {
     struct lull_tape_told header;
     struct lull_tape_cores cores;
@@ -205,9 +208,9 @@ struct told {
     uint8_t reserved[3];
 };
 
-/* What is needed to make the location, and not later. */
+/* What is needed of a header to make its location, and not later. */
 struct lull_tape_head {
-    struct lull_tape_name file; /* the first, by which they are sorted */
+    struct lull_tape_name file; /* the first member, by which heads are sorted */
     struct lull_tape_cores cores;
     struct lull_tape_usage usage;
     const uint64_t *core_set; /* NULL: not known */
@@ -229,7 +232,7 @@ static uint32_t number_of_set(const struct lull_tape_header *header, struct lull
         return 0;
     const uint64_t *number =
         lull_hash_add(sets, header->core_set, sizeof header->core_set, sets->count + 1, ret_fresh);
-    return number ? (uint32_t)*number : 0; /* without memory it is not told */
+    return number ? (uint32_t)*number : 0; /* without memory the set is not told */
 }
 
 static void tell_header(const struct lull_tape_file *file, const struct lull_tape_header *header,
@@ -237,7 +240,7 @@ static void tell_header(const struct lull_tape_file *file, const struct lull_tap
 {
     struct told told;
     bool fresh = false;
-    memset(&told, 0, sizeof told); /* also between its members */
+    memset(&told, 0, sizeof told); /* the padding between members, too */
     told.process = file->process;
     told.number = file->number;
     told.head = file->head;
@@ -278,7 +281,8 @@ static lull_status tell_file(const struct lull_trace *trace, struct lull_tape_fi
     return LULL_OK;
 }
 
-/* Others may have been listed, too, but their owners know more of them. */
+/* Drops the files of other members' processes, which may have been listed: their owners know more
+ * of them. */
 static void drop_others(const struct lull_trace *trace)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -292,7 +296,7 @@ static void drop_others(const struct lull_trace *trace)
 
 /* ---- listening ------------------------------------------------------------------------------- */
 
-/* What one member tells. */
+/* What one member tells, and the sets of cores that it has told so far. */
 struct heard_member {
     struct lull_tape_ear ear;
     const uint64_t **sets;
@@ -371,7 +375,7 @@ static lull_status hear_heads(void *context, uint32_t index, const void *bytes, 
     return member.ear.bad ? lull_tape_other_run(trace, err) : LULL_OK;
 }
 
-/* The own files from *next on, as far as they are of processes up to `last`. */
+/* Tells this member's own files from *next on, as far as they are of processes up to `last`. */
 static lull_status tell_files(const struct lull_trace *trace, size_t *next, size_t n_own,
                               uint32_t last, struct lull_tape_words *words, struct lull_error *err)
 {
@@ -440,7 +444,7 @@ lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t locat
 
 /* Names of call sites: the files of the program are opened by the first member alone. */
 
-/* Of a region; its name, file and site follow. */
+/* What is told of a region; its name, file and site follow. */
 struct named {
     uint32_t region, line, whole, reserved;
 };
@@ -487,7 +491,7 @@ lull_status lull_tape_share_names(struct lull_trace *trace, struct lull_error *e
     const struct lull_tape_data *data = trace->format_data;
     struct lull_tape_words words = {0};
     lull_status status = LULL_OK;
-    if (data->n_addresses == 0) /* as all know */
+    if (data->n_addresses == 0) /* all members know this number */
         return LULL_OK;
     if (data->share->exchange->index == 0) {
         status = lull_tape_name_sites(trace, err);

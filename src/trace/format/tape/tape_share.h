@@ -1,10 +1,10 @@
 /* A run that several members of a team open together; internal to the tape format.
  *
- * Each member reads the files of some processes of the run, its *own*, and sends the others what is
- * in them: headers, definitions, names of call sites, when records begin and end. So all members
- * know the whole run, and only the lists of files are read by more than one of them. What only a
- * reading of events needs (where the records of a process stand, what its ids mean) is found out
- * when a location of the process is read for the first time, by the member that reads it.
+ * Each member reads the files of some processes of the run, its *own* processes, and tells the
+ * others what is in them: headers, definitions, names of call sites, when records begin and end. So
+ * all members know the whole run, and only the lists of files are read by more than one of them.
+ * Where the records of a process stand and what its ids mean is needed only to read events: the
+ * member that reads a location of the process finds this out when it reads the first one.
  *
  * Everything is told in the order of processes, as a member that reads all would find it. So the
  * trace is the same in all members, to the last index. Where a member opens a run alone,
@@ -21,7 +21,7 @@
 struct lull_tape_head;
 struct lull_tape_merge;
 
-/* All members together tell of so many processes at a time, which bounds the memory of messages. */
+/* How many processes all members together tell of at a time; this bounds the memory of messages. */
 enum { LULL_TAPE_AT_A_TIME = 2048 };
 
 struct lull_tape_share {
@@ -38,7 +38,8 @@ struct lull_tape_share {
     struct lull_tape_merge *merge; /* which index each content of a definition has */
     struct lull_trace view;        /* the trace, with an arena for what is found out later */
     pthread_mutex_t lock;          /* of `merge`, `view` and `known` */
-    bool *known; /* [n_processes]: the meaning of its ids and the places of its records are known */
+    bool *known; /* [n_processes]: whether the meaning of the process's ids and the places of its
+                    records are known */
 };
 
 /* ---- telling each other ---------------------------------------------------------------------- */
@@ -89,7 +90,7 @@ lull_status lull_tape_other_run(const struct lull_trace *trace, struct lull_erro
  * locations of all. */
 lull_status lull_tape_share_heads(struct lull_trace *trace, lull_status status,
                                   struct lull_error *err);
-/* Call it when data->files is sorted: brings the heads into the same order. */
+/* To be called when data->files is sorted: brings the heads into the same order. */
 void lull_tape_sort_heads(struct lull_trace *trace);
 /* As lull_tape_read_header, from what was told. */
 lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t location,
@@ -105,8 +106,8 @@ lull_status lull_tape_share_names(struct lull_trace *trace, struct lull_error *e
 /* Keeps the merge for later, when all definitions are known. */
 lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merge *merge,
                                  struct lull_error *err);
-/* Call it before a location or its sums are read: finds out what was not told of its process. Safe
- * from any thread. */
+/* To be called before a location or its sums are read: finds out what was not told of the process.
+ * Any thread may call it. */
 lull_status lull_tape_need(const struct lull_trace *trace, uint32_t location,
                            struct lull_error *err);
 

@@ -1,6 +1,7 @@
-/* The values of the fields of a tape are those of the trace: reading and writing need no table.
- * This holds or lull does not compile; where it ends to hold, a table takes its place. The numbers
- * of lull's own event types in a .prv are made of the same values (trace/format/paraver/prv_types.h). */
+/* The fields of a tape have the values of the trace's enums, so that reading and writing need no
+ * table. Where this did not hold, lull would not compile, and would need a table instead. The
+ * numbers of lull's own event types in a .prv are made of the same values
+ * (trace/format/paraver/prv_types.h). */
 #include "base/collective.h"
 #include "tape/layout.h"
 #include "trace/event.h"

@@ -1,5 +1,5 @@
 /* Writing a tape from events: for conversion, and for runs that lull itself makes. Definitions are
- * written once for the run, all else into the files of processes, as a recorder does. */
+ * written once for the run, all else into the files of processes, as the recorder writes it. */
 #include "base/array.h"
 #include "base/output_file.h"
 #include "tape/records.h"
@@ -17,22 +17,22 @@
 
 struct tape_numbers;
 
-/* The file of a process. Its header and tables are written when all else is. */
+/* The file of a process. Its header and tables are written last. */
 struct tape_process {
     struct lull_tape_extent *extents;
     size_t n_extents, capacity;
-    uint32_t pages; /* that are given out; 0: there is no file yet */
+    uint32_t pages; /* of the file that are in use; 0: there is no file yet */
 };
 
 struct tape_location {
     unsigned char *buffer;
     uint32_t used;
-    uint32_t extent; /* the last one with its records, an index */
+    uint32_t extent; /* index of the last extent with records of the location */
     size_t capacity;
     uint64_t flushed; /* bytes of records in the file */
-    uint64_t room;    /* bytes of all extents for them */
-    /* Held back, because the next event may fold into them: an ENTER, or a CALL, or a CALL and
-     * its COLLECTIVE_BEGIN. */
+    uint64_t room;    /* bytes of all extents for records */
+    /* Events that are held back, because the next event may go into one record with them: an ENTER,
+     * or a CALL, or a CALL and its COLLECTIVE_BEGIN. */
     struct lull_event pending[2];
     uint8_t n_pending;
     struct lull_tape_shape *shapes; /* NULL until there is one; see tape_shorten */
@@ -44,8 +44,8 @@ struct tape_writer {
     struct lull_output *output;
     struct tape_location *locations;
     struct tape_process *processes;
-    size_t buffered;   /* sum of capacities */
-    uint32_t n_shapes; /* that each location has room for, a power of two */
+    size_t buffered;   /* sum of the capacities of all buffers */
+    uint32_t n_shapes; /* shapes for which each location has room, a power of two */
 };
 
 static lull_status tape_make_room_and_put(struct tape_writer *writer, uint32_t location,
@@ -54,8 +54,8 @@ static lull_status tape_make_room_and_put(struct tape_writer *writer, uint32_t l
 static lull_status tape_release_pending(struct tape_writer *writer, uint32_t location,
                                         struct lull_error *err);
 
-/* Appends one record of a location; before one that would cross the end of a chunk, pads up to
- * there. */
+/* Appends one record of a location. Where the record would cross the end of a chunk, the chunk is
+ * filled up with padding first. */
 static inline lull_status tape_put(struct tape_writer *writer, uint32_t location,
                                    const union lull_tape_slot *slots, size_t count,
                                    struct lull_error *err)
@@ -167,7 +167,7 @@ static lull_status write_part(const struct process_file *file, unsigned part, ui
                        err);
 }
 
-/* The header with the first entries, and the tables with the others. */
+/* Writes the header with the first entries, and the tables with the others. */
 static lull_status write_process_tables(const struct process_file *file, uint32_t number,
                                         struct lull_error *err)
 {
@@ -215,8 +215,8 @@ static uint32_t number_of(const struct tape_writer *writer, uint32_t location)
     return location - writer->trace->processes[process].first_location;
 }
 
-/* Makes room for `size` bytes of records behind those that there is room for: at the end of the
- * last extent if nothing stands behind it, else in a new one. */
+/* Makes room in the file for `size` more bytes of records: at the end of the location's last extent
+ * if nothing stands behind it, else in a new extent. */
 static lull_status make_records_room(const struct process_file *file, struct tape_location *out,
                                      uint32_t number, uint64_t size, struct lull_error *err)
 {
@@ -237,8 +237,8 @@ static lull_status make_records_room(const struct process_file *file, struct tap
     return status;
 }
 
-/* Writes what is buffered of a location. `last`: nothing comes behind it; else there will be room
- * for whole chunks. */
+/* Writes what is buffered of a location. `last`: no more records come; without, room is made for
+ * whole chunks. */
 static lull_status write_records(const struct tape_writer *writer, const struct process_file *file,
                                  uint32_t location, bool last, struct lull_error *err)
 {
@@ -343,8 +343,8 @@ static lull_status tape_make_room_and_put(struct tape_writer *writer, uint32_t l
 
 /* Events as records of a tape, one for one. All ids are those of the trace. */
 
-/* Definitions have ids that fit (see lull_tape_writer_open); windows and files have none, and one
- * that does not fit is left out. */
+/* The id of a record. Ids of definitions fit (see lull_tape_writer_open); others, as of windows,
+ * are left out where they do not. */
 static uint32_t id_or_none(uint32_t id)
 {
     return id < LULL_TAPE_MOST_IDS ? id : LULL_TAPE_NO_ID;
@@ -462,7 +462,7 @@ static lull_status put_region_record(struct tape_writer *writer, uint32_t locati
     return tape_put(writer, location, slots, count, err);
 }
 
-/* What records with a sub-kind call an event: LULL_TAPE_MESSAGE_* or LULL_TAPE_NUMBER_*. */
+/* The sub-kind of the record for an event: LULL_TAPE_MESSAGE_* or LULL_TAPE_NUMBER_*. */
 static const uint8_t sub_kinds[LULL_EVENT_KINDS] = {
     [LULL_EVENT_SEND] = LULL_TAPE_MESSAGE_SEND,
     [LULL_EVENT_SEND_DONE] = LULL_TAPE_MESSAGE_SEND_DONE,
@@ -490,7 +490,7 @@ static const uint8_t sub_kinds[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MARKER] = LULL_TAPE_NUMBER_MARKER,
 };
 
-/* An event as a record of its own. */
+/* Puts an event as a record of its own. */
 static lull_status tape_put_event(struct tape_writer *writer, uint32_t location,
                                   const struct lull_event *event, struct lull_error *err)
 {
@@ -526,28 +526,28 @@ static lull_status tape_put_event(struct tape_writer *writer, uint32_t location,
 
 /* ==== requests ================================================================================ */
 
-/* Requests of a tape that is written. Where those of a trace are numbered as a reader of tapes
- * numbers them, from 0 on in the order in which a location opens them, what opens one needs no
- * number, and what completes several of them is one record. Others have their numbers in records of
- * their own. */
+/* Requests of a tape that is written. A reader of tapes numbers the requests of a location from 0
+ * on, in the order in which they are opened. Where the requests of the trace have the same numbers,
+ * the record that opens one needs no number, and one record can complete several. Other requests
+ * have their numbers in general records. */
 
-/* How many are remembered from the oldest open one on. One that is open for longer is completed by
- * a record with its number. */
+/* How many requests are remembered, from the oldest open one on. A request that is open for longer
+ * is completed by a record with its number. */
 enum { FIRST_KEPT = 16, MOST_KEPT = 1 << 16 };
 
-/* As it was opened. */
+/* A request as it was opened. */
 struct tape_opened {
     struct lull_event event;
     bool open;
 };
 
 struct tape_numbers {
-    struct tape_opened *ring; /* number n at n % size */
+    struct tape_opened *ring; /* request n is at n % size */
     uint32_t size;
-    uint64_t oldest, next;
-    union lull_tape_slot slots[1 + LULL_TAPE_MOST_EXTRA]; /* [0] is for the record's head */
-    unsigned n_slots;                                     /* of completions */
-    bool holds_large;                                     /* the last one has two */
+    uint64_t oldest, next; /* numbers of the requests that are remembered: oldest .. next - 1 */
+    union lull_tape_slot slots[1 + LULL_TAPE_MOST_EXTRA]; /* slots[0] is for the record's head */
+    unsigned n_slots;                                     /* slots of completions held back */
+    bool holds_large;                                     /* the last completion has two slots */
     int64_t time;                                         /* of the completions */
 };
 
@@ -582,11 +582,10 @@ static void tape_free_numbers(struct tape_location *out)
     out->numbers = NULL;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-/* Whether an event opens the request that a reader numbers next, and that it does so: the record of
- * that event is a CALL_* or has LULL_TAPE_NEXT_REQUEST. */
+/* Whether an event opens the request to which a reader gives the next number: its record is a
+ * CALL_* or has LULL_TAPE_NEXT_REQUEST then. */
 static bool tape_opens_next(const struct tape_location *out, const struct lull_event *event)
 {
     return opens(event) && request_of(event) == (out->numbers ? out->numbers->next : 0);
@@ -631,8 +630,7 @@ static lull_status tape_open_next(const struct tape_writer *writer, uint32_t loc
     return LULL_OK;
 }
 
-/* ---- completing -------------------------------------------------------------------------------
- */
+/* ---- completing ------------------------------------------------------------------------------ */
 
 static bool same_collective(const struct lull_event *opened, const struct lull_event *done)
 {
@@ -642,7 +640,8 @@ static bool same_collective(const struct lull_event *opened, const struct lull_e
            done->collective.root == opened->collective.root;
 }
 
-/* Nobody sends anything to MPI_PROC_NULL, and a reader knows that. */
+/* Whether a message was completed as it was posted. One with MPI_PROC_NULL has no bytes when it is
+ * complete, which a reader takes for granted. */
 static bool same_message(const struct lull_event *opened, const struct lull_event *done)
 {
     const uint64_t bytes = opened->message.peer == LULL_PROC_NULL ? 0 : opened->message.bytes;
@@ -650,8 +649,8 @@ static bool same_message(const struct lull_event *opened, const struct lull_even
            done->message.tag == opened->message.tag;
 }
 
-/* What a completion says of its request; returns how many slots that takes, 0: it cannot be said.
- */
+/* Writes into `slot` what a completion says of its request; returns the number of slots, 0: slots
+ * cannot say it. */
 static unsigned completion_of(const struct lull_event *opened, const struct lull_event *done,
                               union lull_tape_slot *slot)
 {
@@ -694,7 +693,8 @@ static struct tape_opened *find_open_request(struct tape_numbers *numbers,
     return opened->open ? opened : NULL;
 }
 
-/* Whether the completion belongs to those that are held back, or to the call that is. */
+/* Whether a completion at `time` goes into the record with the completions that are held back, or
+ * else with the call that is held back. */
 static bool belongs(const struct tape_location *out, int64_t time)
 {
     const struct tape_numbers *numbers = out->numbers;
@@ -705,7 +705,8 @@ static bool belongs(const struct tape_location *out, int64_t time)
            (uint64_t)call->duration < LULL_TAPE_OPEN && call->time + call->duration == time;
 }
 
-/* Requests that have completed as they were posted, one after the other, are one range. */
+/* Adds a completion to the range of requests in the last slot: those that have completed as they
+ * were posted, in the order of their numbers. False: it does not continue that range. */
 static bool extend_range(struct tape_numbers *numbers, const union lull_tape_slot *slot)
 {
     union lull_tape_slot *last = &numbers->slots[numbers->n_slots];
@@ -716,8 +717,8 @@ static bool extend_range(struct tape_numbers *numbers, const union lull_tape_slo
     return true;
 }
 
-/* Holds back what completes such a request, with the call that does so or by itself; false: it
- * completes no such one, or other than a completion can say. */
+/* Holds back an event that completes a remembered request, with the call that does so or by itself.
+ * False: the event completes no such request, or in a way that slots cannot say. */
 static bool tape_complete(struct tape_writer *writer, uint32_t location,
                           const struct lull_event *event, lull_status *ret_status,
                           struct lull_error *err)
@@ -748,7 +749,7 @@ static bool tape_holds_completions(const struct tape_location *out)
     return out->numbers && out->numbers->n_slots > 0;
 }
 
-/* Puts them, with their call. */
+/* Puts the completions that are held back, with their call. */
 static lull_status tape_put_completions(struct tape_writer *writer, uint32_t location,
                                         struct lull_error *err)
 {
@@ -768,18 +769,18 @@ static lull_status tape_put_completions(struct tape_writer *writer, uint32_t loc
 
 /* ==== fold ==================================================================================== */
 
-/* Several events in one record: ENTER and LEAVE of the same region with nothing between become one
- * CALL; a CALL takes the message or collective that has its times with it. */
+/* Several events in one record: ENTER and LEAVE of the same region with nothing in between become
+ * one CALL; a CALL and the message or collective operation that has its times become one record. */
 
-/* Limits of the slots that hold a message or collective beside its call. */
+/* Whether a message or collective operation of a call fits into the slot of the call's record. */
 static bool fits(const struct lull_event *call, uint32_t comm, uint64_t bytes)
 {
     return call->op != LULL_SEVERAL && (uint64_t)call->duration < LULL_TAPE_OPEN &&
            comm < LULL_TAPE_NO_ROOT && bytes <= LULL_TAPE_BYTES_MASK;
 }
 
-/* The kind of record in which `call` and the message behind it become one; 0 if none. One with a
- * request opens the location's next one. */
+/* The kind of the record for `call` and the message behind it; 0: they cannot be one record. A
+ * message with a request opens the location's next request. */
 static unsigned message_call_kind(const struct lull_event *call, const struct lull_event *message)
 {
     const bool blocks = message->message.request == LULL_NO_REQUEST;
@@ -835,8 +836,9 @@ static lull_status tape_release_pending(struct tape_writer *writer, uint32_t loc
     return status;
 }
 
-/* Makes a CALL_LIKE of a record of a shaped kind if it is like the location's last one of its
- * shape; sets how many slots it has. Shapes share places where there are fewer of these. */
+/* Makes a CALL_LIKE of a record of a shaped kind if it is like the location's last record of its
+ * shape; sets how many slots the record has. Where a location has fewer places than there are
+ * shapes, several shapes share a place. */
 static lull_status tape_shorten(struct tape_writer *writer, uint32_t location,
                                 union lull_tape_slot *slots, size_t *count, struct lull_error *err)
 {
@@ -884,7 +886,8 @@ static void make_collective_call(unsigned kind, const struct lull_event *call,
                                   event->collective.received);
 }
 
-/* With the call that is held back, if there is one and it can be: then 2 slots, else 0. */
+/* Makes one record of the call that is held back and an event that opens a request. Returns its
+ * number of slots, 2; 0: there is no such call, or the two cannot be one record. */
 static unsigned fold_opening(const struct tape_writer *writer, const struct tape_location *out,
                              const struct lull_event *event, union lull_tape_slot *slots)
 {
@@ -906,7 +909,7 @@ static unsigned fold_opening(const struct tape_writer *writer, const struct tape
     return 2;
 }
 
-/* Of an event that opens the location's next request. */
+/* Takes an event that opens the location's next request. */
 static lull_status take_opening(struct tape_writer *writer, uint32_t location,
                                 const struct lull_event *event, struct lull_error *err)
 {
@@ -928,7 +931,7 @@ static lull_status take_opening(struct tape_writer *writer, uint32_t location,
     return status == LULL_OK ? tape_put_event(writer, location, &unnumbered, err) : status;
 }
 
-/* True when the event went into what was held back. */
+/* Makes one record of an event and what is held back; false: that cannot be done. */
 static bool fold(struct tape_writer *writer, uint32_t location, const struct lull_event *event,
                  lull_status *ret_status, struct lull_error *err)
 {
@@ -1053,7 +1056,7 @@ static void put_region_sum(const struct lull_tape_sums_header *header,
     }
 }
 
-/* Of a location of a run whose events do not tell all. */
+/* Writes the sums of a location, in a run whose events do not tell all. */
 static lull_status tape_write_sums(const struct tape_writer *writer,
                                    const struct process_file *file, uint32_t location,
                                    struct lull_error *err)
@@ -1089,7 +1092,8 @@ static uint16_t flag_of_cut(const struct lull_location *location)
     return flags[location->cut];
 }
 
-/* The first location of a process tells its main part. */
+/* The header of a process's first location tells when the main part of the process begins and
+ * ends. */
 static void put_main(const struct lull_trace *trace, uint32_t location,
                      struct lull_tape_header *header)
 {
@@ -1205,7 +1209,8 @@ static lull_status close_tape_writer(void *state, bool commit, struct lull_error
     return status;
 }
 
-/* In runs of many locations less for each, so that all together stay below this. */
+/* How many shapes each location has room for: fewer in runs of many locations, so that all together
+ * take at most most_bytes. */
 static uint32_t shapes_for(uint32_t n_locations)
 {
     const uint64_t most_bytes = 64 << 20;

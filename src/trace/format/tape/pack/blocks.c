@@ -1,4 +1,4 @@
-/* Which coding a block has. */
+/* Chooses the coding of each block, and decodes each block by its coding. */
 #include "trace/format/tape/pack/blocks.h"
 
 #include "lull_features.h"
@@ -54,7 +54,7 @@ void lull_pack_block(struct pack_encoder *encoder, struct pack_decoder *decoder,
     }
     enum lull_tape_node_coding coding =
         records && length % 16 == 0 ? LULL_TAPE_NODE_COLUMNS : LULL_TAPE_NODE_FRAME;
-    const size_t most = length - 1; /* or it is better stored */
+    const size_t most = length - 1; /* a block that does not become shorter is stored */
     size_t size = coding == LULL_TAPE_NODE_COLUMNS
                       ? lull_pack_columns(encoder, bytes, length, lead, out, most)
                       : lull_pack_plain(encoder, bytes, length, out, most);
@@ -66,11 +66,10 @@ void lull_pack_block(struct pack_encoder *encoder, struct pack_decoder *decoder,
     set_form(block, size, length, coding, out);
 }
 
-/* ---- decoding ---------------------------------------------------------------------------------
- */
+/* ---- decoding -------------------------------------------------------------------------------- */
 
-/* Decoders are large, and thousands of locations may be read in turns: there are as many as threads
- * have decoded at a time. */
+/* Decoders are large, and thousands of locations may be read in turns. So decoders do not belong to
+ * locations: there are as many as threads have decoded at one time. */
 static pthread_mutex_t spare_lock = PTHREAD_MUTEX_INITIALIZER;
 enum { MOST_SPARE = 64 };
 static struct pack_decoder *spare[MOST_SPARE];
@@ -138,7 +137,7 @@ lull_status lull_pack_check_built(const char *what, struct lull_error *err)
                      "%s: lull was built without libzstd, which packed runs need", what);
 }
 
-/* Nobody comes here. */
+/* lull_pack_check_built fails first, so that none of these is called. */
 
 struct pack_encoder *lull_pack_encoder_create(void)
 {

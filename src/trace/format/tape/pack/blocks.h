@@ -12,10 +12,10 @@ enum { PACK_MOST_LENGTH = LULL_TAPE_CHUNK };
 /* Fails with LULL_ERR_UNSUPPORTED where lull was built without libzstd; `what` begins the text. */
 lull_status lull_pack_check_built(const char *what, struct lull_error *err);
 
-/* Packs `length` bytes of a file into `out`, and sets size, form and checksum of the block; its
- * origin is set already. With `records` the bytes are records, which begin at slot `lead`. The
- * result is decoded again into `back` and compared: where that does not give the same bytes, the
- * block is stored as it is. `out` and `back` have PACK_MOST_LENGTH bytes each. */
+/* Packs `length` bytes of a file into `out`, and sets size, form and checksum of the block, whose
+ * origin is set already. With `records` the bytes are records, the first of which begins at slot
+ * `lead`. The result is decoded again into `back` and compared: where that does not give the same
+ * bytes, the block is stored as it is. `out` and `back` have PACK_MOST_LENGTH bytes each. */
 void lull_pack_block(struct pack_encoder *encoder, struct pack_decoder *decoder, const void *bytes,
                      size_t length, bool records, unsigned lead, unsigned char *out, void *back,
                      struct lull_tape_node_block *block);

@@ -1,6 +1,6 @@
-/* Workers take units of a few blocks in turn, encode them side by side, and write them in the order
- * of units: so the file is the same for any number of workers, and none of them holds more than a
- * unit. */
+/* Workers take units of a few blocks in turn and encode them side by side. The units get their
+ * places in the file in their order. So the file is the same for any number of workers, and none of
+ * them holds more than one unit. */
 #include "trace/format/tape/pack/node_writer.h"
 
 #include "base/array.h"
@@ -27,14 +27,15 @@ struct pack_part {
     bool records;
 };
 
-/* Of a file: parts that are no records, then chunks of records, either in the order of origins. */
+/* The parts of a file: first those that are no records, then chunks of records; each of the two in
+ * the order of origins. */
 struct pack_plan {
     struct pack_part *parts; /* malloc'd */
     size_t n, capacity;
     size_t n_plain;
 };
 
-enum { PLAIN = 16384 /* bytes of what is no records: to read a part does not take long */ };
+enum { PLAIN = 16384 /* bytes of a part that is no records: so little is decoded quickly */ };
 
 static bool add_part(struct pack_plan *plan, uint64_t origin, uint64_t length, bool records,
                      unsigned lead)
@@ -45,10 +46,10 @@ static bool add_part(struct pack_plan *plan, uint64_t origin, uint64_t length, b
     return true;
 }
 
-/* ---- chunks of records ------------------------------------------------------------------------
- */
+/* ---- chunks of records ----------------------------------------------------------------------- */
 
-/* How many slots of the last record of `slots` are missing. */
+/* How many slots of the last record in `slots` stand behind them. `lead`: the slots at the begin
+ * that belong to a record before. */
 static unsigned missing_slots(const union lull_tape_slot *slots, size_t count, unsigned lead)
 {
     size_t i = lead;
@@ -57,7 +58,8 @@ static unsigned missing_slots(const union lull_tape_slot *slots, size_t count, u
     return (unsigned)(i - count);
 }
 
-/* A chunk that stands in several places: each but the first begins somewhere in a record. */
+/* Sets `lead` of the parts of a chunk that stands in several places of the file: each but the first
+ * may begin in the middle of a record. */
 static lull_status find_leads(struct lull_tape_source *source, struct pack_part *parts, size_t n)
 {
     unsigned char *bytes = n > 1 ? aligned_alloc(16, LULL_TAPE_CHUNK) : NULL;
@@ -75,7 +77,7 @@ static lull_status find_leads(struct lull_tape_source *source, struct pack_part 
     return LULL_OK;
 }
 
-/* One chunk: `size` bytes from `begin` on of what is in `pieces`. */
+/* Adds one chunk: `size` bytes from `begin` on of what is in `pieces`. */
 static lull_status add_chunk(struct pack_plan *plan, struct lull_tape_source *source,
                              const struct lull_tape_pieces *pieces, uint64_t begin, uint64_t size)
 {
@@ -95,7 +97,7 @@ static lull_status add_chunk(struct pack_plan *plan, struct lull_tape_source *so
     return find_leads(source, plan->parts + first, plan->n - first);
 }
 
-/* The first `size` bytes in `pieces`. */
+/* Adds the chunks in the first `size` bytes of `pieces`. */
 static lull_status add_chunks(struct pack_plan *plan, struct lull_tape_source *source,
                               const struct lull_tape_pieces *pieces, uint64_t size)
 {
@@ -125,8 +127,7 @@ static lull_status add_of_location(struct pack_plan *plan, struct lull_tape_sour
     return status;
 }
 
-/* ---- the whole file ---------------------------------------------------------------------------
- */
+/* ---- the whole file -------------------------------------------------------------------------- */
 
 static int compare_parts(const void *a, const void *b)
 {
@@ -134,7 +135,8 @@ static int compare_parts(const void *a, const void *b)
     return (x->origin > y->origin) - (x->origin < y->origin);
 }
 
-/* Those of a damaged file may lie in each other's place or behind its end. */
+/* Sorts the parts and drops those that overlap others or lie behind the end, as in a damaged
+ * file. */
 static void drop_odd(struct pack_plan *plan, uint64_t size)
 {
     size_t kept = 0;
@@ -161,7 +163,7 @@ static bool add_plain(struct pack_plan *plan, uint64_t begin, uint64_t end)
     return true;
 }
 
-/* What lies between and behind the chunks; goes to the front. */
+/* Adds parts for the bytes before, between and behind the chunks; they go to the front. */
 static bool fill_gaps(struct pack_plan *plan, uint64_t size)
 {
     struct pack_plan whole = {0};
@@ -208,8 +210,8 @@ static lull_status add_of_container(struct pack_plan *plan, const struct lull_tr
     return status;
 }
 
-/* Of a file on disk that is open in `source`. Chunks are those that the trace knows of; where these
- * make no sense the file is divided without them. */
+/* Divides a file on disk, which is open in `source`, into blocks. The chunks are those that the
+ * trace knows of; chunks that make no sense are left out. */
 static lull_status lull_pack_plan(const struct lull_trace *trace, struct lull_tape_source *source,
                                   const struct lull_tape_node_file *file,
                                   struct pack_plan *ret_plan, struct lull_error *err)
@@ -254,8 +256,8 @@ struct node_writer {
     struct pack_progress *progress;
     pthread_mutex_t lock;
     pthread_cond_t turn_has_come;
-    size_t next, turn; /* units: to be taken; to be written */
-    uint64_t place;    /* where that begins */
+    size_t next, turn; /* the unit to be taken next; the unit to get its place next */
+    uint64_t place;    /* where the unit `turn` begins in the file */
     lull_status status;
     struct lull_error err;
 };
@@ -275,8 +277,7 @@ lull_status lull_pack_write_at(int fd, const char *path, const void *bytes, size
     return LULL_OK;
 }
 
-/* ---- what is to be done -----------------------------------------------------------------------
- */
+/* ---- what is to be done ---------------------------------------------------------------------- */
 
 static lull_status no_memory_for_node(const struct node_writer *writer, struct lull_error *err)
 {
@@ -335,10 +336,9 @@ static lull_status plan_all(struct node_writer *writer, uint32_t n_files, struct
     return status == LULL_OK && !writer->blocks ? no_memory_for_node(writer, err) : status;
 }
 
-/* ---- workers ----------------------------------------------------------------------------------
- */
+/* ---- workers --------------------------------------------------------------------------------- */
 
-/* What a worker works with. */
+/* The memory of a worker. */
 struct worker {
     struct pack_encoder *encoder;
     struct pack_decoder *decoder;
@@ -391,7 +391,7 @@ static lull_status encode_unit(struct node_writer *writer, const struct unit *un
         block->origin = part->origin;
         lull_pack_block(worker->encoder, worker->decoder, worker->bytes, part->length,
                         part->records, part->lead, worker->out + size, worker->back, block);
-        block->place = size; /* in the unit, until its place is known */
+        block->place = size; /* in the unit, until the unit has its place */
         size += block->size;
     }
     lull_tape_source_close(&source);
@@ -399,7 +399,7 @@ static lull_status encode_unit(struct node_writer *writer, const struct unit *un
     return status;
 }
 
-/* The first failure counts. */
+/* Keeps the first failure of all workers. */
 static void keep_failure(struct node_writer *writer, lull_status status,
                          const struct lull_error *err)
 {
@@ -412,7 +412,8 @@ static void keep_failure(struct node_writer *writer, lull_status status,
     pthread_mutex_unlock(&writer->lock);
 }
 
-/* Where the unit goes, when all before it have got their place. False: another one has failed. */
+/* Waits until all units before this one have their places, and gives it the next place. False:
+ * another worker has failed. */
 static bool take_unit_place(struct node_writer *writer, size_t u, size_t size, uint64_t *ret_place)
 {
     struct pack_progress *progress = writer->progress;
@@ -470,8 +471,7 @@ static void work_on_units(void *context, unsigned number)
     end_worker(&worker);
 }
 
-/* ---- the file ---------------------------------------------------------------------------------
- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static lull_status write_tables(const struct node_writer *writer, uint32_t n_files,
                                 const struct lull_tape_node_location *locations,

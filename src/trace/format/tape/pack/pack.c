@@ -1,4 +1,4 @@
-/* Packing a run: which of its files go to which node. */
+/* Packing a run: which of its files go into the file of which node. And unpacking it. */
 #include "trace/pack.h"
 
 #include "base/array.h"
@@ -26,16 +26,16 @@
 
 /* ==== rest ==================================================================================== */
 
-/* What packing and unpacking have in common: the folder of a run and what else is in it. */
+/* What packing and unpacking have in common: the folder of a run, and the other files in it. */
 
-/* A tape that is opened, and the folder that is to be made of it. */
+/* A tape that is open, and the folder that is made of it. */
 struct pack_run {
     struct lull_trace *trace;
     const char *target; /* in the arena of the trace */
     struct lull_output *output;
 };
 
-/* The run's name and an ending; NULL: it has none. */
+/* The name of the run with an ending; NULL: the run has no name, as ".". */
 static const char *make_target(const struct lull_trace *trace, const char *ending)
 {
     const char *path = trace->path, *slash;
@@ -62,7 +62,8 @@ static lull_status begin_output(const struct lull_pack_wish *wish, const char *e
     return lull_output_begin(run->target, true, false, &run->output, err);
 }
 
-/* Opens the run, which must be a tape, and begins the output; `ending` is that of its name. */
+/* Opens the run, which must be a tape, and begins the output; `ending` is what the name of the
+ * output ends in. */
 static lull_status pack_begin(const struct lull_pack_wish *wish, const char *ending,
                               struct pack_run *ret_run, struct lull_error *err)
 {
@@ -81,7 +82,7 @@ static lull_status pack_begin(const struct lull_pack_wish *wish, const char *end
     return LULL_OK;
 }
 
-/* The new run gets the name of the old one, which is removed when that has happened. */
+/* Gives the new run the name of the old one, and then removes the old one. */
 static lull_status exchange(const char *old, const char *new, struct lull_error *err)
 {
     if (renameat2(AT_FDCWD, new, AT_FDCWD, old, RENAME_EXCHANGE) != 0)
@@ -89,8 +90,8 @@ static lull_status exchange(const char *old, const char *new, struct lull_error 
     return lull_remove_tree(new, err);
 }
 
-/* The output appears, in the place of the run if that is the wish, or is forgotten if `status` says
- * that it failed. */
+/* Makes the output appear, in the place of the run if that was asked for; removes it if `status` is
+ * a failure. */
 static lull_status pack_end(const struct lull_pack_wish *wish, struct pack_run *run,
                             lull_status status, struct lull_error *err)
 {
@@ -104,8 +105,7 @@ static lull_status pack_end(const struct lull_pack_wish *wish, struct pack_run *
     return status;
 }
 
-/* ---- other files ------------------------------------------------------------------------------
- */
+/* ---- other files ----------------------------------------------------------------------------- */
 
 struct rest_copy {
     const struct pack_run *run;
@@ -171,7 +171,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* In the order of names, so that what is made of them does not depend on the disk. */
+/* Copies in the order of names, so that the result does not depend on the order of the file
+ * system. */
 static lull_status copy_entries(const struct rest_copy *copy, const char *below, DIR *folder,
                                 struct lull_error *err)
 {
@@ -210,12 +211,12 @@ static lull_status copy_folder(const struct rest_copy *copy, const char *below,
         status = copy_entries(copy, below, folder, err);
     closedir(folder);
     if (*below && strspn(below, "0123456789") == strlen(below))
-        rmdir(target); /* of processes, if all that was in it has been taken */
+        rmdir(target); /* a folder of processes, if all its files have been taken and it is empty */
     return status;
 }
 
-/* Copies all that is in the folder of the run to the one that is made, but for files that `takes`
- * says are its own; `path` is that below the run, "0/12.tape". */
+/* Copies all that is in the folder of the run to the output, without the files that `takes` takes;
+ * `path` is the path below the run, as "0/12.tape". */
 static lull_status pack_copy_rest(const struct pack_run *run,
                                   lull_status (*takes)(void *context, const char *path,
                                                        bool *ret_taken, struct lull_error *err),
@@ -227,7 +228,7 @@ static lull_status pack_copy_rest(const struct pack_run *run,
 
 /* ==== unpack ================================================================================== */
 
-/* Unpacking a run: every file as it was, one after the other in each of the workers. */
+/* Unpacking a run: every file becomes what it was. Workers take one file after the other. */
 
 struct unpacking {
     struct pack_run run;
@@ -239,7 +240,7 @@ struct unpacking {
     struct lull_error err;
 };
 
-/* The files of nodes, which are not copied. */
+/* Takes the files of nodes, which are not copied. */
 static lull_status takes_node_file(void *context, const char *path, bool *ret_taken,
                                    struct lull_error *err)
 {
@@ -252,7 +253,8 @@ static lull_status takes_node_file(void *context, const char *path, bool *ret_ta
     return LULL_OK;
 }
 
-/* It has the name of the file that it was packed in. */
+/* Creates the file of a node in which processes had recorded. It has the name of the packed file in
+ * which it was. */
 static lull_status create_container(const struct unpacking *unpacking, uint32_t number,
                                     const char *folder, char *path, int *ret_fd,
                                     struct lull_error *err)
@@ -290,7 +292,7 @@ static bool is_all_zero(const unsigned char *bytes, size_t size)
     return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-/* Zeros are left out: the file has its length already. */
+/* Writes the blocks of a file, without those that are all zero: the file has its length already. */
 static lull_status write_file_blocks(struct lull_tape_source *source, int fd, const char *path,
                                      unsigned char *bytes, struct lull_error *err)
 {
@@ -399,12 +401,12 @@ lull_status lull_unpack(const struct lull_pack_wish *wish, struct lull_error *er
 
 /* ==== pack ==================================================================================== */
 
-/* The files of the run's processes, and those of nodes. */
+/* A file of a process, or of a node. */
 struct pack_file {
     struct lull_tape_node_file file;
-    uint32_t node;    /* an index of the trace, LULL_NONE where none is known; of a file of a node a
-                         number behind these */
-    const char *name; /* of a file of a node: it goes into a file with the same name */
+    uint32_t node; /* index of the node in the trace, LULL_NONE where it is not known; for the file
+                         of a node a number behind these indices */
+    const char *name; /* of the file of a node: it goes into a file with the same name; else NULL */
 };
 
 struct packing {
@@ -416,7 +418,7 @@ struct packing {
     struct pack_progress progress;
 };
 
-/* Of the folder for a thousand processes that it is in. */
+/* Whether a path is that of a process's file, in the folder of its thousand processes. */
 static bool parse_path(const char *path, uint32_t *ret_number)
 {
     const char *slash = strchr(path, '/');
@@ -443,7 +445,7 @@ static void keep_name(struct packing *packing, const char *name)
     packing->names[packing->n_names++] = name;
 }
 
-/* NULL: it is not the file of a node. */
+/* The file of a node with that path; NULL: it is no such file. */
 static const struct lull_tape_container *container_at(const struct lull_trace *trace,
                                                       const char *path)
 {
@@ -455,7 +457,7 @@ static const struct lull_tape_container *container_at(const struct lull_trace *t
     return NULL;
 }
 
-/* False: it is of no process or node. */
+/* Describes a file; false: it is that of no process or node. */
 static bool describe_file(const struct lull_trace *trace, const char *path,
                           struct pack_file *ret_file)
 {
@@ -518,10 +520,9 @@ static int compare_pack_files(const void *a, const void *b)
                                             : compare_u32(x->file.kind, y->file.kind);
 }
 
-/* ---- names ------------------------------------------------------------------------------------
- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
-/* A name of a file, not too long. */
+/* Makes a file name of a text, not too long. */
 static char *clean_name(struct lull_arena *arena, const char *text)
 {
     enum { MOST = 100 };
@@ -530,7 +531,7 @@ static char *clean_name(struct lull_arena *arena, const char *text)
     return *name ? name : lull_arena_strdup(arena, "node");
 }
 
-/* That of the node's file, which no other node has. */
+/* A name for the packed file of a node, which no other node has. */
 static const char *name_node(struct packing *packing, uint32_t node)
 {
     const struct lull_trace *trace = packing->run.trace;
@@ -543,8 +544,7 @@ static const char *name_node(struct packing *packing, uint32_t node)
     return name;
 }
 
-/* ---- nodes ------------------------------------------------------------------------------------
- */
+/* ---- nodes ----------------------------------------------------------------------------------- */
 
 static lull_status describe_location(const struct lull_trace *trace,
                                      const struct lull_tape_file *file,
@@ -556,7 +556,7 @@ static lull_status describe_location(const struct lull_trace *trace,
     return lull_tape_measure_location(trace, file, slots, &ret_location->ends, err);
 }
 
-/* What the file tells of those locations of a process that could be read. */
+/* Describes the locations of a process that could be read. */
 static lull_status measure_process(const struct lull_trace *trace, uint32_t number,
                                    struct lull_tape_node_location *locations, uint32_t *count,
                                    union lull_tape_slot *slots, struct lull_error *err)
@@ -635,7 +635,7 @@ static lull_status pack_files(struct packing *packing, struct lull_error *err)
     return status;
 }
 
-/* What the header of a location said when the run was opened must be what it says now. */
+/* Fails unless the header of a location says what it said when the run was opened. */
 static lull_status check_unchanged(const struct lull_trace *trace,
                                    const struct lull_tape_file *file, struct lull_error *err)
 {

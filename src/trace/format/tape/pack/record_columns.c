@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What records of one sort have in common; as it is in the file. */
+/* What records of one sort have in common, as in the file. */
 struct pack_sort {
     uint32_t head;
     uint32_t value; /* 0 where the value is a duration */
@@ -18,7 +18,7 @@ struct pack_sort {
     uint16_t from_last;
 };
 
-/* In front of a chunk by columns; then the raw planes, and the frames of the bins one by one. */
+/* Stands in front of a chunk by columns; the raw planes follow, and then the frame of each bin. */
 struct pack_columns_header {
     uint16_t records, sorts;
     uint16_t lead, rest; /* slots before and behind the records */
@@ -27,21 +27,21 @@ struct pack_columns_header {
     uint32_t frames[PACK_BINS]; /* compressed bytes */
 };
 
-/* What the planes of one word are like: this, then `constant` if there is one, then which bin each
- * of the planes is in that vary. */
+/* Describes the planes of one word: this struct, then the `constant` if the mode says that there is
+ * one, then for each plane that varies one byte, the bin in which it is. */
 enum { PACK_WORD_DELTA = 1, PACK_WORD_CONSTANT = 2 };
 
 struct pack_word {
     uint8_t mode, varying; /* bit i: the i-th byte from the lowest varies */
 };
 
-/* The value is how long it lasts. */
+/* Whether the value of such a record is a duration. */
 static inline bool pack_lasts(unsigned kind)
 {
     return (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_FLUSH) || kind == LULL_TAPE_CALL_LIKE;
 }
 
-/* It is where something begins or ends. */
+/* Whether such a record moves `end`: it is the begin or end of a region, or has a duration. */
 static inline bool pack_moves_end(unsigned kind)
 {
     return kind == LULL_TAPE_ENTER || kind == LULL_TAPE_LEAVE || pack_lasts(kind);
@@ -49,9 +49,9 @@ static inline bool pack_moves_end(unsigned kind)
 
 /* ==== decode ================================================================================== */
 
-/* Putting a chunk of records together from its columns: the hot path of reading packed runs. What
- * is done for each record has no branch but for those with more slots; planes become words in loops
- * that compilers vectorise. */
+/* Putting a chunk of records together from its columns: the hot path of reading packed runs. The
+ * work for each record has no branches, apart from records with more than one slot; planes become
+ * words in loops that compilers vectorise. */
 
 #if LULL_HAVE_ZSTD
 #include <zstd.h>
@@ -65,18 +65,20 @@ struct bytes {
     const unsigned char *at, *end;
 };
 
-/* Of one sort, what its records are made of: in a cache line. */
+/* What the records of one sort are made of; it fits into a cache line. */
 struct sort_reader {
     uint32_t head, value;
     uint64_t lasts;                    /* mask of a duration, or 0 */
-    uint8_t is_long, moves, from_last; /* is_long: its value is a duration; else see pack_sort */
-    uint8_t words;                     /* of its slots */
-    uint32_t left;                     /* records to come */
+    uint8_t is_long, moves, from_last; /* the value is a duration; the record moves `end`; its time
+                                          is a distance from `last` */
+    uint8_t words;                     /* of the slots behind a record */
+    uint32_t left;                     /* records that are still to come */
     uint32_t stride;                   /* words from one column to the next */
-    const uint64_t *column;            /* the next one's first word; NULL: in the loose slots */
+    const uint64_t *column; /* first word of the next record; NULL: its slots are loose */
 };
 
-/* A column that is not put together: bytes of its words, from the lowest, and what they share. */
+/* A column whose words are not made in advance, but one by one when they are needed: the planes of
+ * their lowest bytes, and the bits that all of them have. */
 enum { NARROW = 4 };
 struct narrow {
     const unsigned char *planes[NARROW];
@@ -88,7 +90,7 @@ static const unsigned char nothing[PACK_SLOTS];
 struct pack_decoder {
     ZSTD_DCtx *zstd;
     unsigned char *bins[PACK_BINS + 1]; /* MOST_BIN each, and PACK_SLOTS that may be read behind */
-    /* Of the chunk. */
+    /* The rest is about the present chunk. */
     struct sort_reader sorts[PACK_SLOTS];
     uint64_t times[PACK_SLOTS], columns[2 * PACK_SLOTS];
     struct bytes planes[PACK_BINS + 1], meta;
@@ -121,7 +123,7 @@ void lull_pack_decoder_destroy(struct pack_decoder *decoder)
     free(decoder);
 }
 
-/* The next `size` of them; NULL: there are not so many. */
+/* The next `size` bytes; NULL: there are not so many. */
 static const unsigned char *take_bytes(struct bytes *bytes, size_t size)
 {
     if ((size_t)(bytes->end - bytes->at) < size)
@@ -144,10 +146,9 @@ bool lull_unpack_plain(struct pack_decoder *decoder, const void *packed, size_t 
     return ZSTD_decompressDCtx(decoder->zstd, bytes, size, packed, packed_size) == size;
 }
 
-/* ---- words ------------------------------------------------------------------------------------
- */
+/* ---- words ----------------------------------------------------------------------------------- */
 
-/* Two planes at a time, so that memory is passed half as often. */
+/* Two planes are added at a time, so that the words are read and written half as often. */
 static void add_planes(uint64_t *words, size_t n, const unsigned char *a, unsigned a_shift,
                        const unsigned char *b, unsigned b_shift, uint64_t constant)
 {
@@ -180,8 +181,8 @@ static void add_up(uint64_t *words, size_t n)
         words[i] = sum += unzigzag(words[i]);
 }
 
-/* The planes of a word that vary, of `n` bytes each. Returns how many there are, -1 if they are
- * not. */
+/* Finds the planes of a word that vary, of `n` bytes each. Returns how many they are; -1: they are
+ * not there. */
 static int find_planes(struct pack_decoder *decoder, unsigned varying, size_t n,
                        const unsigned char *planes[8], unsigned shifts[8])
 {
@@ -239,7 +240,7 @@ static void make_words(const struct planes *planes, uint64_t *words, size_t n)
         add_up(words, n);
 }
 
-/* The lowest bytes of a word of which no others vary. */
+/* Describes a column of which only the NARROW lowest bytes vary; false: others vary, too. */
 static bool make_narrow(const struct planes *planes, struct narrow *narrow)
 {
     if (planes->varying >> NARROW != 0 || planes->mode & PACK_WORD_DELTA)
@@ -259,8 +260,7 @@ static inline uint64_t narrow_at(const struct narrow *narrow, size_t i)
            narrow->constant;
 }
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static bool open_bins(struct pack_decoder *decoder, const struct pack_columns_header *header,
                       struct bytes packed)
@@ -290,8 +290,9 @@ static bool open_bins(struct pack_decoder *decoder, const struct pack_columns_he
     return packed.at == packed.end;
 }
 
-/* What there is of each sort; *ret_values of the records have a duration, *ret_loose slots are in
- * no column. False: these are not the sorts of so many records in so many slots. */
+/* Takes the description of each sort. *ret_values: how many records have a duration; *ret_loose:
+ * how many slots are in no column. False: these cannot be the sorts of header->records records in
+ * `slots` slots. */
 static bool take_sorts(struct pack_decoder *decoder, const struct pack_columns_header *header,
                        size_t slots, size_t *ret_values, size_t *ret_loose)
 {
@@ -340,15 +341,14 @@ static bool take_columns(struct pack_decoder *decoder, const struct pack_columns
     return true;
 }
 
-/* ---- records ----------------------------------------------------------------------------------
- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* The columns that all records have. */
 struct records {
     size_t n, n_values;
-    const unsigned char *low, *high; /* of the numbers of sorts */
-    unsigned shift;                  /* of `high`, which is `low` where there is none */
-    bool narrow;                     /* times are, and there is no `high` */
+    const unsigned char *low, *high; /* planes of the numbers of sorts */
+    unsigned shift;                  /* of `high`; 0: there is no such plane, and high is low */
+    bool narrow;                     /* times are narrow, and there is no plane `high` */
     struct narrow times, values;
     const unsigned char *loose;
 };
@@ -386,7 +386,8 @@ static bool take_records(struct pack_decoder *decoder, const struct pack_columns
     return true;
 }
 
-/* The slots of a record behind its first one. False: there are no more of this sort. */
+/* Writes the slots of a record behind its first one. False: no more records of this sort are
+ * there. */
 static inline bool put_next_slots(struct sort_reader *sort, const unsigned char **loose,
                                   uint64_t *out)
 {
@@ -407,7 +408,8 @@ static inline bool put_next_slots(struct sort_reader *sort, const unsigned char 
     return true;
 }
 
-/* Where sorts are not there as often as they say, what is left of values or slots tells it. */
+/* Puts all records together. Where records are not of the sorts, and so many of each, as was said,
+ * the number of values that were used tells it, or a sort has no records left: false. */
 static inline __attribute__((always_inline)) bool put_records(struct pack_decoder *decoder,
                                                               const struct records *records,
                                                               bool is_narrow,
@@ -501,12 +503,12 @@ struct pack_encoder {
     ZSTD_CCtx *zstd;
     float n_log_n[PACK_SLOTS + 1];
     uint16_t hash[1 << HASH_BITS]; /* sort + 1 */
-    /* Of the chunk. */
+    /* The rest is about the present chunk. */
     struct pack_sort sorts[PACK_SLOTS];
     size_t n_records, n_sorts, rest;
-    uint16_t sort_of[PACK_SLOTS], place_of[PACK_SLOTS]; /* of records; place: slot */
+    uint16_t sort_of[PACK_SLOTS], place_of[PACK_SLOTS]; /* of each record: its sort, its slot */
     uint64_t from_last[PACK_SLOTS], from_end[PACK_SLOTS], words[PACK_SLOTS];
-    uint64_t bits_last[PACK_SLOTS], bits_end[PACK_SLOTS]; /* of sorts */
+    uint64_t bits_last[PACK_SLOTS], bits_end[PACK_SLOTS]; /* of each sort: bits of its distances */
     struct bin meta, bins[PACK_BINS + 1];
     unsigned char plane[LULL_TAPE_CHUNK];
 };
@@ -554,8 +556,7 @@ static void put_byte(struct bin *bin, unsigned byte)
     bin->bytes[bin->size++] = (unsigned char)byte;
 }
 
-/* ---- sorts of records -------------------------------------------------------------------------
- */
+/* ---- sorts of records ------------------------------------------------------------------------ */
 
 static uint16_t sort_of(struct pack_encoder *encoder, uint32_t head, uint32_t value)
 {
@@ -625,11 +626,10 @@ static void find_records(struct pack_encoder *encoder, const union lull_tape_slo
         encoder->sorts[s].from_last = encoder->bits_last[s] < encoder->bits_end[s];
 }
 
-/* ---- planes -----------------------------------------------------------------------------------
- */
+/* ---- planes ---------------------------------------------------------------------------------- */
 
-/* Which bin suits bytes: noise is not compressed, and what is compressed together has about the
- * same entropy, as it shares a table of codes. */
+/* Chooses a bin for a plane by its entropy. Noise is not compressed, and planes that are compressed
+ * together have about the same entropy, because they share a table of codes. */
 static unsigned bin_of(const struct pack_encoder *encoder, const unsigned char *bytes, size_t n)
 {
     uint16_t counts[256] = {0};
@@ -688,7 +688,8 @@ static void put_planes(struct pack_encoder *encoder, const uint64_t *words, size
     }
 }
 
-/* As they are, or as differences where these are clearly shorter, as of numbers that count up. */
+/* Puts words as they are, or as differences where these are clearly shorter, as with numbers that
+ * count up. */
 static void put_words(struct pack_encoder *encoder, uint64_t *words, size_t n)
 {
     uint64_t plain = 0, delta = 0, before = 0;
@@ -707,8 +708,7 @@ static void put_words(struct pack_encoder *encoder, uint64_t *words, size_t n)
     put_planes(encoder, words, n, PACK_WORD_DELTA);
 }
 
-/* ---- columns ----------------------------------------------------------------------------------
- */
+/* ---- columns --------------------------------------------------------------------------------- */
 
 static void put_sorts(struct pack_encoder *encoder)
 {
@@ -740,12 +740,12 @@ static void put_times(struct pack_encoder *encoder)
         put_planes(encoder, encoder->words, encoder->n_records, 0);
 }
 
-/* The slots of one sort of records, word by word. */
+/* Puts the slots of all records of a sort, word by word. */
 static void put_slots_of_sort(struct pack_encoder *encoder, const union lull_tape_slot *slots,
                               size_t sort)
 {
     const unsigned words = 2 * lull_tape_extra_of(encoder->sorts[sort].head);
-    uint16_t *places = (uint16_t *)(void *)encoder->from_last; /* not needed any more */
+    uint16_t *places = (uint16_t *)(void *)encoder->from_last; /* which is not needed any more */
     size_t n = 0;
     for (size_t r = 0; words > 0 && r < encoder->n_records; r++)
         if (encoder->sort_of[r] == sort)
@@ -757,7 +757,7 @@ static void put_slots_of_sort(struct pack_encoder *encoder, const union lull_tap
     }
 }
 
-/* All slots that are in no column. */
+/* Puts all slots that are in no column. */
 static void put_loose(struct pack_encoder *encoder, const union lull_tape_slot *slots, size_t lead,
                       size_t used)
 {
@@ -773,8 +773,7 @@ static void put_loose(struct pack_encoder *encoder, const union lull_tape_slot *
         put_in_bin(&encoder->bins[1], loose.bytes, loose.size);
 }
 
-/* ---- frames -----------------------------------------------------------------------------------
- */
+/* ---- frames ---------------------------------------------------------------------------------- */
 
 size_t lull_pack_plain(struct pack_encoder *encoder, const void *bytes, size_t size, void *out,
                        size_t capacity)
@@ -783,7 +782,7 @@ size_t lull_pack_plain(struct pack_encoder *encoder, const void *bytes, size_t s
     return ZSTD_isError(got) ? 0 : got;
 }
 
-/* The first bin begins with what describes all planes. */
+/* Puts the description of all planes at the begin of the first bin. */
 static void put_meta(struct pack_encoder *encoder)
 {
     struct bin *first = &encoder->bins[0];

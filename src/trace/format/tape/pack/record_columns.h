@@ -1,14 +1,15 @@
-/* A chunk of records packed by columns: fields that are alike stand together, and so become short.
+/* A chunk of records packed by columns: fields that are alike stand together, so that they compress
+ * well.
  *
  * Any bytes can be packed, as long as they are whole slots. What looks like records is divided into
  * columns, the rest is kept as it is, and unpacking gives the same bytes. Each chunk is decoded
  * alone. docs/formats/tape.md describes the coding ("A packed chunk").
  *
- * Records with the same head are of one sort; where their value is not a duration, they must have
- * the same value, too. Of each sort one record is written, and a number for each of the others.
- * Coder and decoder follow two times: `last`, that of the record before, and `end`, when the last
- * region or span ended. The time of a record is kept as its distance from one of the two, for each
- * sort from the one that is nearer for most of its records. */
+ * Records of one sort have the same head, and where their value is not a duration, the same value,
+ * too. Head and value of each sort are written once, and for each record the number of its sort.
+ * Encoder and decoder both follow two times: `last`, the time of the record before, and `end`, when
+ * the last region or span ended. The time of a record is kept as its distance from one of the two;
+ * for all records of a sort from the same one, with which their distances have fewer bits. */
 #ifndef LULL_TRACE_FORMAT_TAPE_PACK_RECORD_COLUMNS_H
 #define LULL_TRACE_FORMAT_TAPE_PACK_RECORD_COLUMNS_H
 
@@ -23,9 +24,8 @@ enum {
     PACK_LEAST_ROWS = 8 /* a sort with fewer records is not divided into columns */
 };
 
-/* Working memory for encoding or decoding, with what libzstd needs; one per thread. NULL: no
- * memory.
- */
+/* Working memory for encoding or decoding, with what libzstd needs; for one thread at a time. NULL:
+ * no memory. */
 struct pack_encoder;
 struct pack_encoder *lull_pack_encoder_create(void);
 void lull_pack_encoder_destroy(struct pack_encoder *encoder);
@@ -41,7 +41,7 @@ size_t lull_pack_columns(struct pack_encoder *encoder, const void *bytes, size_t
 /* False: these are not `size` bytes by columns. */
 bool lull_unpack_columns(struct pack_decoder *decoder, const void *packed, size_t packed_size,
                          void *bytes, size_t size);
-/* The same for bytes of any kind. */
+/* The same for bytes of any kind, not by columns: one frame of libzstd. */
 size_t lull_pack_plain(struct pack_encoder *encoder, const void *bytes, size_t size, void *out,
                        size_t capacity);
 bool lull_unpack_plain(struct pack_decoder *decoder, const void *packed, size_t packed_size,

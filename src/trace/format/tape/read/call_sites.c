@@ -69,13 +69,13 @@ void lull_tape_add_site(struct lull_trace *trace, uint32_t region,
 
 /* ---- names ----------------------------------------------------------------------------------- */
 
-/* An address of a site on its way to a name. */
+/* An address of a site, and the names that are found for it. */
 struct lookup {
     const struct lull_tape_address *address;
     const char *text; /* "exchange (heat.c:120)" */
     const char *path; /* with the functions that it was inlined in */
-    bool main;        /* nothing of interest lies above */
-    bool begins;      /* a function does there, which is looked for, not what was inlined in it */
+    bool main;        /* it is in main: callers above that are of no interest */
+    bool begins; /* a function begins there: that function is looked for, and no inlined ones */
     struct lull_symbol symbol;
     struct lull_function function; /* with `begins` */
 };
@@ -144,7 +144,8 @@ static struct lull_symbols *open_object(const struct lull_trace *trace,
     return symbols;
 }
 
-/* Each file is opened once, each address is looked up once. */
+/* Looks up the names of all addresses, which are sorted: so each file is opened once, and each
+ * address is looked up once. */
 static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
 {
     const struct lull_tape_data *data = trace->format_data;
@@ -178,8 +179,8 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
         lull_symbols_close(symbols);
 }
 
-/* "!$omp parallel @heat.c:57"; of a line that is included, which may stand in several functions,
- * also "!$omp parallel @loops.inc:4 in smooth". */
+/* Names a region "!$omp parallel @heat.c:57". A line of an included file may stand in several
+ * functions; then the name is "!$omp parallel @loops.inc:4 in smooth". */
 static void name_code(struct lull_trace *trace, struct lull_region *region,
                       const struct lookup *lookup)
 {
@@ -192,7 +193,7 @@ static void name_code(struct lull_trace *trace, struct lull_region *region,
                        : lull_arena_printf(trace->arena, "%s @%s", region->name, lookup->text);
 }
 
-/* "solve", or "heat+0x1180" where there is no name. */
+/* Names a region "solve", or "heat+0x1180" where the function has no name. */
 static void name_function(struct lull_trace *trace, struct lull_region *region,
                           const struct lookup *lookup)
 {

@@ -1,4 +1,5 @@
-/* Files of processes: which extents belong to what. See struct lull_tape_process_header. */
+/* Files of processes, and files of nodes in which several processes have recorded: which parts
+ * belong to which process and location. See struct lull_tape_process_header. */
 #include "base/array.h"
 #include "base/file.h"
 #include "tape/container.h"
@@ -47,8 +48,7 @@ void lull_tape_containers_close(struct lull_trace *trace)
     }
 }
 
-/* ---- the table of processes -------------------------------------------------------------------
- */
+/* ---- the table of processes ------------------------------------------------------------------ */
 
 static lull_status check_container_header(struct lull_tape_source *source, const char *path,
                                           struct lull_tape_container_header *header,
@@ -73,14 +73,15 @@ static void take_process(struct lull_trace *trace, const struct lull_tape_contai
 {
     struct lull_tape_containers *all = containers_of(trace);
     if (entry->place == 0)
-        return; /* it died when it was about to begin */
+        return; /* the process died before it had its header */
     lull_tape_make_room(trace, &all->processes, &all->processes_capacity, all->n_processes + 1,
                         sizeof *all->processes);
     all->processes[all->n_processes++] =
         (struct lull_tape_contained){entry->taken - 1, entry->place, container};
 }
 
-/* A table of entries. *ret_more: it is full, and another may follow. */
+/* Takes the processes in a table of entries. *ret_more: the table is full, and another may
+ * follow. */
 static lull_status take_entries(struct lull_trace *trace, struct lull_tape_source *source,
                                 const char *path, uint64_t offset, uint32_t count, bool *ret_more,
                                 struct lull_error *err)
@@ -132,7 +133,8 @@ static lull_status read_container_processes(struct lull_trace *trace,
     return status;
 }
 
-/* Packed ones have theirs; the others come behind, by their names. */
+/* Numbers the containers. A packed one has its number already; the others get the numbers behind,
+ * in the order of their names. */
 static void number_containers(struct lull_tape_containers *all)
 {
     uint32_t next = 0;
@@ -219,15 +221,14 @@ const struct lull_tape_contained *lull_tape_contained_find(const struct lull_tra
                : NULL;
 }
 
-/* ---- what is whose ----------------------------------------------------------------------------
- */
+/* ---- what is whose --------------------------------------------------------------------------- */
 
-/* Pages of a file of a node, and what is there. */
+/* Pages in the file of a node, and to what they belong. */
 struct holding {
     uint64_t page, pages;
     const struct lull_tape_container *container;
-    uint32_t process;          /* UINT32_MAX: the file's own tables */
-    uint32_t extent, location; /* extent UINT32_MAX: a header or table of the process */
+    uint32_t process;          /* UINT32_MAX: the header or a table of the file itself */
+    uint32_t extent, location; /* extent UINT32_MAX: the header or a table of the process */
 };
 
 static bool add_holding(struct lull_tape_containers *all, const struct holding *holding)
@@ -300,7 +301,7 @@ static int compare_holdings(const void *a, const void *b)
     return (x->extent > y->extent) - (x->extent < y->extent);
 }
 
-/* "extent 3 of process 1, location 0" */
+/* Writes for example "extent 3 of process 1, location 0". */
 static const char *name_holding(const struct holding *holding, char *text, size_t size)
 {
     if (holding->process == UINT32_MAX)
@@ -321,7 +322,7 @@ static void damage_process(struct lull_trace *trace, uint32_t process, const cha
             data->files[f].damage = what;
 }
 
-/* Which of the two is right cannot be known. */
+/* Marks both processes as damaged, because nobody can know which of the two is right. */
 static void tell_overlap(struct lull_trace *trace, const struct holding *one,
                          const struct holding *other)
 {
@@ -360,10 +361,10 @@ lull_status lull_tape_check_holdings(struct lull_trace *trace, struct lull_error
 
 /* ==== pieces ================================================================================== */
 
-/* ---- pieces -----------------------------------------------------------------------------------
- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
-/* Most lists have one piece, and there are many of them. */
+/* Appends a piece. A list has room for one piece at first: there are many lists, most with one
+ * piece. */
 static void append_piece(struct lull_arena *arena, struct lull_tape_pieces *pieces, uint64_t offset,
                          uint64_t size)
 {
@@ -433,8 +434,7 @@ ssize_t lull_tape_read_pieces(struct lull_tape_source *source,
     return (ssize_t)done;
 }
 
-/* ---- the table --------------------------------------------------------------------------------
- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 struct extent_entry {
     struct lull_tape_extent extent;
@@ -442,7 +442,7 @@ struct extent_entry {
     uint64_t place; /* in the file */
 };
 
-/* The extents of a file in use, in the order of locations, parts and numbers. */
+/* The extents of a process that are in use, in the order of locations, parts and numbers. */
 struct table {
     struct extent_entry *entries; /* malloc'd */
     size_t n;
@@ -491,7 +491,7 @@ static uint64_t place_of_extent(const struct lull_tape_source *source,
            place * sizeof(struct lull_tape_extent);
 }
 
-/* As many extents as there are from one on, in one of the tables. */
+/* Reads the extents from `first` on, as many as the table has in which that one stands. */
 static bool read_table_part(struct lull_tape_source *source,
                             const struct lull_tape_process_header *header, uint32_t first,
                             struct lull_tape_extent *extents, uint32_t *ret_count)
@@ -526,7 +526,7 @@ static uint32_t pages_of(const struct lull_tape_extent *extent)
     return extent->part == LULL_TAPE_PART_RING ? LULL_TAPE_CHUNK / LULL_TAPE_PAGE : extent->pages;
 }
 
-/* The file is given out up to the end that its header says. */
+/* Checks that an extent lies in the first `given` bytes of the file, which are those in use. */
 static lull_status check_extent(const char *path, uint64_t given,
                                 const struct lull_tape_extent *extent, uint32_t number,
                                 struct lull_error *err)
@@ -541,7 +541,7 @@ static lull_status check_extent(const char *path, uint64_t given,
     return LULL_OK;
 }
 
-/* How many bytes of the file are given out; what is read was given out before. */
+/* How many bytes of the file are in use. Read after the extents, so that all of them lie within. */
 static uint64_t end_of(struct lull_tape_source *source,
                        const struct lull_tape_process_header *header)
 {
@@ -619,8 +619,7 @@ static lull_status open_table(const struct lull_trace *trace, uint32_t process, 
     return status;
 }
 
-/* ---- locations --------------------------------------------------------------------------------
- */
+/* ---- locations ------------------------------------------------------------------------------- */
 
 static void add_extent(const struct lull_trace *trace, struct lull_tape_pieces *pieces,
                        const struct extent_entry *entry)
@@ -638,7 +637,7 @@ static void add_ring_chunk(const struct lull_trace *trace, struct lull_tape_file
         (struct lull_tape_ring_chunk){entry->extent.pages, entry->extent.page, entry->place};
 }
 
-/* The parts of one location: `n` entries. False: it has no head. */
+/* Takes the parts of one location from its `n` entries. False: the location has no header. */
 static bool take_location(const struct lull_trace *trace, const struct extent_entry *entries,
                           size_t n, struct lull_tape_file *file)
 {
@@ -681,7 +680,8 @@ static size_t count_of_location(const struct table *table, size_t first)
     return n;
 }
 
-/* Definitions do not lie in one piece, but each of them by itself. */
+/* Takes the extents of definitions. Each stays a piece of its own, because each begins with a
+ * header. */
 static void take_definition_extents(struct lull_arena *arena, const struct table *table,
                                     struct lull_tape_pieces *pieces)
 {
@@ -712,14 +712,14 @@ static void add_process_locations(struct lull_trace *trace, const struct table *
                                       .open_region = LULL_NONE};
         n = count_of_location(table, i);
         if (!take_location(trace, table->entries + i, n, &file))
-            continue; /* its process died when it was about to begin */
+            continue; /* the process died before the location had its header */
         lull_tape_make_room(trace, &data->files, &data->files_capacity, data->n_files + 1,
                             sizeof *data->files);
         data->files[data->n_files++] = file;
     }
 }
 
-/* What the process has in the file of a node. */
+/* Notes what the process holds in the file of a node. */
 static bool hold_all(struct lull_trace *trace, const struct table *table, uint32_t process)
 {
     const struct lull_tape_contained *contained = lull_tape_contained_find(trace, process);
@@ -753,7 +753,7 @@ void lull_tape_keep_ring(const struct lull_trace *trace, struct lull_tape_file *
 {
     const uint64_t all = file->header.flushed / LULL_TAPE_CHUNK;
     while (file->n_ring > 0 && file->ring[file->n_ring - 1].number >= all)
-        file->n_ring--; /* they are still in the tail */
+        file->n_ring--; /* the header says that these chunks are still in the tail */
     file->n_kept = 0;
     while (file->n_kept < file->n_ring && file->n_kept < all &&
            file->ring[file->n_ring - 1 - file->n_kept].number == all - 1 - file->n_kept)

@@ -1,5 +1,5 @@
-/* The header of a location, and its newest records if it is being recorded, or was when its program
- * died. See struct lull_tape_header. */
+/* The header of a location, and its tail: the newest records of a location that is being recorded,
+ * or was when its program died. See struct lull_tape_header. */
 #include "base/file.h"
 #include "tape/layout.h"
 #include "trace/format/tape/read/tape_definitions.h"
@@ -65,7 +65,7 @@ static lull_status check_records_header(const char *path, const struct lull_tape
     return LULL_OK;
 }
 
-/* Whether the parts of the file that are known hold what its header says. */
+/* Whether the known parts of the file hold less than the header says. */
 static bool lacks_parts(const struct lull_tape_file *file)
 {
     const struct lull_tape_told *header = &file->header;
@@ -92,7 +92,7 @@ static lull_status read_records_header(const struct lull_trace *trace,
     file->header = told_by(header);
     const bool ring = file->header.flags & LULL_TAPE_RING;
     file->lost = 0;
-    if (ring || lacks_parts(file)) /* they have come meanwhile */
+    if (ring || lacks_parts(file)) /* the recorder has added parts meanwhile */
         status = lull_tape_refresh(trace, file, err);
     if (status == LULL_OK && ring)
         lull_tape_keep_ring(trace, file);
@@ -118,7 +118,7 @@ static lull_status read_tail(struct lull_tape_source *source, const char *path,
     return LULL_OK;
 }
 
-/* Nobody writes any more: the tail is one more chunk. */
+/* The recorder has closed the tape: the tail is read as one more chunk. */
 static void join_tail(const struct lull_trace *trace, struct lull_tape_file *file)
 {
     struct lull_tape_pieces all = {0};
@@ -128,8 +128,9 @@ static void join_tail(const struct lull_trace *trace, struct lull_tape_file *fil
     file->header.flags &= (uint16_t)~LULL_TAPE_TAILED;
 }
 
-/* The program may be writing at this moment. What it has committed stays where it is until it says
- * in the header that the chunk is in the file: when that has not changed, all belongs together. */
+/* Reads header and tail of a program that may be writing at this moment. Records that it has
+ * committed stay in the tail until it says in the header that the chunk is in the file (`flushed`).
+ * Where `flushed` is the same before and after the reading, header and tail belong together. */
 static lull_status read_snapshot(const struct lull_trace *trace, struct lull_tape_source *source,
                                  const char *path, struct lull_tape_file *file,
                                  struct lull_tape_header *header, struct lull_error *err)
@@ -170,7 +171,7 @@ lull_status lull_tape_open_records(const struct lull_trace *trace,
     return lull_tape_source_open(trace, LULL_TAPE_NODE_PROCESS, file->process, 0, ret_source, err);
 }
 
-/* What the file of a node tells of the location must be of these records. */
+/* Fails unless the table in the packed file of a node is about these records. */
 static lull_status check_known(const char *path, const struct lull_tape_file *file,
                                struct lull_error *err)
 {
@@ -284,15 +285,15 @@ lull_status lull_tape_copy_records(const struct lull_trace *trace,
 
 /* ==== need ==================================================================================== */
 
-/* What is not told of a process of another member, but found out when it is about to be read: where
- * its records stand, and what its ids mean. */
+/* Members of a team do not tell each other where the records of a process stand, nor what its ids
+ * mean. A member that is about to read a process of another one finds this out here. */
 
 lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merge *merge,
                                  struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
     struct lull_tape_share *share = data->share;
-    lull_hash_free(&merge->known[LULL_TAPE_MAP_COMM]); /* the ids of communicators are known */
+    lull_hash_free(&merge->known[LULL_TAPE_MAP_COMM]); /* ids of communicators have been told */
     merge->learns = true;
     share->merge = merge;
     share->known = calloc(trace->n_processes + (size_t)1, sizeof *share->known);
@@ -307,7 +308,8 @@ lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merg
     return LULL_OK;
 }
 
-/* It may be recorded at this moment: of what has come since, nothing counts. */
+/* Takes where the records stand. The location may be being recorded: records that came after its
+ * header was told do not count. */
 static lull_status take_records_place(const struct lull_trace *trace, struct lull_tape_file *file,
                                       const struct lull_tape_file *now, struct lull_error *err)
 {
@@ -329,7 +331,7 @@ static lull_status take_records_place(const struct lull_trace *trace, struct lul
     return LULL_OK;
 }
 
-/* Where the records of a location stand. */
+/* Finds where the records of a location stand. */
 static lull_status find_place(const struct lull_trace *view, struct lull_tape_file *file,
                               struct lull_error *err)
 {

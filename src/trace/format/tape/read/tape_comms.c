@@ -1,6 +1,6 @@
-/* Communicators of a tape. The processes of a recorded run define the same one apart from each
- * other, and what they name in it may be defined later or not be there at all: so they are drafts
- * until all definitions have been read. */
+/* Communicators of a tape. Each process of a recorded run defines a communicator by itself. The
+ * members and other communicators that such a definition names may be defined later, or not at all.
+ * So communicators are drafts until all definitions have been read. */
 #include "base/sorted.h"
 #include "trace/format/tape/read/tape_definitions.h"
 
@@ -9,9 +9,9 @@
 /* ==== worlds ================================================================================== */
 
 /* Worlds of MPI: which process of a recorded run is which rank. A process begins before it knows
- * its rank and has the first number that is free then; what its communicators call it follows from
- * its rank. And programs without MPI, each of which says that it is rank 0, or has the rank of whom
- * it was started by. */
+ * its rank, and has the first number that is free then; the number by which communicators name it
+ * follows from its rank. The section is also about programs without MPI, which say that they are
+ * rank 0, or have the rank of the process that has started them. */
 
 void lull_tape_define_world(struct lull_tape_scope *scope, struct lull_tape_fields *fields)
 {
@@ -57,7 +57,7 @@ lull_status lull_tape_find_members(struct lull_trace *trace, struct lull_error *
     return LULL_OK;
 }
 
-/* Who takes a rank of the first application before others. */
+/* A process that says that it has a rank of the first application. */
 struct claim {
     uint32_t rank, world_size, process;
 };
@@ -116,7 +116,7 @@ uint32_t lull_tape_member_index(const struct lull_trace *trace, uint32_t number)
 
 /* ==== comms =================================================================================== */
 
-/* Members are process numbers until merge_end knows that all is there. */
+/* The members are process numbers until all definitions have been read (lull_tape_resolve_comm). */
 uint32_t *lull_tape_read_members(struct lull_tape_merge *merge, uint32_t listed,
                                  struct lull_tape_fields *fields)
 {
@@ -142,7 +142,8 @@ uint32_t lull_tape_new_comm(struct lull_tape_merge *merge)
     return index;
 }
 
-/* What a process says of the members; who does not know them takes nothing back. */
+/* Takes what a process says of the members. A process that does not know them changes nothing of
+ * what another one has said. */
 static lull_status define_members(struct lull_tape_merge *merge, uint32_t index, uint32_t first,
                                   uint32_t *members, const struct lull_tape_scope *scope,
                                   struct lull_tape_fields *fields)
@@ -194,7 +195,7 @@ lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
         return LULL_ERR_FORMAT;
     uint32_t *members = listed != 0 ? lull_tape_read_members(merge, listed, fields) : NULL;
     const char *name = lull_tape_take_text(merge, fields);
-    if (fresh || !*comm->name) /* of a spawn the root alone knows what is spawned */
+    if (fresh || !*comm->name) /* only the root of a spawn knows what is spawned */
         comm->name = name;
     *ret_index = index;
     return define_members(merge, index, first, members, scope, fields);
@@ -243,8 +244,8 @@ static lull_status resolve_team(struct lull_tape_merge *merge, uint32_t c, struc
     return LULL_OK;
 }
 
-/* Whether a process that is not in the run may have been left out of it, and has not lost its tape:
- * recorders call processes by numbers before it shows whether these are recorded. */
+/* Whether a process that is missing in the run may never have been recorded, so that no tape was
+ * lost: recorders name processes by numbers before it is known whether these are recorded. */
 static bool has_strangers(const struct lull_tape_data *data)
 {
     return data->spawns || data->n_members > 0;
@@ -263,8 +264,8 @@ void lull_tape_tell_outsiders(struct lull_trace *trace, const struct lull_comm *
                          "'%s': %u of %u", comm->name, comm->size - known, comm->size);
 }
 
-/* Of the members only those are kept that were recorded; which rank the others have is not known.
- */
+/* Whether members of a communicator were not recorded. Then only the recorded ones are kept as
+ * members, and their ranks are no longer known. */
 static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
 {
     struct lull_trace *trace = merge->trace;
@@ -293,7 +294,7 @@ static bool has_outsiders(struct lull_tape_merge *merge, struct lull_comm *comm)
     return true;
 }
 
-/* Whether the members are processes in a row, as their numbers are. */
+/* Whether the members, which have consecutive numbers, also have consecutive indices. */
 static bool members_are_consecutive(const struct lull_trace *trace, const struct lull_comm *comm)
 {
     uint32_t first = lull_tape_member_index(trace, comm->first);
@@ -307,7 +308,7 @@ static bool members_are_consecutive(const struct lull_trace *trace, const struct
     return true;
 }
 
-/* False: one of them has no tape. */
+/* Makes a list of the members' indices; false: a member has no tape. */
 static bool list_members(const struct lull_trace *trace, struct lull_comm *comm)
 {
     if (comm->size > trace->n_processes)
@@ -350,7 +351,7 @@ lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
 
 /* ==== claims ================================================================================== */
 
-/* Members of communicators that nobody lists: each of them says which rank it is. */
+/* Members of communicators that no process lists: each member says which rank it is. */
 
 lull_status lull_tape_add_claim(struct lull_tape_merge *merge, uint32_t comm, uint64_t rank,
                                 const struct lull_tape_scope *scope)
@@ -431,12 +432,12 @@ bool lull_tape_take_claims(struct lull_tape_merge *merge, uint32_t c)
 
 /* ==== halves ================================================================================== */
 
-/* Intercommunicators whose two groups have no key in common: each group's members call it by a key
- * of their own, and the leaders of both know a link. Where the leader of one was not recorded,
- * groups that describe each other belong together, which is wrong only where threads of the same
- * processes have made several at once. */
+/* Intercommunicators whose two groups have no key in common. The members of each group name the
+ * group by a key of their own, and the leaders of both groups know one link. Where a leader was not
+ * recorded, two groups that describe each other are taken to belong together. That is wrong only
+ * where threads of the same processes have made several intercommunicators at once. */
 
-/* What a member says. */
+/* What a member says of its own group and of the other one (far). */
 struct comm_half {
     uint64_t link, own, theirs;
     uint32_t comm; /* index */
@@ -486,7 +487,7 @@ static int compare_keys(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* By link, and within one by communicator. */
+/* Orders by link, and halves with the same link by communicator. */
 static int compare_links(const void *a, const void *b)
 {
     const struct comm_half *x = a, *y = b;
@@ -510,7 +511,7 @@ static void pair_by_links(struct lull_tape_merge *merge)
             pair(merge, halves[i - 1].comm, halves[i].comm);
 }
 
-/* The first of those that call themselves so. */
+/* The first half whose own key this is. */
 static size_t first_of(const struct lull_tape_merge *merge, uint64_t own)
 {
     return lull_sorted_first_u64(merge->halves, merge->n_halves, sizeof *merge->halves,
@@ -531,8 +532,8 @@ static void pair_by_groups(struct lull_tape_merge *merge)
     }
 }
 
-/* Of those that describe the same group, which stand behind each other from `at` on, one that knows
- * its members. */
+/* Of the halves from `at` on that are about the same communicator, one that knows the members of
+ * the other group; the first, if none does. */
 static const struct comm_half *best_of(const struct lull_tape_merge *merge, size_t at)
 {
     const struct comm_half *half = &merge->halves[at];

@@ -17,14 +17,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the ids of a scope are that are not those of communicators. */
+/* The scope in which all ids but those of communicators are looked up: that of the member that
+ * tells, or the process's own. */
 static inline struct lull_tape_scope *tape_names_of(const struct lull_tape_merge *merge,
                                                     struct lull_tape_scope *scope)
 {
     return merge->names ? &merge->names->scope : scope;
 }
 
-/* A member tells each content of a definition once, with ids of its own. */
+/* What a member needs that tells definitions: it tells each content once, with ids of its own. */
 struct lull_tape_telling {
     struct lull_trace *scratch;    /* a trace of the contents that it has told so far */
     struct lull_tape_merge *merge; /* of `scratch` */
@@ -37,13 +38,13 @@ enum lull_tape_told_kind { TOLD_DEFINITION, TOLD_PIECE, TOLD_DAMAGE };
 /* Stands in front of what is told of a process. */
 struct lull_tape_told_process {
     uint32_t number;
-    uint32_t found; /* it has definitions */
+    uint32_t found; /* whether the process has definitions */
     uint64_t size;
 };
 
-/* TOLD_DEFINITION: a definition follows, which stands at `offset` of its file. TOLD_PIECE: `offset`
- * more bytes of definitions are there. TOLD_DAMAGE: a text follows that says what is wrong with the
- * definitions. */
+/* TOLD_DEFINITION: a definition follows, which stands at `offset` of its file. TOLD_PIECE: the
+ * process has `offset` more bytes of definitions. TOLD_DAMAGE: a text follows that says what is
+ * wrong with the definitions. */
 struct lull_tape_told_entry {
     uint64_t offset;
     uint32_t kind, id; /* enum lull_tape_told_kind; the id in the file */
@@ -56,7 +57,7 @@ static void tell_piece(struct lull_tape_merge *merge, uint64_t size);
 
 /* ==== kinds =================================================================================== */
 
-/* One definition of a tape after the other, into the trace. */
+/* One function for each kind of definition: puts a definition of a tape into the trace. */
 
 const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
 {
@@ -65,7 +66,8 @@ const char *lull_tape_take_text(struct lull_tape_merge *merge, struct lull_tape_
     return lull_arena_strndup(merge->trace->arena, text, length);
 }
 
-/* That of a process cannot know how long the others went on. */
+/* The RUN of a process does not say how long the run was: the process cannot know how long others
+ * went on. */
 static void tape_define_run(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                             bool whole_run, struct lull_tape_fields *fields)
 {
@@ -113,7 +115,7 @@ static void tape_define_offset(struct lull_tape_merge *merge, struct lull_tape_s
     offset->error = lull_tape_field_f64(fields);
 }
 
-/* All processes say the same. */
+/* All processes say the same, so the first one counts. */
 static void tape_define_disturbance(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
 {
     struct lull_trace *trace = merge->trace;
@@ -171,14 +173,14 @@ static void tape_define_region(struct lull_tape_merge *merge, struct lull_tape_f
     region->line = lull_tape_field_u32(fields);
     region->name = lull_tape_take_text(merge, fields);
     region->file = lull_tape_take_text(merge, fields);
-    /* Only where there is a site. */
+    /* These two fields are there only for a call site. */
     bool has_site = (size_t)(fields->end - fields->at) >= 2 * sizeof(uint32_t);
     region->whole = has_site ? lull_tape_field_u32(fields) : LULL_NONE;
     region->site = has_site ? lull_tape_take_text(merge, fields) : "";
 }
 
-/* The index of a new region, or of the one that is this already. */
-/* A region like the whole, but for its place. */
+/* Finds or makes the region of a call site; a new one is a copy of the whole region, and gets its
+ * own place when sites are named. *index: its index. */
 static lull_status tape_define_site(struct lull_tape_merge *merge,
                                     const struct lull_tape_scope *scope,
                                     struct lull_tape_fields *fields, uint32_t *index)
@@ -240,7 +242,7 @@ static void tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_f
 /* ==== throttled =============================================================================== */
 
 /* Functions whose calls were left out because they are short: the user has to know that there were
- * more. */
+ * more calls. */
 
 static void tape_define_throttled(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                   uint32_t id, struct lull_tape_fields *fields)
@@ -264,7 +266,7 @@ static void tape_define_throttled(struct lull_tape_merge *merge, struct lull_tap
     if (calls != LULL_TAPE_NOT_COUNTED)
         known->calls += calls;
     else
-        known->processes++; /* each says so first, and counts at its end */
+        known->processes++; /* a process says this first, and the number of calls at its end */
     known->counted += calls != LULL_TAPE_NOT_COUNTED;
     if (ns > known->ns)
         known->ns = ns;
@@ -308,10 +310,11 @@ void lull_tape_tell_throttled(struct lull_trace *trace)
 
 /* ==== definitions ============================================================================= */
 
-/* Definitions of a tape: read from one file for the run or one per process, and made one.
+/* Definitions of a tape are read from one file for the run, or from the file of each process, and
+ * merged.
  *
- * Each process of a recorded run names things by its own ids. What means the same in several of
- * them (same content; for communicators the same key) becomes one definition of the trace. */
+ * Each process of a recorded run names things by its own ids. Definitions of several processes that
+ * have the same content (communicators: the same key) become one definition of the trace. */
 
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace)
 {
@@ -326,7 +329,6 @@ void lull_tape_merge_process(struct lull_tape_merge *merge, uint32_t process)
     merge->process = process;
 }
 
-/* Looks the content up; a new one gets `fresh` as its index and *ret_new. */
 lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
                             bool *ret_new)
@@ -349,8 +351,9 @@ void lull_tape_merge_free(struct lull_tape_merge *merge)
     free(merge);
 }
 
-/* Ids are counted from 0 on; one beyond the size of its file would take memory out of proportion.
- * Until all of its scope are there, they are in memory that the next scope will have. */
+/* Gives an id its index. Ids are counted from 0 on; one beyond the size of its file is refused,
+ * because its map would take memory out of proportion. The maps of a scope are in merge->room until
+ * lull_tape_keep_ids; then the next scope has this memory. */
 static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_scope *scope, int map,
                           uint32_t id, uint32_t index)
 {
@@ -369,7 +372,8 @@ static lull_status set_id(struct lull_tape_merge *merge, struct lull_tape_scope 
     return LULL_OK;
 }
 
-/* Processes of one program give most things the same ids. */
+/* Keeps the map of a scope. Processes of one program give most things the same ids, so that they
+ * can share one map. */
 static uint32_t *keep_list(struct lull_tape_merge *merge, int map, const struct lull_tape_ids *ids)
 {
     const size_t size = ids->count * sizeof *ids->index;
@@ -416,7 +420,7 @@ static int map_of(unsigned kind)
     }
 }
 
-/* Whether definitions of this kind are one where they mean the same in several processes. */
+/* Whether definitions of this kind become one where they mean the same in several processes. */
 static bool is_shared_kind(unsigned kind)
 {
     return map_of(kind) >= 0;
@@ -434,8 +438,9 @@ static uint32_t next_index(const struct lull_trace *trace, int map)
     return counts[map];
 }
 
-/* What means the same in several processes has the same content; only the parent of a node is
- * named by an id of the process. In memory of malloc, or `fields` itself. */
+/* The content by which equal definitions are found: the fields themselves. Only the parent of a
+ * node is an id of the process, and is replaced by its index, in a copy that the caller frees
+ * (*ret_own). */
 static const unsigned char *content_of(const struct lull_tape_scope *names, enum lull_tape_map map,
                                        const struct lull_tape_fields *fields, size_t *ret_size,
                                        unsigned char **ret_own)
@@ -458,7 +463,7 @@ static const unsigned char *content_of(const struct lull_tape_scope *names, enum
     return content;
 }
 
-/* `*index` is the index of a new one. */
+/* Finds the index of a definition with the same content; a new one gets *index. */
 static lull_status unify_definition(struct lull_tape_merge *merge,
                                     const struct lull_tape_scope *names, enum lull_tape_map map,
                                     const struct lull_tape_fields *fields, uint32_t *index,
@@ -502,7 +507,7 @@ static void define_unified(struct lull_tape_merge *merge, const struct lull_tape
     }
 }
 
-/* Finds or makes a definition of such a kind: its index, and whether it is new. */
+/* Finds or makes a definition of a shared kind: its index, and whether it is new. */
 static lull_status define_shared(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                                  bool whole_run, const struct lull_tape_definition *definition,
                                  struct lull_tape_fields *fields, uint32_t *ret_index,
@@ -519,7 +524,7 @@ static lull_status define_shared(struct lull_tape_merge *merge, struct lull_tape
         *ret_fresh = merge->trace->n_regions > before;
         return status;
     }
-    if (!whole_run) /* where every definition stands for itself */
+    if (!whole_run) /* in definitions of the run every one stands for itself */
         status = unify_definition(merge, names, map, fields, ret_index, ret_fresh);
     if (status == LULL_OK && *ret_fresh)
         define_unified(merge, names, definition->kind, fields);
@@ -532,8 +537,8 @@ static lull_status set_shared_id(struct lull_tape_merge *merge, struct lull_tape
     return set_id(merge, scope, map_of(definition->kind), definition->id, index);
 }
 
-/* What others have told means is known: the ids of a process alone are looked for. What is not
- * known, the program has defined since. */
+/* Looks up what an id of a process means, when all definitions have been told. A definition that is
+ * not known is one that the program has made since. */
 static lull_status learn(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
                          const struct lull_tape_definition *definition,
                          struct lull_tape_fields *fields)
@@ -719,8 +724,8 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
     return status;
 }
 
-/* How far the definitions go in a part that begins with `size` bytes: what is behind need not be
- * read. */
+/* How many bytes of a part hold definitions, by the header at its begin; `size` bytes of the part
+ * are there. What is behind need not be read. */
 static uint64_t used_of(const unsigned char *bytes, uint64_t size, uint64_t whole)
 {
     struct lull_tape_definitions_header header;
@@ -731,7 +736,7 @@ static uint64_t used_of(const unsigned char *bytes, uint64_t size, uint64_t whol
     return used < header.committed || used > whole ? whole : used;
 }
 
-/* A part of a file. */
+/* Reads a part of a file and takes the definitions in it. */
 static lull_status walk_stored(struct lull_tape_merge *merge, struct lull_tape_source *source,
                                const char *path, uint32_t process, struct lull_tape_piece piece,
                                struct lull_tape_scope *scope, struct lull_error *err)
@@ -767,7 +772,8 @@ static bool defines_nothing(const struct lull_trace *trace, uint32_t number)
            data->listed[at].defines_nothing;
 }
 
-/* Not mapped: of the page that is looked at, the system would read many around. */
+/* The file is read and not mapped: with a mapping the system would read many pages around each one
+ * that is looked at. */
 lull_status lull_tape_read_definitions_of(const struct lull_trace *trace,
                                           struct lull_tape_merge *merge, uint32_t number,
                                           struct lull_tape_scope *scope, char *path,
@@ -834,12 +840,14 @@ lull_status lull_tape_no_definitions(const struct lull_trace *trace, uint32_t nu
 
 /* ==== tell ==================================================================================== */
 
-/* Telling definitions to the other members of a team. Of its processes a member tells everything
- * that is theirs alone (clocks, communicators ...) as it stands in their files, and of what many
- * have in common (regions, call sites, counters ...) what it has not told before. Ids of such are
- * those of the member: how many of the kind it has told before. */
+/* Telling definitions to the other members of a team. A member tells the definitions of its own
+ * processes. Those that belong to one process alone (clocks, communicators ...) it tells as they
+ * stand in the file. Of those that many processes have in common (regions, call sites, counters
+ * ...) it tells the ones that it has not told before, and gives them ids of its own: 0, 1, ... for
+ * each kind. */
 
-/* A definition with another id; `change` changes its fields, which have `size` bytes. */
+/* How a definition is changed before it is told: it gets another id, and `change` changes its
+ * fields, which have `size` bytes. */
 struct translation {
     const struct lull_tape_scope *scope;
     void (*change)(const struct lull_tape_scope *scope, unsigned char *fields, size_t size);
@@ -886,7 +894,7 @@ static void change_id(const struct lull_tape_scope *scope, enum lull_tape_map ma
 static void change_node(const struct lull_tape_scope *scope, unsigned char *fields, size_t size)
 {
     if (size >= sizeof(uint32_t))
-        change_id(scope, LULL_TAPE_MAP_NODE, fields); /* its parent */
+        change_id(scope, LULL_TAPE_MAP_NODE, fields); /* the parent of the node */
 }
 
 static void change_process(const struct lull_tape_scope *scope, unsigned char *fields, size_t size)
@@ -896,7 +904,7 @@ static void change_process(const struct lull_tape_scope *scope, unsigned char *f
         change_id(scope, LULL_TAPE_MAP_NODE, fields + NODE);
 }
 
-/* Of a site that has been read well. */
+/* The fields are those of a site that was read without a failure. */
 static void change_site(const struct lull_tape_scope *scope, unsigned char *fields, size_t size)
 {
     enum { SITE_HEAD = 2 * sizeof(uint32_t), PLACES = SITE_HEAD + sizeof(uint32_t) };
@@ -957,7 +965,8 @@ static void set_size(struct lull_tape_words *words, size_t begin, bool found)
     told->size = words->size - begin - sizeof *told;
 }
 
-/* What its ids mean to the member, until it is known what they mean to all. */
+/* Keeps what the ids of a process mean among the ids of this member, until `translate` knows what
+ * they mean to all. */
 static void keep_own(const struct lull_trace *trace, struct lull_tape_merge *merge,
                      uint32_t process, struct lull_tape_scope *scope)
 {
@@ -995,7 +1004,7 @@ static lull_status tell_process(const struct lull_trace *trace, struct lull_tape
     return status;
 }
 
-/* What was told is collected as if it were a run. */
+/* A trace into which a member puts what it has told, as if that were a run. */
 static struct lull_trace *make_scratch(const struct lull_trace *trace)
 {
     const struct lull_tape_data *data = trace->format_data;
@@ -1031,9 +1040,10 @@ static void end_telling(struct lull_tape_telling *telling)
 
 /* ==== listen ================================================================================== */
 
-/* Definitions that others have told, process by process, whoever tells of which. */
+/* Taking the definitions that members have told, in the order of processes, from whichever member
+ * tells of each. */
 
-/* What a member has told, and how far it was heard. */
+/* What a member has told, and how far it was taken. */
 struct speech {
     struct lull_tape_ear ear;
     struct lull_tape_names names;
@@ -1055,7 +1065,7 @@ static char *run_path(const struct lull_trace *trace, char *path)
     return path;
 }
 
-/* The first reads them for all. */
+/* The first member reads the definitions of the run for all. */
 static lull_status tell_run(const struct lull_trace *trace, struct lull_tape_words *words,
                             struct lull_error *err)
 {
@@ -1099,7 +1109,7 @@ static lull_status hear_run(struct listener *listener, struct lull_error *err)
 
 /* ---- of a process ---------------------------------------------------------------------------- */
 
-/* The next that is told of a process, with the bytes of a definition. */
+/* The next entry that is told of a process, with the bytes of its definition, if it has one. */
 static bool next_entry(struct lull_tape_ear *ear, struct lull_tape_told_entry *entry,
                        const unsigned char **ret_definition)
 {
@@ -1119,8 +1129,8 @@ static bool next_entry(struct lull_tape_ear *ear, struct lull_tape_told_entry *e
     return *ret_definition != NULL;
 }
 
-/* Behind what makes no sense: what the member has told here it does not tell again, though the
- * process is left out. */
+/* Takes the rest of what is told of a process that is left out, because a definition made no sense.
+ * Shared definitions in the rest are needed: the member does not tell them again. */
 static void hear_rest(struct lull_tape_merge *merge, struct lull_tape_ear *ear,
                       struct lull_tape_scope *scope)
 {
@@ -1163,7 +1173,7 @@ static lull_status hear_entries(const struct listener *listener, struct lull_tap
     return ear->bad ? lull_tape_other_run(listener->trace, err) : status;
 }
 
-/* By whom it is told. */
+/* What the member has told that tells of the process; NULL: it is not the next process there. */
 static struct speech *speech_of(const struct listener *listener, uint32_t number)
 {
     const struct lull_tape_data *data = listener->trace->format_data;
@@ -1179,7 +1189,7 @@ static struct speech *speech_of(const struct listener *listener, uint32_t number
     return next.number == number ? speech : NULL;
 }
 
-/* Its ids of communicators; others are known by its owner alone. */
+/* Keeps the process's ids of communicators; its other ids are known to its owner alone. */
 static void keep_comms(struct lull_tape_merge *merge, struct lull_tape_scope *scope)
 {
     struct lull_tape_scope comms = {0};
@@ -1226,7 +1236,7 @@ static lull_status hear_all(struct listener *listener, struct lull_error *err)
     return status;
 }
 
-/* When the last has told, all that was told is there. */
+/* Notes what a member has told, and takes everything when the last member has told. */
 static lull_status hear_definitions(void *context, uint32_t index, const void *bytes, size_t size,
                                     struct lull_error *err)
 {
@@ -1251,7 +1261,7 @@ static lull_status tell_own(const struct listener *listener, struct lull_tape_te
     return status;
 }
 
-/* What the ids of a process mean to its owner, becomes what they mean to all. */
+/* Turns what the ids of an own process mean among this member's ids into what they mean to all. */
 static lull_status translate(const struct listener *listener, uint32_t process,
                              struct lull_error *err)
 {

@@ -1,6 +1,6 @@
 /* Reading the definitions of a tape; internal to the tape format. tape_definitions.c reads files
- * and makes all kinds but communicators, which tape_comms.c makes; call_sites.c makes call
- * sites. */
+ * and makes most kinds; tape_comms.c makes worlds and communicators, call_sites.c call sites, and
+ * tape_properties.c properties. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_DEFINITIONS_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_DEFINITIONS_H
 
@@ -14,7 +14,7 @@ struct comm_draft {
     uint32_t partner;        /* index of the other group, in place of `remote`; or LULL_NONE */
     const struct lull_tape_scope *scope;
     bool whole_run; /* the scope is that of the run */
-    bool known;     /* some process knows all members */
+    bool known;     /* a process knows all members */
 };
 
 /* A process that does not know all members of a communicator says which rank it has in it. */
@@ -29,8 +29,8 @@ struct lull_tape_room {
     size_t capacity[LULL_TAPE_MAPS];
 };
 
-/* The ids by which one member of a share tells definitions that several processes have in common
- * (trace/format/tape/tape_share.h). */
+/* The ids that one member of a share gives to the definitions that it tells and that several
+ * processes may have in common (trace/format/tape/tape_share.h). */
 struct lull_tape_names {
     struct lull_tape_scope scope;
     struct lull_tape_room room;
@@ -53,11 +53,11 @@ struct lull_tape_merge {
     size_t n_claims, claims_capacity;
     struct comm_half *halves; /* groups of inter-communicators (tape_comms.c) */
     size_t n_halves, halves_capacity;
-    uint64_t most_ids; /* bytes of definitions in the file being read: ids are below that */
+    uint64_t most_ids; /* bytes of definitions in the file being read: ids are below this number */
     struct lull_tape_room room;  /* of the scope being read */
     struct lull_hash properties; /* key and value -> index in trace->properties */
     size_t properties_capacity;
-    uint32_t process;       /* index of the one whose definitions are being read */
+    uint32_t process;       /* index of the process whose definitions are being read */
     struct lull_hash lists; /* list of indices -> the same list in the arena, for sharing */
 };
 
@@ -74,7 +74,8 @@ static inline uint32_t lull_tape_index_of(const struct lull_tape_ids *ids, uint3
                          (size_t)(merge)->trace->count + 1, sizeof *(merge)->trace->array),     \
      &(merge)->trace->array[(merge)->trace->count++])
 
-/* Looks a content up. A new one gets `fresh` as its index, and *ret_new becomes true. */
+/* Looks up the content of a definition. A new content gets `fresh` as its index, and *ret_new
+ * becomes true. */
 lull_status lull_tape_unify(struct lull_tape_merge *merge, enum lull_tape_map map,
                             const void *content, size_t size, uint32_t fresh, uint32_t *ret_index,
                             bool *ret_new);
@@ -94,7 +95,7 @@ void lull_tape_define_property(struct lull_tape_merge *merge, bool whole_run,
 /* Takes the EXIT of merge->process. */
 void lull_tape_define_exit(struct lull_tape_merge *merge, struct lull_tape_fields *fields);
 
-/* ---- telling other members (trace/format/tape/tape_share.h) ----------------------------------- */
+/* ---- telling other members (trace/format/tape/tape_share.h) ---------------------------------- */
 
 /* Gives every member the definitions of the run and of all processes, as if it had read them all
  * itself. */
@@ -112,8 +113,8 @@ lull_status lull_tape_find_members(struct lull_trace *trace, struct lull_error *
 lull_status lull_tape_define_comm(struct lull_tape_merge *merge,
                                   const struct lull_tape_scope *scope, bool whole_run,
                                   struct lull_tape_fields *fields, uint32_t *ret_index);
-/* When all definitions are read: turns process numbers and ids of other communicators into indices.
- */
+/* Called when all definitions are read: turns process numbers and ids of other communicators into
+ * indices. */
 lull_status lull_tape_resolve_comm(struct lull_tape_merge *merge, uint32_t c,
                                    struct lull_error *err);
 

@@ -1,4 +1,5 @@
-/* What a run says of itself: of all processes in RUN/about, and of each what differs from that. */
+/* What a run says of itself: for all processes in RUN/about, and for each process, in its
+ * definitions, what differs from that. */
 #include "base/file.h"
 #include "base/hash.h"
 #include "tape/definition.h"
@@ -10,8 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A run may have a million processes, each of which says something else. */
-enum { MOST_VALUES = 16 /* of one key that are told apart */, MOST_PROPERTIES = 4096 };
+/* Limits, because each of a million processes may say something else: values of one key that are
+ * told apart, and properties of the run. */
+enum { MOST_VALUES = 16, MOST_PROPERTIES = 4096 };
 
 /* ---- collecting ------------------------------------------------------------------------------ */
 
@@ -28,7 +30,8 @@ static struct lull_property *add_property(struct lull_tape_merge *merge, const c
     return property;
 }
 
-/* The property with that key and value, made where it is missing and `may_add`; NULL: it is missing. */
+/* The property with that key and value, made where it is missing and `may_add`; NULL: it is
+ * missing. */
 static struct lull_property *look_up_property(struct lull_tape_merge *merge, const char *key,
                                               const char *value, bool may_add)
 {
@@ -49,7 +52,8 @@ static struct lull_property *look_up_property(struct lull_tape_merge *merge, con
     return found;
 }
 
-/* A key alone has the number of its values. */
+/* Finds or makes the property with that key and value. In the table a key alone leads to the number
+ * of its values so far; values beyond MOST_VALUES become "(others)". */
 static struct lull_property *find_property(struct lull_tape_merge *merge, const char *key,
                                            const char *value)
 {
@@ -86,7 +90,7 @@ void lull_tape_define_property(struct lull_tape_merge *merge, bool whole_run,
         return;
     }
     struct lull_property *property = find_property(merge, key, value);
-    if (!property || (size_t)(fields->end - fields->at) < 2 * sizeof(uint32_t)) /* is padding */
+    if (!property || (size_t)(fields->end - fields->at) < 2 * sizeof(uint32_t)) /* only padding */
         return;
     property->processes = lull_tape_field_u32(fields);
     property->first = lull_tape_field_u32(fields);

@@ -1,4 +1,4 @@
-/* Decoding records that are neither regions nor calls. */
+/* Decoding the records of MPI calls, and those that are neither regions nor calls. */
 #include "base/mix.h"
 #include "tape/records.h"
 #include "trace/format/tape/read/tape_stream.h"
@@ -13,8 +13,9 @@ enum { MOST_REQUESTS = 1 << 24, FIRST_REQUESTS_BITS = 3 };
 
 /* ---- requests -----------------------------------------------------------------------------------
  *
- * A hash table with linear probing holds the open ones: memory follows their number, however long
- * one of them stays open. It is not the table of base because entries leave it, one for one. */
+ * A hash table with linear probing holds the open requests: its memory follows their number,
+ * however long one of them stays open. It is not the hash table of base, because that cannot remove
+ * single entries. */
 
 static uint64_t home_of(const struct tape_requests *requests, uint64_t number)
 {
@@ -70,8 +71,8 @@ lull_status lull_tape_open_request(struct tape_stream *stream, struct tape_reque
     return lull_tape_bad_record(stream, "too many open requests:", stream->requests.n_open, err);
 }
 
-/* NULL when the request is not open. Record numbers are 32 bits wide: they name one of the last
- * 2^32. */
+/* The open request with that number; NULL: it is not open. Numbers in records have 32 bits and name
+ * one of the last 2^32 requests. */
 static struct tape_request *find_request(const struct tape_requests *requests, uint32_t number)
 {
     uint64_t back = (uint64_t)(uint32_t)((uint32_t)requests->next - 1 - number) + 1;
@@ -84,14 +85,15 @@ static struct tape_request *find_request(const struct tape_requests *requests, u
     return NULL;
 }
 
-/* Opened by a record that was not kept. */
+/* Whether the request was opened by a record that was not kept. */
 static bool is_from_before(const struct tape_stream *stream, uint32_t number)
 {
     const uint64_t back = (uint64_t)(uint32_t)((uint32_t)stream->requests.next - 1 - number) + 1;
     return stream->file->lost > 0 && back > stream->requests.next - stream->first_request;
 }
 
-/* Closes the gap with what was inserted behind it. */
+/* Removes a request from the table, and closes the gap with the requests behind it that belong
+ * further to the front. */
 static void complete_request(struct tape_requests *requests, struct tape_request *request)
 {
     struct tape_request *table = requests->table;
@@ -179,7 +181,7 @@ lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_even
         if (status != LULL_OK)
             return status;
         if (request) {
-            struct lull_event *event = &events[*count]; /* counts if it is wanted */
+            struct lull_event *event = &events[*count]; /* is kept if it is wanted, see below */
             fill_completion(event, request, waiting->time);
             if (cancelled)
                 event->kind = LULL_EVENT_REQUEST_CANCELLED;
@@ -188,7 +190,7 @@ lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_even
             complete_request(&stream->requests, request);
             *count += tape_wanted(stream, event->kind);
         }
-        if (!request && range && fields[1] > 0) { /* all of them at once that are from before */
+        if (!request && range && fields[1] > 0) { /* passes over all requests from before */
             const uint32_t before = (uint32_t)stream->first_request - number,
                            left = fields[1] - waiting->done;
             waiting->done += (before < left ? before : left) - 1;
@@ -228,8 +230,7 @@ static void add_collective(struct tape_stream *stream, struct tape_out *out, uns
     event->collective.request = collective->number;
 }
 
-/* ---- shapes -----------------------------------------------------------------------------------
- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 /* The message in one slot. */
 static lull_status message_of(const struct tape_stream *stream, const union lull_tape_slot *slot,
@@ -266,7 +267,7 @@ static lull_status collective_of(const struct tape_stream *stream, uint32_t regi
     return lull_tape_process_of(stream, (int32_t)root, comm, &ret_collective->peer, err);
 }
 
-/* The place of a record of a shaped kind that has its slots; NULL: no memory. */
+/* The place for the shape of a record of a shaped kind with all its slots; NULL: no memory. */
 static struct tape_shape *find_shape(struct tape_stream *stream, const union lull_tape_slot *at)
 {
     if (!stream->shapes)
@@ -293,7 +294,7 @@ lull_status lull_tape_keep_region(struct tape_stream *stream, const union lull_t
     return LULL_OK;
 }
 
-/* That of the record at stream->at, whose slots hold what is in it. */
+/* Makes the shape of the record at stream->at from its slots. */
 static lull_status make_shape(struct tape_stream *stream, unsigned kind, uint32_t region,
                               const struct tape_shape **ret_shape, struct lull_error *err)
 {
@@ -323,7 +324,7 @@ static lull_status make_shape(struct tape_stream *stream, unsigned kind, uint32_
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-/* What happened in a call of that shape. */
+/* Adds the events of what happened in a call of that shape. */
 static lull_status add_operations(struct tape_stream *stream, const struct tape_shape *shape,
                                   int64_t begin, int64_t end, struct tape_out *out,
                                   struct lull_error *err)
@@ -364,7 +365,8 @@ static lull_status add_operations(struct tape_stream *stream, const struct tape_
     return LULL_OK;
 }
 
-/* The region of the call at stream->at, and what it is like; *ret_shape NULL: like none. */
+/* The region of the call at stream->at, and the shape that a CALL_LIKE repeats; *ret_shape NULL:
+ * the call is of another kind. */
 static lull_status region_of(const struct tape_stream *stream, unsigned kind, uint32_t *ret_region,
                              const struct tape_shape **ret_shape, struct lull_error *err)
 {
@@ -379,7 +381,7 @@ static lull_status region_of(const struct tape_stream *stream, unsigned kind, ui
     return LULL_OK;
 }
 
-/* The messages and operations of a call of a shaped kind, or like one. */
+/* Decodes the messages and operations of a call of a shaped kind, or of one like it. */
 static lull_status decode_operations(struct tape_stream *stream, unsigned kind, unsigned extra,
                                      uint32_t region, const struct tape_shape *like, int64_t begin,
                                      int64_t end, struct tape_out *out, struct lull_error *err)
@@ -540,7 +542,7 @@ static lull_status optional_id(const struct tape_stream *stream, enum lull_tape_
     return LULL_OK;
 }
 
-/* A request number that a general record carries; LULL_TAPE_NEXT_REQUEST opens one. */
+/* Takes the request number of a general record; LULL_TAPE_NEXT_REQUEST opens a request. */
 static lull_status take_request(struct tape_stream *stream, uint64_t number,
                                 struct tape_request *request, struct lull_error *err)
 {
@@ -549,7 +551,8 @@ static lull_status take_request(struct tape_stream *stream, uint64_t number,
                                             : LULL_OK;
 }
 
-/* Of a send in the slots behind its record; an unknown one says nothing. */
+/* The mode of a send, from the slots behind its record; an unknown mode is taken for the standard
+ * one. */
 static uint8_t mode_of(const union lull_tape_slot *slot)
 {
     return slot[1].u32[2] < LULL_SEND_MODES ? (uint8_t)slot[1].u32[2] : LULL_SEND_STANDARD;
@@ -607,7 +610,8 @@ static lull_status decode_general_collective(struct tape_stream *stream, unsigne
     return LULL_OK;
 }
 
-/* The process with a number; false: there is none. */
+/* The index of the process with that number, in the usual case that the two are equal; false: they
+ * are not. */
 static inline bool find_shared_process(const struct tape_stream *stream, int32_t number,
                                        int32_t *ret_process)
 {
@@ -616,7 +620,7 @@ static inline bool find_shared_process(const struct tape_stream *stream, int32_t
     if (number == LULL_ANY || number == LULL_PROC_NULL)
         return true;
     return (uint32_t)number < trace->n_processes &&
-           stream->data->process_numbers[number] == (uint32_t)number; /* as nearly always */
+           stream->data->process_numbers[number] == (uint32_t)number;
 }
 
 int lull_tape_decode_operation(const struct tape_stream *stream, const union lull_tape_slot *at,
@@ -656,8 +660,8 @@ int lull_tape_decode_operation(const struct tape_stream *stream, const union lul
     return tape_wanted(stream, event->kind);
 }
 
-/* Targets are process numbers: windows have no definition that could give them ranks. One may not
- * have been recorded. */
+/* Targets are process numbers, because windows have no definitions that could give ranks a meaning.
+ * The target may not have been recorded. */
 static lull_status decode_transfer(struct tape_stream *stream, unsigned kind, unsigned op,
                                    struct tape_out *out, struct lull_error *err)
 {
@@ -676,7 +680,7 @@ static lull_status decode_transfer(struct tape_stream *stream, unsigned kind, un
     }
     if (id == LULL_TAPE_NO_ID)
         id = LULL_NONE;
-    else if (kind == LULL_EVENT_IO) /* of old tapes, in which files had no definitions: not known */
+    else if (kind == LULL_EVENT_IO) /* not known in old tapes, where files had no definitions */
         id = tape_index_of(stream, LULL_TAPE_MAP_FILE, id);
     struct lull_event *event = tape_add(out, kind, tape_ns_of(stream, record->time), id);
     event->op = (uint8_t)op;
@@ -690,7 +694,7 @@ static bool is_meeting(unsigned kind)
     return kind == LULL_EVENT_THREAD_WAIT_BEGIN || kind == LULL_EVENT_THREAD_WAIT_END;
 }
 
-/* What is behind the number of a wait for threads. */
+/* Decodes the fields behind the number of a wait for threads. */
 static void decode_meeting(const struct tape_stream *stream, struct lull_event *event)
 {
     const union lull_tape_slot *slot = stream->at + 1;
@@ -719,7 +723,6 @@ static lull_status decode_number(struct tape_stream *stream, unsigned kind, stru
     return LULL_OK;
 }
 
-/* Everything that is neither a region nor a call. */
 lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, unsigned extra,
                                    struct tape_out *out, struct lull_error *err)
 {

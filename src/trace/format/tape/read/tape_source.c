@@ -1,5 +1,6 @@
-/* Reading files as if all were on disk. Of a packed one as many blocks are decoded as are asked
- * for; a whole one goes where it is wanted, others through a buffer. */
+/* Reading the files of a run as if all were on disk. Of a packed file those blocks are decoded in
+ * which the wanted bytes are; a block that is wanted as a whole is decoded into the caller's
+ * memory, others through a buffer. */
 #include "trace/format/tape/read/tape_source.h"
 
 #include "base/file.h"
@@ -189,8 +190,7 @@ void lull_tape_nodes_opened(const struct lull_trace *trace)
             posix_fadvise(recorded->list[c]->fd, 0, 0, POSIX_FADV_NORMAL);
 }
 
-/* ---- finding ----------------------------------------------------------------------------------
- */
+/* ---- finding --------------------------------------------------------------------------------- */
 
 static int compare_node_ids(uint32_t a, uint32_t b)
 {
@@ -295,7 +295,8 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
     return buffer;
 }
 
-/* Its descriptor stays open for others. */
+/* Opens a container as a source. The descriptor is the container's and stays open when the source
+ * is closed. */
 static lull_status open_container(struct lull_tape_source *source, struct lull_error *err)
 {
     const struct lull_tape_container *container = source->container;
@@ -362,15 +363,14 @@ lull_status lull_tape_source_fail(const struct lull_tape_source *source, const c
     return lull_fail_errno(err, "%s: cannot read", path);
 }
 
-/* ---- blocks -----------------------------------------------------------------------------------
- */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
 static uint64_t place_in_table(const struct lull_tape_node *node, uint64_t block)
 {
     return node->blocks + block * sizeof(struct lull_tape_node_block);
 }
 
-/* What is wrong with the container there. */
+/* Sets source->error: what is wrong at `offset` of the packed file. Returns false. */
 static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char *what)
 {
     const struct lull_tape_node_file *file = &source->packed->file;
@@ -388,7 +388,7 @@ static bool fail_at(struct lull_tape_source *source, uint64_t offset, const char
     return false;
 }
 
-/* Entries of the table from `first` on; false: they cannot be had. */
+/* Reads `n` entries of the table of blocks from `first` on. */
 static bool read_entries(struct lull_tape_source *source, uint64_t first, uint32_t n,
                          struct lull_tape_node_block *entries)
 {
@@ -399,7 +399,7 @@ static bool read_entries(struct lull_tape_source *source, uint64_t first, uint32
            fail_at(source, offset, "the table of blocks cannot be read");
 }
 
-/* Of the `n` blocks from `first` on, sorted, how many begin at `offset` or before. */
+/* How many of the `n` blocks from `first` on, which are sorted, begin at `offset` or before. */
 static bool count_before(struct lull_tape_source *source, uint64_t first, uint64_t n,
                          uint64_t offset, uint64_t *ret_count)
 {
@@ -428,7 +428,8 @@ static const struct lull_tape_node_block *find_in_window(const struct lull_tape_
     return block && offset - block->origin < lull_tape_block_length(block) ? block : NULL;
 }
 
-/* Looks for the block among `n` from `first` on, and keeps those around it. */
+/* Looks for the block that holds byte `offset` among `n` blocks from `first` on, and keeps the
+ * entries around it in the window. */
 static const struct lull_tape_node_block *find_among(struct lull_tape_source *source,
                                                      uint64_t first, uint64_t n, uint64_t offset)
 {
@@ -448,7 +449,8 @@ static const struct lull_tape_node_block *find_among(struct lull_tape_source *so
     return find_in_window(source, offset);
 }
 
-/* NULL: there is none, and source->error tells it. */
+/* The block that holds byte `offset` of the file; NULL: there is none, and source->error tells
+ * it. */
 static const struct lull_tape_node_block *find_block(struct lull_tape_source *source,
                                                      uint64_t offset)
 {
@@ -465,7 +467,7 @@ static const struct lull_tape_node_block *find_block(struct lull_tape_source *so
     return block;
 }
 
-/* Whether the block can be where it says. */
+/* Whether the block can be where its entry says. */
 static bool check_packed_block(struct lull_tape_source *source,
                                const struct lull_tape_node_block *block)
 {
@@ -492,7 +494,8 @@ static bool decode_packed_block(struct lull_tape_source *source,
            fail_at(source, block->place, "a damaged block");
 }
 
-/* Of the one thread that opens a run; NULL: the run is open, or there is no memory. */
+/* The block that was decoded last, for the one thread that opens the run; NULL: the run is open, or
+ * there is no memory. */
 static struct lull_tape_recent *recent_of(const struct lull_tape_source *source)
 {
     const struct lull_tape_data *data = source->trace->format_data;
@@ -521,7 +524,8 @@ static bool decode_recent(struct lull_tape_source *source, const struct lull_tap
     return true;
 }
 
-/* From `offset` on, in one block; 0: it is damaged. */
+/* Reads up to `size` bytes from `offset` on, as many as are in one block; 0: it cannot be
+ * decoded. */
 static size_t read_from_block(struct lull_tape_source *source, void *bytes, size_t size,
                               uint64_t offset)
 {
@@ -585,13 +589,11 @@ ssize_t lull_tape_source_read_block(struct lull_tape_source *source, void *bytes
 
 /* ==== names and damage ======================================================================== */
 
-/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
 bool lull_tape_parse_number(const char *text, size_t length, uint64_t *ret_number)
 {
     return lull_parse_u64(text, length, ret_number) == LULL_OK && (length == 1 || text[0] != '0');
 }
 
-/* "12.tape" -> 12 */
 bool lull_tape_parse_name(const char *name, uint32_t *ret_process)
 {
     const char *dot = strchr(name, '.');

@@ -19,7 +19,7 @@ struct lull_tape_node {
     uint64_t payload; /* where the first block stands */
 };
 
-/* A file in it. */
+/* A file in the packed file of a node. */
 struct lull_tape_packed_file {
     struct lull_tape_node_file file;
     const struct lull_tape_node *node;
@@ -32,15 +32,14 @@ struct lull_tape_packed_location {
 
 /* The file of a node in which its processes have recorded (tape/container.h). */
 struct lull_tape_container {
-    const char *path; /* its own on disk, or that of the file that it is packed in */
-    int fd;           /* -1: it is packed */
+    const char *path; /* of the container on disk, or of the file in which it is packed */
+    int fd;           /* -1: the container is packed */
     const struct lull_tape_packed_file *packed; /* NULL: it is on disk */
-    uint32_t number;     /* its number among those of the run, in the order of their names */
-    uint64_t tables[20]; /* where its LULL_TAPE_TABLES tables of entries stand; 0: there are no more
-                          */
+    uint32_t number;     /* among the containers of the run, in the order of their names */
+    uint64_t tables[20]; /* where the LULL_TAPE_TABLES tables of entries stand; 0: no more tables */
 };
 
-/* A process in it. */
+/* A process in a container. */
 struct lull_tape_contained {
     uint32_t process;
     uint64_t place; /* where its header stands */
@@ -57,11 +56,11 @@ struct lull_tape_containers {
     size_t n_holdings, holdings_capacity;
 };
 
-/* The block that was decoded last, kept while the run is being opened: most small parts that are
- * read then are in the same block as the one before. */
+/* The block that was decoded last, kept while the run is being opened: most of the small parts that
+ * are read then are in the same block as the part before. */
 struct lull_tape_recent {
     const struct lull_tape_node *node; /* NULL: there is none */
-    uint64_t block;                    /* its number there */
+    uint64_t block;                    /* number of the block in the node's table */
     uint32_t length;
     unsigned char *bytes; /* malloc'd */
 };
@@ -84,8 +83,8 @@ struct lull_tape_source {
     const struct lull_trace *trace;
     const struct lull_tape_packed_file *packed;  /* NULL: a file on disk */
     const struct lull_tape_container *container; /* NULL: not a container */
-    bool contained; /* it is a container, opened as the file of one of its processes */
-    uint64_t base;  /* then: where the header of the process stands */
+    bool contained; /* the container is opened as the file of one of its processes */
+    uint64_t base;  /* where the header of that process stands */
     int fd;         /* of the file on disk */
     uint64_t size;
     struct lull_tape_node_block window[TAPE_WINDOW]; /* entries of blocks from `first` on */
@@ -115,7 +114,8 @@ const char *lull_tape_source_path(const struct lull_trace *trace, enum lull_tape
 
 /* ---- names of files -------------------------------------------------------------------------- */
 
-/* A number as we write it: "0" and "12", but not "00" or "012", which would name a file twice. */
+/* Reads a number as lull writes it in names of files: "0" and "12", but not "00" or "012", with
+ * which a file would have two names. */
 bool lull_tape_parse_number(const char *text, size_t length, uint64_t *ret_number);
 
 /* The process whose file has that name: 12 of "12.tape". False: no process's. */
@@ -128,7 +128,7 @@ void lull_tape_sort_files(struct lull_tape_data *data);
 /* Notes a damage in the file of a node: it is told as a quirk, and what cannot be read is
  * missing. */
 void lull_tape_note_damage(struct lull_trace *trace, const struct lull_error *err);
-/* As lull_trace_leave_out, and nothing of the location is read any more. */
+/* As lull_trace_leave_out; from then on nothing of the location is read. */
 lull_status lull_tape_leave_out_location(const struct lull_trace *trace, uint32_t location,
                                          lull_status status, const struct lull_error *err);
 
@@ -146,9 +146,9 @@ const struct lull_tape_container *lull_tape_container_find(const struct lull_tra
 /* Where a process is in a container; NULL: it is in none. */
 const struct lull_tape_contained *lull_tape_contained_find(const struct lull_trace *trace,
                                                            uint32_t process);
-/* Note which parts of a container a process holds: its header with LULL_TAPE_TABLES tables, and an
- * extent. False: no memory. When all processes have been noted, lull_tape_check_holdings finds
- * those that hold the same parts, and leaves them out as damaged. */
+/* These note which parts of a container a process holds: its header with LULL_TAPE_TABLES tables,
+ * and each of its extents. False: no memory. When all processes have been noted,
+ * lull_tape_check_holdings finds those that hold the same parts, and marks them as damaged. */
 bool lull_tape_hold_process(struct lull_trace *trace, const struct lull_tape_contained *contained,
                             const uint64_t *tables);
 bool lull_tape_hold_extent(struct lull_trace *trace, const struct lull_tape_contained *contained,
@@ -162,10 +162,10 @@ lull_status lull_tape_node_open(struct lull_trace *trace, const char *name, stru
 /* Joins the tables, when all nodes are open. Fails where a file is in two of them. */
 lull_status lull_tape_nodes_join(struct lull_trace *trace, struct lull_error *err);
 void lull_tape_nodes_close(struct lull_trace *trace);
-/* Call it when the run is open. Opening reads small parts here and there, without reading ahead;
- * from now on the system may read ahead. */
+/* To be called when the run is open. Opening a run reads small parts here and there, and the system
+ * was told not to read ahead; from now on it may. */
 void lull_tape_nodes_opened(const struct lull_trace *trace);
-/* What is told of a packed location; NULL: it is not packed. */
+/* What the packed file of a node tells of a location; NULL: the location is not packed. */
 const struct lull_tape_node_location *lull_tape_packed_location(const struct lull_trace *trace,
                                                                 uint32_t process, uint32_t number);
 

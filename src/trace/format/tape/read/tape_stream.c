@@ -8,19 +8,21 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Records may alternate between this loop and the long way: entering it must cost nothing. */
+/* Records may alternate between the loop below and the long way: entering the loop must cost
+ * nothing. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
 enum { PREFETCH_SLOTS = 128 };
 
+/* What is done with a record, by the table of common records. */
 enum { LONG_WAY, PASS_OVER, OPERATION, CALL_OF_MPI, REGION_EVENT /* + enum lull_event_kind */ };
 
 enum { MORE_SLOTS = 0x80 }; /* flag of a REGION_EVENT whose record has more than one slot */
 
-/* What a table depends on. */
+/* On what the content of a table depends: bits of its number. */
 enum {
     TABLE_REQUESTS = 1, /* requests matter */
-    TABLE_COUNTERS = 2, /* they are wanted */
+    TABLE_COUNTERS = 2, /* counters are wanted */
     TABLE_TRANSFERS = 4,
     TABLE_SHARED_IDS = 8,
     TABLES = 16
@@ -58,7 +60,7 @@ static void make_common_table(uint8_t *table, unsigned of)
     }
 }
 
-/* Streams share them: there may be thousands. */
+/* All tables. Streams share them, because there may be thousands of streams. */
 static uint8_t common_tables[TABLES][1024];
 
 static void make_common_tables(void)
@@ -79,7 +81,7 @@ static const uint8_t *common_table_for(const struct tape_stream *stream)
                                                                             : 0)];
 }
 
-/* The part of a clock in which no segment changes, or plain ns. Unsigned, see tape_ns_of. */
+/* One segment of a clock, or a clock whose ticks are ns. Arithmetic is unsigned, see tape_ns_of. */
 struct plain_clock {
     uint64_t base_ticks, limit, multiplier, base_ns;
     unsigned shift;
@@ -110,7 +112,7 @@ static inline int64_t plain_ns(const struct plain_clock *clock, bool ticks, uint
                                 clock->shift));
 }
 
-/* Whether the clock's part holds a span of that length. */
+/* Whether a span of that length lies in the segment. */
 static inline bool is_plain(const struct plain_clock *clock, bool ticks, uint64_t time,
                             uint64_t length)
 {
@@ -118,7 +120,7 @@ static inline bool is_plain(const struct plain_clock *clock, bool ticks, uint64_
            (time >= clock->base_ticks && time < clock->limit && clock->limit - time > length);
 }
 
-/* Where the slots end that are decoded before the pages behind them are asked for. */
+/* The end of the chunk in which stream->at is, or of the records in memory. */
 static inline const union lull_tape_slot *chunk_end(const struct tape_stream *stream)
 {
     const size_t slot = sizeof *stream->at;
@@ -152,7 +154,7 @@ static inline void set_region_event(struct lull_event *event, uint8_t way, uint3
     event->duration = duration;
 }
 
-/* Of a record that is no region's event with one slot. */
+/* Decodes a common record that is not the event of a region in one slot. */
 static ALWAYS_INLINE enum fate decode_longer(struct tape_stream *stream,
                                              const union lull_tape_slot *at, uint8_t way,
                                              const struct plain_clock *clock, bool ticks,
@@ -229,7 +231,7 @@ static ALWAYS_INLINE lull_status decode_common_loop(struct tape_stream *stream,
     return LULL_OK;
 }
 
-/* As many records from stream->at on as the loop can decode, into at most `capacity` events. */
+/* Decodes as many records from stream->at on as are common ones, into at most `capacity` events. */
 static inline lull_status tape_decode_common(struct tape_stream *stream, struct tape_out *out,
                                              size_t capacity, struct lull_error *err)
 {
@@ -281,7 +283,8 @@ lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer,
 
 /* ---- the stream ------------------------------------------------------------------------------ */
 
-/* A process that died inside a call left its record open behind the committed ones. */
+/* Decodes the open call of a process that died inside of it: its record stands behind the committed
+ * ones. */
 static void decode_open_call(struct tape_stream *stream, struct tape_out *out)
 {
     const struct lull_tape_file *file = stream->file;
@@ -290,7 +293,7 @@ static void decode_open_call(struct tape_stream *stream, struct tape_out *out)
         tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, file->open_time), file->open_region);
 }
 
-/* A region that is open at the begin of a chunk of a ring. */
+/* Decodes an OPENED: a region that is open at the begin of a chunk of a ring. */
 static lull_status decode_opened(struct tape_stream *stream, struct tape_out *out,
                                  struct lull_error *err)
 {
@@ -303,7 +306,7 @@ static lull_status decode_opened(struct tape_stream *stream, struct tape_out *ou
     return LULL_OK;
 }
 
-/* The rest of what is to be known there. */
+/* Decodes a RESUME: the rest of a thread's state at the begin of a chunk of a ring. */
 static void decode_resume(struct tape_stream *stream, struct tape_out *out)
 {
     if (!stream->joins)
@@ -315,7 +318,7 @@ static void decode_resume(struct tape_stream *stream, struct tape_out *out)
             ->number = 0;
 }
 
-/* What was not kept is as if it had not been measured. */
+/* Tells of the records that a ring has not kept: their time is as if it had not been measured. */
 static void begin_in_ring(struct tape_stream *stream, struct tape_out *out)
 {
     stream->begins_late = false;
@@ -365,8 +368,9 @@ static lull_status decode_one(struct tape_stream *stream, struct tape_out *out,
     return status;
 }
 
-/* The scan sees to it that time runs forward, and that a call ends before the next region or call
- * begins. So the first event, the last one and the last of these say that all lie in the run. */
+/* Checks that all events lie in the run. The scan makes sure that time runs forward, and that a
+ * call ends before the next region or call begins. So it is enough to check the first event, the
+ * last event, and the last event of a region. */
 static lull_status check_event_times(const struct tape_stream *stream,
                                      const struct lull_event *events, size_t count,
                                      struct lull_error *err)
@@ -401,7 +405,8 @@ static size_t count_in_run(const struct tape_stream *stream, const struct lull_e
     return i;
 }
 
-/* The location ends where it is damaged: with what was good, and the measurement off. */
+/* Ends a location at a damage: the events before it stay, and the measurement is off from there
+ * on. */
 static void end_at_damage(struct tape_stream *stream, struct tape_out *out)
 {
     stream->at = NULL;
@@ -415,8 +420,9 @@ static void end_at_damage(struct tape_stream *stream, struct tape_out *out)
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-/* How many of the slots, from the first, belong to records that are there as a whole. What crosses
- * the end of its chunk is left to be found. *ret_pad: the rest of the chunk holds none. */
+/* How many of the slots, from the first, belong to records that are there as a whole. A record that
+ * crosses the end of its chunk counts as whole, and is found by decode_one. *ret_pad: the rest of
+ * the chunk holds no records. */
 static size_t count_whole(const union lull_tape_slot *slots, size_t n, bool ends_chunk,
                           bool *ret_pad)
 {
@@ -433,7 +439,7 @@ static size_t count_whole(const union lull_tape_slot *slots, size_t n, bool ends
     return n;
 }
 
-/* Whole records of the chunk that the next one is in take the place of those before. */
+/* Reads the next part: whole records of one chunk, in place of the records in memory. */
 static lull_status read_chunk_part(struct tape_stream *stream, struct lull_error *err)
 {
     const struct lull_tape_file *file = stream->file;
@@ -509,7 +515,7 @@ lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_
     if (status == LULL_OK)
         status = check_event_times(stream, events, out.count, &wrong);
     if (!stream->first && !stream->damaged)
-        end_at_damage(stream, &out); /* it was left out when the tape was opened */
+        end_at_damage(stream, &out); /* the location was left out when the tape was opened */
     if (status != LULL_OK) {
         status = lull_trace_leave_out(stream->trace, stream->location, status, &wrong);
         if (status != LULL_OK)
@@ -525,10 +531,11 @@ lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_
 /* ---- from begin to end ----------------------------------------------------------------------- */
 
 /* A part of the records of each stream is in memory, a chunk at most. Mapped files would need no
- * copies, but pages that are put in and taken out again, which costs more: the system stops all
- * cores of the process for that. Where many streams are open, parts are smaller, so that together
- * they take a few times IN_SIGHT bytes, or a page each; and of the files of locations the first
- * ones stay open, others are opened for each part. */
+ * copies, but their pages would be mapped and unmapped, which costs more: for that the system
+ * stops all cores of the process. Where many streams are open, parts are smaller, so that all
+ * together take a few times IN_SIGHT bytes, or a page each. Of the streams whose processes have
+ * files of their own, the first MOST_OPEN_FILES keep their files open; the others open them for
+ * each part. */
 enum { IN_SIGHT = 1 << 26, LEAST_PART = 4096, MOST_OPEN_FILES = 128 };
 
 static atomic_uint streams; /* of all tapes that this process reads */
@@ -541,8 +548,8 @@ static size_t part_size(uint32_t n)
     return size;
 }
 
-/* For a part of its records; no more than there are, as thousands may be read in turns. What is
- * packed is unpacked by chunks. */
+/* Bytes of memory for a part of a stream's records: no more than there are records, because
+ * thousands of streams may be open. Packed records are decoded by whole chunks. */
 static size_t room_of(const struct tape_stream *stream, uint32_t n)
 {
     const bool packed = stream->source && stream->source->packed;

@@ -28,7 +28,7 @@ struct tape_requests {
     uint64_t n_open, next;
 };
 
-/* A CALL_WAIT whose completions did not all fit into the caller's buffer. */
+/* A CALL_WAIT or COMPLETE of which not all completions have been told yet. */
 struct tape_waiting {
     const union lull_tape_slot *slot, *end;
     union lull_tape_slot all; /* the completions of a record without slots: all open requests */
@@ -36,9 +36,9 @@ struct tape_waiting {
     int64_t time;
 };
 
-/* The last call of a shape, which a CALL_LIKE repeats. */
+/* The last call of a shape, which a record CALL_LIKE repeats. */
 struct tape_shape {
-    uint8_t kind;    /* of its record; 0: there was no such call */
+    uint8_t kind;    /* of the call's record; 0: there was no such call */
     uint32_t region; /* index; LULL_NONE: unknown */
     struct tape_request posted;
     int32_t peer, tag; /* of the message that a CALL_SENDRECV received */
@@ -59,12 +59,12 @@ struct tape_stream {
     size_t room;
     uint64_t base, next;
     struct lull_tape_source *source; /* NULL: the file is opened for each part */
-    bool counted;                    /* it counts among the streams with an open file */
+    bool counted;                    /* the stream is counted in `streams` of tape_stream.c */
     uint64_t mask;
     bool ticks;            /* times go through the clock */
     bool requests_matter;  /* messages or collectives are wanted: requests must be followed */
     bool has_common;       /* all kinds of region events are wanted */
-    bool damaged;          /* it has ended early, at a damage */
+    bool damaged;          /* the stream has ended early, at a damage */
     int64_t last_time;     /* of the last event handed out */
     const uint8_t *common; /* the table of common records (see enum fate): by kind and extra */
     size_t segment;
@@ -72,8 +72,8 @@ struct tape_stream {
     struct tape_requests requests;
     uint64_t first_request; /* requests with smaller numbers were opened by records not kept */
     struct tape_waiting waiting;
-    bool begins_late;          /* earlier records were not kept, and no event has told it yet */
-    bool joins;                /* OPENED and RESUME records have still to be read */
+    bool begins_late;          /* earlier records were not kept, and no event has told this yet */
+    bool joins;                /* in a ring: the first RESUME has still to be read */
     struct tape_shape *shapes; /* [LULL_TAPE_SHAPES]; NULL: there was no shaped call yet */
     struct lull_counter_reading *readings; /* of all COUNTERS in the present block */
     size_t readings_capacity, n_readings;
@@ -115,8 +115,8 @@ static inline int64_t tape_ns_of(struct tape_stream *stream, uint64_t ticks)
 }
 
 /* The duration in ns of something that began at `ticks`, which is `begin` in ns, and lasted
- * `length` ticks. It is the difference of two converted times, so that what follows never overlaps
- * it. */
+ * `length` ticks. It is the difference of two converted times, so that the end is never later than
+ * the converted begin of what follows. */
 static inline int64_t tape_duration_of(const struct tape_stream *stream, uint64_t ticks,
                                        int64_t begin, uint64_t length)
 {
@@ -149,8 +149,7 @@ lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer,
                                  int32_t *ret_process, struct lull_error *err);
 
 /* Decodes a CALL, CALL_SEND and so on. lull_tape_continue_wait gives the completions of a
- * CALL_WAIT.
- */
+ * CALL_WAIT. */
 lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err);
 /* The call that a CALL_LIKE with that id repeats; NULL: there is none. */
@@ -161,13 +160,13 @@ static inline const struct tape_shape *tape_shape_like(const struct tape_stream 
                                                                               : NULL;
 }
 
-/* Remembers the region of a call of a shaped kind, where messages do not matter. */
+/* Remembers the region of a call of a shaped kind, for CALL_LIKE, where messages do not matter. */
 lull_status lull_tape_keep_region(struct tape_stream *stream, const union lull_tape_slot *at,
                                   uint32_t region, struct lull_error *err);
 
 /* Begins a COMPLETE: completions without a call, at `time`. lull_tape_continue_wait gives them. */
 void lull_tape_begin_wait(struct tape_stream *stream, unsigned extra, int64_t time);
-/* Writes the completions of the CALL_WAIT in progress as far as they fit. */
+/* Writes the completions of the CALL_WAIT or COMPLETE in progress as far as they fit. */
 lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_event *events,
                                     size_t capacity, size_t *count, struct lull_error *err);
 
@@ -175,8 +174,9 @@ lull_status lull_tape_continue_wait(struct tape_stream *stream, struct lull_even
 lull_status lull_tape_open_request(struct tape_stream *stream, struct tape_request *request,
                                    struct lull_error *err);
 
-/* Decodes a MESSAGE or COLLECTIVE with two slots, of a file whose ids are those of the run, in a
- * fast way. Returns how many events it made; -1: it must be decoded by lull_tape_decode_other. */
+/* Decodes a MESSAGE or COLLECTIVE with two slots, of a file whose ids are those of the run, in the
+ * fast way. Returns how many events it made; -1: the record must be decoded by
+ * lull_tape_decode_other. */
 int lull_tape_decode_operation(const struct tape_stream *stream, const union lull_tape_slot *at,
                                int64_t time, struct lull_event *event);
 
@@ -186,11 +186,11 @@ lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, un
 
 /* ---- common records -------------------------------------------------------------------------- */
 
-/* Most records of a tape are regions, calls and operations. A loop of their own decodes them
- * (tape_stream.c): a table says, by the lowest ten bits of a record's head (kind and extra), which
- * event the record makes, that it is to be skipped, or that it is not a common one. Each record
- * that is not common leaves the loop, is decoded by the functions above, and enters the loop
- * again. */
+/* Most records of a tape are regions, calls and operations. A loop of its own in tape_stream.c
+ * decodes these common records. A table says, by the lowest ten bits of a record's head (kind and
+ * extra), which event the record makes, that it is skipped, or that it is not a common one. At a
+ * record that is not common the loop ends, the functions above decode that record, and the loop
+ * begins again. */
 
 /* What the loop has done with a record. DONE: made into events, or skipped; REGION: the event of a
  * region is still to be made; LEFT: it is not a common record; FAILED: see the status. */

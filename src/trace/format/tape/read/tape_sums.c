@@ -1,5 +1,6 @@
-/* Sums of locations. The recorder updates them in place, so that a reader may see a sum that is
- * newer than another: the header, which bounds them all, is therefore read last. */
+/* Sums of locations. The recorder updates them in place, so that a reader may see one sum that is
+ * newer than another. The header, which bounds all of them, is therefore read once more at the
+ * end. */
 #include "trace/format/tape/read/tape_sums.h"
 
 #include "trace/format/tape/read/tape_source.h"
@@ -14,7 +15,7 @@ static size_t size_of_sums(const struct lull_tape_sums_header *header)
     return 2 * (size_t)header->regions * header->sum_size;
 }
 
-/* The file must hold as many sums as it says; what it says is not trusted before. */
+/* Checks a header before anything is allocated by what it says: the file must hold as many sums. */
 static lull_status check_sums_header(const char *path, const struct lull_tape_file *file,
                                      const struct lull_tape_sums_header *header, uint64_t file_size,
                                      struct lull_error *err)
@@ -43,7 +44,8 @@ static lull_status check_sums_header(const char *path, const struct lull_tape_fi
     return LULL_OK;
 }
 
-/* `file`: a copy, whose sums may be found to have grown. */
+/* Reads and checks the header of the sums. `file` is the caller's own copy, to which more parts of
+ * the sums are added where these have grown. */
 static lull_status read_sums_header(const struct lull_trace *trace, struct lull_tape_source *source,
                                     const char *path, struct lull_tape_file *file,
                                     struct lull_tape_sums_header *header, struct lull_error *err)
@@ -107,7 +109,7 @@ static struct lull_tape_sum sum_at(const struct reader *reader, uint64_t region,
     return sum;
 }
 
-/* Of all counters of the trace, from those of the location. */
+/* Counts for all counters of the trace, of which the location has some. */
 static uint64_t *spread_counts(const struct reader *reader, const void *counts)
 {
     const struct lull_trace *trace = reader->trace;
@@ -138,7 +140,7 @@ static lull_status match_sum_counters(struct reader *reader)
     return LULL_OK;
 }
 
-/* A life in ticks, told by one rate: from the first to the last of its ticks in ns. */
+/* The rate of the clock over the whole life of a location: so many ticks are so many ns. */
 struct rate {
     uint64_t ticks;
     int64_t ns;
@@ -165,10 +167,10 @@ static lull_status take_life(const struct reader *reader, struct lull_sums *sums
     }
     sums->begin = (int64_t)(begin - (uint64_t)data->origin);
     sums->end = (int64_t)(end - (uint64_t)data->origin);
-    if (header->begin == 0 && header->end == 0) /* died before its thread began */
+    if (header->begin == 0 && header->end == 0) /* the process died before the thread began */
         sums->begin = sums->end = 0;
-    /* The events of a killed program end a little earlier than its sums, by which the length of the
-     * run is measured only where they go on. */
+    /* The sums of a killed program end a little later than its events. The length of the run is
+     * measured by sums only where these go on after the events. */
     if ((reader->trace->events == LULL_EVENTS_ALL || !lull_tape_sums_go_on(reader->file)) &&
         sums->end > reader->trace->duration)
         sums->end = reader->trace->duration;
@@ -181,7 +183,7 @@ static lull_status take_life(const struct reader *reader, struct lull_sums *sums
     return LULL_OK;
 }
 
-/* All that was spent, in ticks; UINT64_MAX when it is more than that. */
+/* The sum of all times in ticks; UINT64_MAX where it does not fit into 64 bits. */
 static uint64_t total_ticks(const struct reader *reader)
 {
     const struct lull_tape_sums_header *header = &reader->header;
@@ -231,7 +233,8 @@ static lull_status take_regions(const struct reader *reader, const struct rate *
     return LULL_OK;
 }
 
-/* Each part is rounded down, so that what is left for the rest is never negative. */
+/* Takes all sums. Each time is rounded down, so that what is left for `outside` is never
+ * negative. */
 static lull_status take_all(struct reader *reader, struct lull_sums *sums)
 {
     const struct lull_tape_sums_header *header = &reader->header;

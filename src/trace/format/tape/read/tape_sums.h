@@ -5,7 +5,8 @@
 #include "trace/format/tape/tape_data.h"
 #include "trace/trace.h"
 
-/* When a location began and ended, in ticks of its process's clock; both 0: nobody lived in it. */
+/* When a location began and ended, in ticks of its process's clock; both 0: no thread began
+ * there. */
 lull_status lull_tape_sums_life(const struct lull_trace *trace, const struct lull_tape_file *file,
                                 uint64_t *ret_begin, uint64_t *ret_end, struct lull_error *err);
 

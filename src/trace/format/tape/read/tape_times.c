@@ -1,4 +1,5 @@
-/* The clock of a process: from ticks to ns of the run, in straight pieces. */
+/* Times of a tape: the clock of each process, which turns ticks into ns of the run by straight
+ * segments; when the run begins and ends; and the main part of each process. */
 #include "tape/layout.h"
 #include "tape/records.h"
 #include "trace/format/tape/read/tape_source.h"
@@ -13,8 +14,8 @@
 
 /* ==== clock =================================================================================== */
 
-/* How much farther two clocks can come apart than was measured, where they were compared once: what
- * a time server slews one by, for both (adjtimex(2): 500 ppm). */
+/* By how much two clocks can drift apart that were compared only once: a time server slews each of
+ * them by at most 500 ppm (adjtimex(2)). */
 #define MOST_DRIFT 1e-3
 
 static int compare_points(const void *a, const void *b)
@@ -29,13 +30,15 @@ static int compare_offsets(const void *a, const void *b)
     return (x->ns > y->ns) - (x->ns < y->ns);
 }
 
-/* Wraps for garbage; exact for what is less than 2^53 ns, or 104 days, apart. */
+/* From one time to another; exact where they are less than 2^53 ns (104 days) apart. Times that are
+ * garbage wrap around. */
 static double between(int64_t from, int64_t to)
 {
     return (double)(int64_t)((uint64_t)to - (uint64_t)from);
 }
 
-/* By the line through the two measurements around, or the nearest two. */
+/* A time of the process's clock as a time of the run's, by the line through the two measurements
+ * around it, or else the nearest two. */
 static int64_t moved(const struct lull_tape_scope *scope, int64_t ns)
 {
     const struct lull_tape_offset *a = scope->offsets, *last = a + scope->n_offsets - 1;
@@ -49,7 +52,8 @@ static int64_t moved(const struct lull_tape_scope *scope, int64_t ns)
     return (int64_t)((uint64_t)ns + (uint64_t)a->to_run + (uint64_t)(int64_t)delta);
 }
 
-/* Two clocks are as far apart as both are from that of the run. */
+/* Adds the error of a clock. The error between two clocks is the sum of their errors to the clock
+ * of the run; the largest is that of the worst two. */
 static void add_error(struct lull_trace *trace, double error)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -63,7 +67,7 @@ static void add_error(struct lull_trace *trace, double error)
     trace->clock_error = fmax(trace->clock_error, worst[0] + worst[1]);
 }
 
-/* The points become those of the run's clock; the errors add up. */
+/* Turns the points of a clock into points of the run's clock; the errors add up. */
 static void move_points(struct lull_trace *trace, struct lull_tape_scope *scope)
 {
     if (scope->n_offsets == 0 || scope->n_points == 0)
@@ -97,7 +101,8 @@ static bool is_rate(double slope)
     return slope > 1e-6 && slope < 1e6;
 }
 
-/* Of a process that died before its clock was read a second time: the rate is known roughly. */
+/* The clock of a process that died before its clock was read a second time: its rate is known
+ * roughly. */
 static lull_status make_one_segment(struct lull_trace *trace, const char *path,
                                     struct lull_tape_scope *scope, struct lull_error *err)
 {
@@ -144,7 +149,8 @@ static int compare_clocks(const void *a, const void *b)
     return (x->n_offsets < y->n_offsets) - (x->n_offsets > y->n_offsets);
 }
 
-/* One process of each node has compared its clock: the others there take what it has measured. */
+/* One process of each node has compared the clock of the node with others: the other processes of
+ * the node take the offsets that it has measured. */
 static lull_status share_offsets(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -169,7 +175,8 @@ static lull_status share_offsets(struct lull_trace *trace, struct lull_error *er
     return LULL_OK;
 }
 
-/* A process with another clock than the first one, of which one or both were not compared. */
+/* Finds processes whose clock differs from that of the first process, where not both of these two
+ * were compared with the run's. */
 static void judge_clocks(struct lull_trace *trace)
 {
     const struct lull_tape_data *data = trace->format_data;
@@ -219,10 +226,10 @@ int64_t lull_tape_ns(const struct lull_tape_scope *scope, uint64_t ticks, size_t
 
 /* ==== length ================================================================================== */
 
-/* How long a run was that did not say it: a recorded program was killed, or still goes on. */
+/* How long a run was that does not say it itself: that of a recorded program. */
 
-/* A CALL behind the committed records that has begun and not ended; its fields may be being
- * written just now, so that anything else found there means nothing. */
+/* Looks for a CALL behind the committed records that has begun and not ended. Its fields may be
+ * being written just now, so that anything else found there means nothing. */
 static void find_open_call(struct lull_tape_file *file, const union lull_tape_slot *behind,
                            struct lull_tape_span *span)
 {
@@ -238,7 +245,7 @@ static void find_open_call(struct lull_tape_file *file, const union lull_tape_sl
     span->first = record->time < span->first ? record->time : span->first;
 }
 
-/* What the recorder has found out where the location has ended. */
+/* Whether the recorder has written the ends of a location into its header when it ended. */
 static bool is_told(const struct lull_tape_file *file)
 {
     const struct lull_tape_told *header = &file->header;
@@ -246,8 +253,9 @@ static bool is_told(const struct lull_tape_file *file)
            header->ends.known & LULL_TAPE_KNOWN_SPAN;
 }
 
-/* The first chunk tells the begin; the last two tell the end, as a long call may be followed by
- * the messages in it. Behind a damage nothing is read, here or later. */
+/* Finds the ends in the records. The first chunk tells the begin. The last two chunks tell the end:
+ * a long call may be followed by so many records of its messages. Behind a damage nothing is read,
+ * here or later. */
 static lull_status measure(const struct lull_trace *trace, const struct lull_tape_file *file,
                            union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
                            struct lull_error *err)
@@ -301,7 +309,8 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
     return LULL_OK;
 }
 
-/* What the header of a location tells, or the file of its node. */
+/* The ends that the packed file of a node tells of a location, or its header; NULL: neither
+ * does. */
 static const struct lull_tape_ends *told_ends(const struct lull_tape_file *file)
 {
     if (file->known && file->known->ends.known & LULL_TAPE_KNOWN_SPAN)
@@ -332,7 +341,8 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
 
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
-/* Where the run tells its length, those that have ended cannot make it longer. */
+/* Whether a location must be looked at to find the length of the run. Where the run tells its
+ * length, a location that has ended in an orderly way cannot make it longer. */
 static bool is_looked_at(const struct lull_tape_data *data, const struct lull_tape_file *file)
 {
     const bool ended = (file->header.flags & (LULL_TAPE_CLOSED | STOPPED)) == LULL_TAPE_CLOSED;
@@ -347,7 +357,7 @@ struct location_life {
     uint32_t open_region, location;
 };
 
-/* Whether the header of a location tells its whole life. */
+/* Whether headers tell all of a location's life that is needed, so that every member knows it. */
 static bool tells_life(const struct lull_tape_data *data, const struct lull_tape_file *file)
 {
     const struct lull_tape_ends *told = told_ends(file);
@@ -375,7 +385,7 @@ static lull_status find_life(const struct lull_trace *trace, uint32_t location,
 
 /* ---- lives that are told --------------------------------------------------------------------- */
 
-/* When locations begin and end of which no header tells it, as of killed programs. */
+/* The begin and end of locations whose headers do not tell them, as in killed programs. */
 
 struct heard {
     const struct lull_trace *trace;
@@ -427,8 +437,8 @@ static int compare_lives(const void *a, const void *b)
     return (x->location > y->location) - (x->location < y->location);
 }
 
-/* The lives that headers do not tell: their owners look for them in the records and tell all. The
- * list is ascending by location; the caller frees it. */
+/* The lives that headers do not tell: the owner of each looks for it in the records and tells all
+ * members. The list is ascending by location; the caller frees it. */
 static lull_status share_lives(const struct lull_trace *trace, struct location_life **ret_lives,
                                size_t *ret_count, struct lull_error *err)
 {
@@ -446,7 +456,7 @@ static lull_status share_lives(const struct lull_trace *trace, struct location_l
     return status;
 }
 
-/* ---- the length of the run -------------------------------------------------------------------- */
+/* ---- the length of the run ------------------------------------------------------------------- */
 
 static int64_t file_ns(const struct lull_tape_file *file, uint64_t ticks)
 {
@@ -455,7 +465,8 @@ static int64_t file_ns(const struct lull_tape_file *file, uint64_t ticks)
                                        : (int64_t)ticks;
 }
 
-/* All locations have events from where the last of them begins to have some. */
+/* Notes when the records of a ring begin. All locations have events from the latest of these begins
+ * on. */
 static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *file,
                              const struct lull_tape_span *span)
 {
@@ -464,7 +475,8 @@ static void begin_after_lost(struct lull_trace *trace, struct lull_tape_file *fi
     trace->events_begin = begin > trace->events_begin ? begin : trace->events_begin;
 }
 
-/* The events of all locations end with those that end first; sums may go on. */
+/* Notes which events there are, and how far sums go on. The run has events of all locations up to
+ * the first moment at which those of one end. */
 static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
                      const struct location_life *life, struct lull_tape_span *span)
 {
@@ -481,7 +493,7 @@ static void see_sums(struct lull_trace *trace, struct lull_tape_file *file,
     const uint64_t begin = life->sums_begin, end = life->sums_end;
     if (begin == 0 && end == 0)
         return;
-    if (file->lost > 0 && span->first > span->last) /* it died when it was about to go on */
+    if (file->lost > 0 && span->first > span->last) /* it died before it wrote another record */
         begin_after_lost(trace, file, &(struct lull_tape_span){end, end});
     file->life_begin = begin < file->life_begin ? begin : file->life_begin;
     span->first = begin < span->first ? begin : span->first;
@@ -499,7 +511,7 @@ static void see_life(struct lull_trace *trace, struct time_extent *extent,
     struct lull_tape_data *data = trace->format_data;
     struct lull_tape_file *file = &data->files[life->location];
     struct lull_tape_span span = {life->first, life->last};
-    file->open_region = life->open_region; /* which another one has found, perhaps */
+    file->open_region = life->open_region; /* another member may have found it */
     file->open_time = life->open_time;
     if (file->lost > 0 && span.first <= span.last)
         begin_after_lost(trace, file, &span);
@@ -511,7 +523,8 @@ static void see_life(struct lull_trace *trace, struct time_extent *extent,
     extent->last = last > extent->last ? last : extent->last;
 }
 
-/* `told`: by others and this one, where several open the run. */
+/* Looks at the lives of all locations. `told`: the lives that members have told each other, where
+ * several open the run. */
 static lull_status see_lives(struct lull_trace *trace, const struct location_life *told,
                              size_t n_told, struct time_extent *extent, struct lull_error *err)
 {
@@ -538,8 +551,6 @@ static lull_status see_lives(struct lull_trace *trace, const struct location_lif
     return status;
 }
 
-/* Without a RUN definition the records say where the run begins and ends; with one, locations that
- * did not end in an orderly way may have gone on longer. */
 lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_tape_data *data = trace->format_data;
