@@ -47,7 +47,7 @@ void rec_inject_mark(uint64_t iteration);
 
 /* The present, in ns of CLOCK_MONOTONIC. */
 int64_t rec_inject_now(void);
-/* Returns at the moment `until`, or a few hundred ns later where the thread keeps its core. While
+/* Returns at the moment `until`, or less than 1 us later where the thread keeps its core. While
  * `until` is far away the thread sleeps, so that another thread may have the core. Calls
  * `progress`, unless it is NULL, at least every 200 us. */
 void rec_inject_hold(int64_t until, void (*progress)(void));
