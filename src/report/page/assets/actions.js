@@ -260,7 +260,7 @@ function listenDrag(viewer, panel) {
                 time: panel.timeAt(event.offsetX)};
         canvas.setPointerCapture(event.pointerId);
     });
-    canvas.addEventListener("pointermove", (event) => {
+    listenMoves(canvas, (event) => {
         const place = panel.placeAt(event.offsetY);
         if (drag && (drag.moved || Math.abs(event.offsetX - drag.x) > 3)) {
             drag.moved = true;

@@ -44,7 +44,7 @@ class Matrix {
         if (this.left_out.length)
             this.element.append(make("p", {class: "notice"}, "Not on this page, because it would be larger than "
                                      + `--max-size: ${this.left_out.join(", ")}.`));
-        this.canvas.addEventListener("pointermove", (event) => this.point(event));
+        listenMoves(this.canvas, (event) => this.point(event));
         this.canvas.addEventListener("keydown", (event) => this.key(event));
         this.canvas.addEventListener("focus", () => this.draw());
     }

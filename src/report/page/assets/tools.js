@@ -106,3 +106,15 @@ function announcer(element) {
         say();
     };
 }
+
+// Calls `listener` when the pointer has moved. Browsers also tell of a pointer that rests when what lies below it has
+// moved; a cell or a time that was chosen by keys stays chosen then.
+function listenMoves(element, listener) {
+    let x = null, y = null;
+    element.addEventListener("pointermove", (event) => {
+        if (event.clientX === x && event.clientY === y)
+            return;
+        [x, y] = [event.clientX, event.clientY];
+        listener(event);
+    });
+}
