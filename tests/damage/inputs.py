@@ -5,13 +5,15 @@ colon is an argument instead of a file. Inputs come from the repository, or are 
 itself: a run converted to another format, a profile of it.
 """
 
-import json
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 TESTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(TESTS / "support"))
+import features  # noqa: E402
+
 DATA = TESTS / "data"
 ARGUMENT = "argument:"
 
@@ -59,9 +61,8 @@ class Maker:
 
     def __init__(self, lull, scratch):
         self.lull, self.scratch = lull, pathlib.Path(scratch)
-        rows = json.loads(self.ask("info", "--format", "json"))["tables"]["features"]["rows"]
-        features = {row["id"] for row in rows if row["values"][0] == "yes"}
-        self.otf2, self.loops = "OTF2" in features, "LIBCLANG" in features
+        built_with = features.of(lull)
+        self.otf2, self.loops = "OTF2" in built_with, "LIBCLANG" in built_with
 
     def ask(self, *arguments):
         done = subprocess.run([self.lull, *map(str, arguments)], capture_output=True, text=True)

@@ -18,7 +18,6 @@ usage: run.py --lull PROGRAM [--accept] [--share N] [CASE...]      (a CASE is AR
 
 import argparse
 import difflib
-import json
 import os
 import pathlib
 import re
@@ -27,6 +26,9 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import features  # noqa: E402
+
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 SECONDS = 600  # for what hangs: a million ranks take long under sanitizers on a busy machine
 
@@ -51,8 +53,7 @@ class Program:
     def __init__(self, path):
         self.path = str(pathlib.Path(path).resolve())
         self.version = self.ask("--version").split()[1]
-        rows = json.loads(self.ask("info", "--format", "json"))["tables"]["features"]["rows"]
-        self.features = {row["id"] for row in rows if row["values"][0] == "yes"}
+        self.features = features.of(self.path)
 
     def ask(self, *arguments):
         return subprocess.run(

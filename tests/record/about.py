@@ -5,6 +5,7 @@
 import argparse
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -46,8 +47,8 @@ def plain(study, program):
     path, done = study.record("plain", words, ["--label", "input=n=512", "--label", "who=me\x1b[31m"],
                               OMP_PLACES="cores")
     told = study.about(path)
-    study.expect("command", told["command"][:len(program) + 20],
-                 ("%s 'it'\\''s' 'a\nb' xxxxx" % program)[:len(program) + 20])
+    begin = "%s 'it'\\''s' 'a\nb' xxxxx" % shlex.quote(program)
+    study.expect("command", told["command"][:len(begin)], begin)
     study.expect("length of the command", len(told["command"]), 1024)
     study.expect("program", told["program"], os.path.basename(program))
     study.expect("executable", told["executable"], os.path.realpath(program))

@@ -13,6 +13,10 @@ if(Python3_FOUND)
     find_program(LULL_CLANG NAMES clang clang-14 clang-15 clang-16)
     set(LULL_C_COMPILERS ${LULL_GCC} ${LULL_CLANG}) # those that are here
     list(FILTER LULL_C_COMPILERS EXCLUDE REGEX "NOTFOUND$")
+    set(if_names_are_known)
+    if(LULL_HAVE_LIBDW)
+        set(if_names_are_known --names)
+    endif()
     set(record_bin ${CMAKE_CURRENT_BINARY_DIR}/record)
     file(MAKE_DIRECTORY ${record_bin})
 
@@ -225,8 +229,7 @@ if(Python3_FOUND)
     endforeach()
 
     set(functions ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/functions.py
-                  --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
-                  $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+                  --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run> ${if_names_are_known})
     add_test(NAME record.functions COMMAND ${functions} --turns)
     add_test(NAME record.functions.whole COMMAND ${functions})
     set_tests_properties(record.functions record.functions.whole PROPERTIES LABELS quick TIMEOUT 1800)
@@ -279,8 +282,7 @@ if(Python3_FOUND)
         record_test(omp_imbalance.${short} quick --clock -- ${record_bin}/omp_imbalance.${short})
         add_test(NAME record.sites_omp.${short}
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sites_omp.py
-                    --lull $<TARGET_FILE:lull> --compiler ${compiler}
-                    $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+                    --lull $<TARGET_FILE:lull> --compiler ${compiler} ${if_names_are_known})
         set_tests_properties(record.sites_omp.${short} PROPERTIES LABELS quick TIMEOUT 1800
                              SKIP_RETURN_CODE 77)
         execute_process(COMMAND ${compiler} -fsanitize=address -x c /dev/null -c -o ${record_bin}/probe.o
@@ -292,7 +294,7 @@ if(Python3_FOUND)
             record_test(omp_constructs.asan.${short} quick --
                         ${record_bin}/omp_constructs.asan.${short})
             record_test(omp_constructs.asan.shell.${short} quick --
-                        sh -c "${record_bin}/omp_constructs.asan.${short} || exit 1")
+                        sh -c "'${record_bin}/omp_constructs.asan.${short}' || exit 1")
         endif()
         record_test(omp_constructs.basic.${short} quick --env OMP_CANCELLATION=true --
                     ${record_bin}/omp_constructs.${short} basic)
@@ -496,7 +498,7 @@ function(record_mpi family)
                 --program ${bin}/phases.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.sums.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     set(sites ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sites.py
-              --lull $<TARGET_FILE:lull> --family ${family} $<$<BOOL:${LULL_HAVE_LIBDW}>:--names>)
+              --lull $<TARGET_FILE:lull> --family ${family} ${if_names_are_known})
     add_test(NAME record.sites.${family} COMMAND ${sites} --turn ${turn_of_${family}})
     add_test(NAME record.sites.whole.${family} COMMAND ${sites})
     set_tests_properties(record.sites.${family} record.sites.whole.${family}
