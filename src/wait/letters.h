@@ -31,17 +31,14 @@ void lull_wait_post_news(struct lull_waits *waits, uint32_t member,
 
 /* ==== office ================================================================================== */
 
-/* The mail of a member of a team.
+/* The mail of a member of a team (team/mailbox.h).
  *
- * Letters to a member wait for company, up to 64 KiB or for 2 ms, and go as a parcel. While a pass
- * goes on, a thread of its own takes what comes, so that nobody waits for a reader of this member.
- * After the pass, the thread that concludes takes it.
+ * While a pass goes on, the thread of the mailbox takes what comes, so that nobody waits for a reader
+ * of this member. After the pass, the thread that concludes takes it.
  *
- * What this member has written to others is kept there until it is needed: when these have been
- * read as far. So its readers are not to be ahead of the member that has been read least far by
- * more measured time than 64 MiB of letters hold. As clocks may contradict each other, and another
- * consumer of the pass may have readers of another member wait for this one, a reader waits for no
- * longer than a tenth of a second for each block that it reads. */
+ * Where this member is too far ahead, its readers are to wait. As clocks may contradict each other,
+ * and another consumer of the pass may have readers of another member wait for this one, a reader
+ * waits for no longer than a tenth of a second for each block that it reads. */
 
 /* Of waits whose reading has a division, for so many workers of the pass. */
 lull_status lull_wait_office_open(struct lull_waits *waits, unsigned workers,

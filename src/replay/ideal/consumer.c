@@ -53,9 +53,13 @@ static bool number_members(struct lull_ideal *ideal, const int64_t *workers, uns
     for (unsigned m = 0, share = 0; m < n_members; m++)
         for (unsigned i = shares_of(ideal, (unsigned)workers[m]); i > 0; i--)
             ideal->member_of[share++] = m;
-    ideal->leads = lull_leads_create(ideal);
-    ideal->mail = lull_mail_create(ideal, lull_reader_look_at_rest);
-    return ideal->leads && ideal->mail;
+    const struct lull_mailbox_options options = {.team = ideal->reading->division->team,
+                                                 .workers = ideal->n_readers,
+                                                 .workers_of_share = readers_of_share(ideal),
+                                                 .ahead =
+                                                     ideal->options->ahead * sizeof(struct letter)};
+    ideal->mailbox = lull_mailbox_open(&lull_reader_mail, ideal, &options);
+    return ideal->mailbox;
 }
 
 /* Counts the shares of all members, which call this together. */
@@ -198,8 +202,7 @@ void lull_ideal_destroy(struct lull_ideal *ideal)
     free(ideal->share_of);
     free(ideal->member_of);
     free(ideal->workers_of);
-    lull_mail_destroy(ideal->mail);
-    lull_leads_destroy(ideal->leads);
+    lull_mailbox_close(ideal->mailbox);
     free(ideal->processes);
     free(ideal->streams);
     free(ideal->last_times);
@@ -251,7 +254,7 @@ static lull_status take_steps_for_ideal(void *context, unsigned worker,
     const struct lull_location *location = &ideal->trace->locations[steps->location];
     if (steps->count > 0) {
         const struct lull_step *last = &steps->steps[steps->count - 1];
-        lull_lead_reads(reader, steps->steps[0].time);
+        lull_mailbox_reads(ideal->mailbox, worker, steps->steps[0].time);
         if (last->kind == LULL_STEP_END)
             ideal->last_times[steps->location] = last->last_time;
     }
@@ -295,7 +298,7 @@ static bool is_welcome(void *context, unsigned worker, uint32_t location)
     struct lull_ideal *ideal = context;
     struct share *share = ideal->readers[worker]->share;
     const struct stream *stream = stream_of(ideal, location);
-    if (lull_lead_is_too_large(share) && is_evaluating(ideal))
+    if (lull_share_is_ahead(share) && is_evaluating(ideal))
         return false;
     /* too much waits already, but only streams that cannot go on would add to it */
     if (!stream || !atomic_load_explicit(&share->full, memory_order_relaxed))
@@ -308,7 +311,7 @@ static lull_status failure_of(struct share *share, struct lull_error *err)
     pthread_mutex_lock(&share->evaluation);
     lull_status status = lull_reader_failure(share, err);
     pthread_mutex_unlock(&share->evaluation);
-    return status == LULL_OK ? lull_mail_failure(share->ideal->mail, err) : status;
+    return status;
 }
 
 static lull_status rest_worker(void *context, unsigned worker, struct lull_error *err)
@@ -326,7 +329,7 @@ static lull_status finish_worker(void *context, unsigned worker, struct lull_err
     struct lull_ideal *ideal = context;
     struct reader *reader = ideal->readers[worker];
     lull_status status = LULL_OK;
-    lull_lead_reads(reader, INT64_MAX);
+    lull_mailbox_reads(ideal->mailbox, worker, INT64_MAX);
     while (is_evaluating(ideal) && status == LULL_OK && !atomic_load(&ideal->stopped)) {
         lull_reader_sleep(reader, SERVING);
         status = failure_of(reader->share, err);
@@ -337,10 +340,9 @@ static lull_status finish_worker(void *context, unsigned worker, struct lull_err
 static void stop(void *context)
 {
     struct lull_ideal *ideal = context;
-    if (ideal->mail)
+    if (ideal->mailbox)
         lull_team_stop(ideal->reading->division->team);
-    atomic_store(&ideal->stopped, true);
-    lull_post_rouse_all(ideal);
+    lull_reader_stop(ideal);
 }
 
 static uint32_t wants_of(const struct lull_ideal *ideal)

@@ -8,10 +8,9 @@
 #include "replay/ideal/mail.h"
 #include "replay/ideal/order.h"
 #include "replay/ideal/stream.h"
-#include "team/ending.h"
+#include "team/mailbox.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* ==== readers ================================================================================= */
@@ -84,14 +83,15 @@ static bool is_more_to_come(const struct lull_ideal *ideal)
 
 /* What the verdict depends on here, in bits of enum rest. All readers sleep and no letter is on its
  * way, so all shares may be looked at without a lock. */
-static uint64_t post_look_at_rest(const struct lull_ideal *ideal)
+static uint64_t look_at_rest(void *context)
 {
+    const struct lull_ideal *ideal = context;
     uint64_t rest = is_more_to_come(ideal) ? REST_MORE : 0;
     for (unsigned r = 0; r < ideal->n_readers; r++) {
         if (ideal->readers[r]->sleep != RESTING)
             continue;
         rest |= REST_UNREAD;
-        if (lull_lead_is_too_large(ideal->readers[r]->share))
+        if (lull_share_is_ahead(ideal->readers[r]->share))
             rest |= REST_AHEAD;
     }
     if (lull_synchronous_asks(ideal, false))
@@ -101,7 +101,7 @@ static uint64_t post_look_at_rest(const struct lull_ideal *ideal)
     return rest;
 }
 
-static enum rest_verdict rest_judge(uint64_t rest)
+static enum rest_verdict judge_rest(uint64_t rest)
 {
     if (rest & REST_UNREAD)
         return rest & (REST_MORE | REST_AHEAD) ? REST_READ_ON : REST_STUCK;
@@ -110,10 +110,12 @@ static enum rest_verdict rest_judge(uint64_t rest)
     return rest & REST_RELEASES_ALL ? REST_RELEASE_ALL : REST_OVER;
 }
 
-/* Does what was decided. That may wake readers by letters, so `unsettled` is held above 0 until it
- * is done: nobody else decides meanwhile. */
-static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict)
+/* Does what follows from `rest`. That may wake readers by letters, so `unsettled` is held above 0
+ * until it is done: nobody else decides meanwhile. */
+static void decide(void *context, uint64_t rest)
 {
+    struct lull_ideal *ideal = context;
+    const enum rest_verdict verdict = judge_rest(rest);
     atomic_fetch_add(&ideal->unsettled, 1);
     switch (verdict) {
     case REST_OVER:
@@ -125,8 +127,7 @@ static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict)
         break;
     case REST_READ_ON:
         atomic_store(&ideal->bound, 2 * atomic_load(&ideal->bound));
-        if (ideal->leads)
-            lull_lead_grant(ideal->leads);
+        lull_mailbox_grant(ideal->mailbox);
         break;
     case REST_STUCK:
         ideal->first_blocked = lull_share_first_blocked(ideal);
@@ -138,184 +139,47 @@ static void post_decide(struct lull_ideal *ideal, enum rest_verdict verdict)
     atomic_fetch_sub(&ideal->unsettled, 1);
 }
 
-uint64_t lull_reader_look_at_rest(void *context)
+/* ---- other members ------------------------------------------------------------------------- */
+
+static void take_batch(void *context, uint32_t from, const void *letters, size_t size)
 {
-    return post_look_at_rest(((const struct mail *)context)->ideal);
+    (void)from;
+    (void)size;
+    lull_post_deliver(context, letters);
 }
 
-/* ==== mail ==================================================================================== */
-
-/* Tells all others, now and then, how far this member has been read. */
-static void tell_read_to(struct mail *mail)
+static bool has_settled(void *context)
 {
-    struct mail_head head = {.kind = READ_TO, .era = mail->era};
-    struct lull_error err;
-    lull_status status = LULL_OK;
-    if (!lull_lead_to_tell(mail->ideal->leads, &head.time))
-        return;
-    for (uint32_t m = 0; m < lull_team_size(mail->team) && status == LULL_OK; m++)
-        if (m != lull_team_index(mail->team))
-            status = lull_team_post(mail->team, LULL_TEAM_REPLAY, m, &head, sizeof head, &err);
-    if (status != LULL_OK)
-        lull_mail_fail(mail, status, &err);
+    const struct lull_ideal *ideal = context;
+    return atomic_load(&ideal->unsettled) == 0;
 }
 
-/* ---- decisions ------------------------------------------------------------------------------- */
-
-/* The ending, told the present state of this member. */
-static struct lull_ending *current(struct mail *mail)
+/* Steps that a reader of the share has found not to be welcome may be welcome now. */
+static void let_share_go_on(void *context, unsigned index)
 {
-    mail->ending.settled = atomic_load(&mail->ideal->unsettled) == 0;
-    mail->ending.sent = atomic_load(&mail->sent);
-    return &mail->ending;
-}
-
-/* When all members rest, they all come to the same verdict. */
-static void look_whether_over(struct mail *mail, lull_status status, const struct lull_error *err)
-{
-    if (status != LULL_OK)
-        lull_mail_fail(mail, status, err);
-    if (status != LULL_OK || !mail->ending.over)
-        return;
-    mail->era++;
-    lull_ending_again(&mail->ending);
-    mail->patience.since = 0;
-    post_decide(mail->ideal, rest_judge(mail->ending.findings));
-}
-
-static void hear_note(struct mail *mail, uint32_t from, const struct mail_head *head)
-{
-    struct lull_error err;
-    if (head->era == mail->era) /* else it was written before the last decision */
-        look_whether_over(mail, lull_ending_hear(current(mail), from, &head->note, &err), &err);
-}
-
-/* Tells that this member has settled, if it has been so for long enough. */
-static void report(struct mail *mail)
-{
-    struct lull_error err;
-    struct lull_ending *ending = current(mail);
-    if (lull_patience_is_worth_a_word(&mail->patience, ending->settled))
-        look_whether_over(mail, lull_ending_report(ending, &err), &err);
-}
-
-/* ---- taking ---------------------------------------------------------------------------------- */
-
-static void deliver(struct mail *mail, const struct lull_team_parcel *parcel)
-{
-    const struct mail_head *head = parcel->bytes;
-    struct share *target = mail->ideal->shares[head->to];
-    struct batch *batch = malloc(sizeof *batch);
-    if (!batch) {
-        struct lull_error err;
-        lull_fail(&err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
-                  mail->ideal->trace->path);
-        lull_mail_fail(mail, LULL_ERR_MEMORY, &err);
-        return;
+    struct lull_ideal *ideal = context;
+    struct share *share = ideal->shares[ideal->first_share + index];
+    for (unsigned r = 0; r < share->n_readers; r++) {
+        atomic_store(&share->readers[r]->hungry, true);
+        lull_post_rouse(share->readers[r], RESTING);
     }
-    batch->next = NULL;
-    batch->from = head->from;
-    batch->count = head->count;
-    memcpy(batch->letters, head + 1, head->count * sizeof batch->letters[0]);
-    lull_post_put(target, batch, true);
-    mail->ending.received++;
 }
 
-static void hold_parcel(struct mail *mail, const struct lull_team_parcel *parcel)
+void lull_reader_stop(void *context)
 {
-    struct lull_error err;
-    if (lull_array_reserve(&mail->held, &mail->held_capacity, mail->n_held + 1,
-                           sizeof *mail->held)) {
-        mail->held[mail->n_held++] = *parcel;
-        return;
-    }
-    lull_fail(&err, LULL_ERR_MEMORY, "not enough memory for a replay");
-    lull_mail_fail(mail, LULL_ERR_MEMORY, &err);
+    struct lull_ideal *ideal = context;
+    atomic_store(&ideal->stopped, true);
+    lull_post_rouse_all(ideal);
 }
 
-static void take_parcel(struct mail *mail, struct lull_team_parcel *parcel)
-{
-    const struct mail_head *head = parcel->bytes;
-    if (head->era > mail->era) {
-        hold_parcel(mail, parcel);
-        return;
-    }
-    if (head->kind == MAIL_BATCH)
-        deliver(mail, parcel);
-    else if (head->kind == READ_TO)
-        lull_lead_heard(mail->ideal->leads, parcel->from, head->time);
-    else
-        hear_note(mail, parcel->from, head);
-    lull_team_give_back(parcel);
-}
-
-/* Takes the parcels that were held back and whose era has come, in their order. */
-static void take_held(struct mail *mail)
-{
-    size_t kept = 0;
-    const size_t n = mail->n_held;
-    for (size_t i = 0; i < n; i++) {
-        struct lull_team_parcel parcel = mail->held[i];
-        if (((const struct mail_head *)parcel.bytes)->era > mail->era)
-            mail->held[kept++] = parcel;
-        else
-            take_parcel(mail, &parcel);
-    }
-    mail->n_held = kept;
-}
-
-static bool take_all(struct mail *mail)
-{
-    bool any = false;
-    for (uint32_t era = mail->era; !atomic_load(&mail->failed); any = true) {
-        struct lull_team_parcel parcel;
-        struct lull_error err;
-        lull_status status = lull_team_take(mail->team, LULL_TEAM_REPLAY, &parcel, &err);
-        if (status != LULL_OK)
-            lull_mail_fail(mail, status, &err);
-        if (status != LULL_OK || !parcel.bytes)
-            break;
-        take_parcel(mail, &parcel);
-        if (mail->era != era)
-            take_held(mail);
-        era = mail->era;
-    }
-    return any;
-}
-
-/* By any reader: puts the parcels that have come into inboxes. Returns whether there were any;
- * false also while another reader does this. */
-static bool mail_take(struct lull_ideal *ideal)
-{
-    struct mail *mail = ideal->mail;
-    if (!mail || pthread_mutex_trylock(&mail->lock) != 0)
-        return false;
-    bool any = take_all(mail);
-    tell_read_to(mail);
-    pthread_mutex_unlock(&mail->lock);
-    return any;
-}
-
-/* By a reader that sleeps: looks for mail, tells that this member has settled, and waits a little.
- * False: another reader does so already. */
-static bool mail_look_out(struct lull_ideal *ideal)
-{
-    struct mail *mail = ideal->mail;
-    int64_t span = 0;
-    if (pthread_mutex_trylock(&mail->lock) != 0)
-        return false;
-    const bool any = take_all(mail);
-    tell_read_to(mail);
-    if (any) {
-        lull_patience_renew(&mail->patience);
-    } else {
-        report(mail);
-        span = lull_patience_lose(&mail->patience);
-    }
-    pthread_mutex_unlock(&mail->lock);
-    lull_patience_wait(span);
-    return true;
-}
+const struct lull_mailbox_owner lull_reader_mail = {.channel = LULL_TEAM_REPLAY,
+                                                    .at_once = 50,
+                                                    .take = take_batch,
+                                                    .has_settled = has_settled,
+                                                    .look = look_at_rest,
+                                                    .decide = decide,
+                                                    .go_on = let_share_go_on,
+                                                    .fail = lull_reader_stop};
 
 /* ==== evaluation ============================================================================== */
 
@@ -363,8 +227,8 @@ static void flush_now_and_then(struct share *share)
     for (uint32_t to = 0; to < share->ideal->n_shares; to++)
         if (share->outboxes[to].batch && (now || is_waited_for(share->ideal->shares[to])))
             lull_post_hand_over(share, to);
-    if (now && share->ideal->mail)
-        mail_take(share->ideal);
+    if (now)
+        lull_mailbox_take(share->ideal->mailbox);
 }
 
 /* ---- evaluation ---------------------------------------------------------------------------- */
@@ -415,7 +279,7 @@ static void release_share(struct reader *reader, struct share *share)
 
 lull_status lull_reader_failure(struct share *share, struct lull_error *err)
 {
-    return share->status == LULL_OK ? LULL_OK
+    return share->status == LULL_OK ? lull_mailbox_failure(share->ideal->mailbox, err)
                                     : lull_fail(err, share->status, "%s", share->error.text);
 }
 
@@ -530,8 +394,8 @@ static void serve_all(struct reader *own)
     const unsigned first = ideal->first_share, n = ideal->end_share - first;
     const unsigned at = own->share->index - first;
     int64_t until = 0; /* when it gives up; 0: something has just been done */
-    while ((n > 1 || ideal->mail) && !atomic_load(&ideal->stopped)) {
-        bool served = ideal->mail && mail_take(ideal);
+    while ((n > 1 || ideal->mailbox) && !atomic_load(&ideal->stopped)) {
+        bool served = lull_mailbox_take(ideal->mailbox);
         for (unsigned s = 0; s < n; s++)
             served |= serve(own, ideal->shares[first + (at + s) % n]);
         if (!served && n == 1)
@@ -550,7 +414,7 @@ static void wait_for_wake(struct reader *reader)
 {
     struct share *share = reader->share;
     struct timespec until;
-    if (!share->ideal->mail) {
+    if (!share->ideal->mailbox) {
         pthread_cond_wait(&reader->wake, &share->lock);
         return;
     }
@@ -573,12 +437,12 @@ static void sleep_until_roused(struct reader *reader, enum sleep why)
     }
     reader->sleep = why;
     pthread_mutex_unlock(&share->lock);
-    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1 && !ideal->mail)
-        post_decide(ideal, rest_judge(post_look_at_rest(ideal)));
+    if (atomic_fetch_sub(&ideal->unsettled, 1) == 1 && !ideal->mailbox)
+        decide(ideal, look_at_rest(ideal));
     pthread_mutex_lock(&share->lock);
     while (!share->inbox && !reader->roused) {
         pthread_mutex_unlock(&share->lock);
-        const bool looks = ideal->mail && mail_look_out(ideal);
+        const bool looks = lull_mailbox_look_out(ideal->mailbox);
         pthread_mutex_lock(&share->lock);
         if (!looks && !share->inbox && !reader->roused)
             wait_for_wake(reader);

@@ -4,6 +4,14 @@
 #define LULL_REPLAY_IDEAL_READER_H
 
 #include "replay/ideal/share.h"
+#include "team/mailbox.h"
+
+/* Whether the readers of a share are to rest, as it is too far ahead of other members. */
+static inline bool lull_share_is_ahead(const struct share *share)
+{
+    const struct lull_ideal *ideal = share->ideal;
+    return lull_mailbox_is_ahead(ideal->mailbox, share->index - ideal->first_share);
+}
 
 struct reader *lull_reader_create(void);         /* NULL: no memory */
 void lull_reader_destroy(struct reader *reader); /* NULL is allowed */
@@ -13,9 +21,11 @@ lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *st
 void lull_reader_take_letters(struct share *share);
 /* Evaluates what is there, and sleeps until something may have changed for the reader. */
 void lull_reader_sleep(struct reader *reader, enum sleep why);
-/* The share's failure, if there is one. */
+/* The failure of the share, or of the mailbox, if there is one. */
 lull_status lull_reader_failure(struct share *share, struct lull_error *err);
-/* For lull_mail_create. */
-uint64_t lull_reader_look_at_rest(void *mail);
+/* All readers of a struct lull_ideal wake, and read no further. */
+void lull_reader_stop(void *ideal);
+
+extern const struct lull_mailbox_owner lull_reader_mail;
 
 #endif

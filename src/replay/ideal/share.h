@@ -10,8 +10,7 @@
  * The files, each of which calls those above it alone:
  *
  * share.c     shares, their processes and streams
- * mail.c      letters to other shares, also of different members of a team; how far a member may be
- *             ahead of the others
+ * mail.c      letters to other shares, also of different members of a team
  * epochs.c    times that count from the last operation of all
  * gather.c    collective operations, and the members of communicators
  * ahead.c     streams that go on before the end of their epoch is known
@@ -485,11 +484,9 @@ struct reader {
     char apart[LULL_APART];
 
     pthread_cond_t wake;
-    bool roused;             /* somebody has woken it; under the lock of the share */
-    enum sleep sleep;        /* under the lock of the share */
-    atomic_bool hungry;      /* since it chose what to read, something has become welcome */
-    _Atomic int64_t read_to; /* measured time of the last block of steps; INT64_MAX: it has read
-                                all */
+    bool roused;        /* somebody has woken it; under the lock of the share */
+    enum sleep sleep;   /* under the lock of the share */
+    atomic_bool hungry; /* since it chose what to read, something has become welcome */
 };
 
 /* STUCK: nobody can go on, and more reading cannot change that. */
@@ -506,8 +503,7 @@ struct lull_ideal {
     unsigned first_share, end_share; /* the shares of this member are [first_share, end_share) */
     uint32_t *member_of;             /* [n_shares]; NULL: lull is alone */
     unsigned *workers_of;            /* [members]: workers of their passes; NULL: lull is alone */
-    struct mail *mail;               /* to and from other members; NULL: lull is alone */
-    struct leads *leads;             /* how far this member is ahead of others; NULL: alone */
+    struct lull_mailbox *mailbox;    /* to and from other members; NULL: lull is alone */
     struct reader **readers;         /* [n_readers]: the workers of the pass */
     unsigned n_readers;
     uint16_t *share_of;              /* [n_processes]; NOBODY: of another application */

@@ -720,11 +720,11 @@ static void lose(struct share *share, struct stream *stream, const struct note *
 static lull_status create_lost(struct lull_ideal *ideal, struct lull_error *err)
 {
     const struct lull_trace *trace = ideal->trace;
-    if (ideal->mail && !ideal->silent)
+    if (ideal->mailbox && !ideal->silent)
         ideal->silent = lull_trace_silent_create(trace);
-    if (ideal->mail && !ideal->silent)
+    if (ideal->mailbox && !ideal->silent)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
-    return lull_lost_create(ideal->mail ? ideal->silent : trace, ideal->reading->application,
+    return lull_lost_create(ideal->mailbox ? ideal->silent : trace, ideal->reading->application,
                             &ideal->lost, err);
 }
 
