@@ -68,6 +68,28 @@ enum lull_collective_needs lull_circle_needs(const struct lull_trace *trace, uin
                                                : lull_collective_needs(op);
 }
 
+/* `with_root`: of two groups, the process is in that of the root, whose data goes to the other one. */
+static enum lull_awaited awaited_by(enum lull_collective_needs needs, bool is_root, bool with_root)
+{
+    switch (needs) {
+    case LULL_NEEDS_ALL:
+        return LULL_AWAITS_ALL;
+    case LULL_NEEDS_ROOT:
+        return is_root || with_root ? LULL_AWAITS_NOBODY : LULL_AWAITS_ROOT;
+    case LULL_ROOT_NEEDS_ALL:
+        return is_root ? LULL_AWAITS_ALL : LULL_AWAITS_NOBODY;
+    case LULL_NEEDS_LOWER:
+        return LULL_AWAITS_LOWER;
+    case LULL_NEEDS_OTHERS:
+        return LULL_AWAITS_OTHERS;
+    case LULL_ROOT_NEEDS_OTHERS:
+        return is_root ? LULL_AWAITS_OTHERS : LULL_AWAITS_NOBODY;
+    case LULL_NEEDS_NOBODY:
+        break;
+    }
+    return LULL_AWAITS_NOBODY;
+}
+
 struct lull_circle_part lull_circle_part_of(const struct lull_trace *trace, uint32_t comm,
                                             uint8_t op, uint32_t process, int32_t root, bool moves)
 {
@@ -76,7 +98,7 @@ struct lull_circle_part lull_circle_part_of(const struct lull_trace *trace, uint
     const bool rooted = needs == LULL_NEEDS_ROOT || needs == LULL_ROOT_NEEDS_OTHERS;
     const bool is_root = between ? rooted && root < 0 && moves : root == (int32_t)process;
     return (struct lull_circle_part){.needs = (uint8_t)needs,
-                                     .is_root = is_root,
-                                     .passes = between && needs == LULL_NEEDS_ROOT && root < 0 &&
-                                               !is_root};
+                                     .awaits =
+                                         (uint8_t)awaited_by(needs, is_root, between && root < 0),
+                                     .is_root = is_root};
 }

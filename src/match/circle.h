@@ -46,12 +46,20 @@ uint8_t lull_circle_series(uint8_t op, bool blocks);
 enum lull_collective_needs lull_circle_needs(const struct lull_trace *trace, uint32_t comm,
                                              uint8_t op);
 
+/* For whom a process waits in an operation. */
+enum lull_awaited {
+    LULL_AWAITS_NOBODY,
+    LULL_AWAITS_ROOT, /* where the trace does not tell who that is, for all */
+    LULL_AWAITS_ALL,
+    LULL_AWAITS_OTHERS, /* the other group */
+    LULL_AWAITS_LOWER   /* the ranks below its own */
+};
+
 /* The part of one process in an operation. */
 struct lull_circle_part {
-    uint8_t needs; /* enum lull_collective_needs: that of the operation, the same for all */
+    uint8_t needs;  /* enum lull_collective_needs: that of the operation, the same for all */
+    uint8_t awaits; /* enum lull_awaited */
     bool is_root;
-    bool passes; /* LULL_NEEDS_ROOT between two groups: the process is of the root's group and not
-                    the root, so it waits for nobody */
 };
 /* `root`: a process, or below 0: none, or not said. Between two groups those of the root's group
  * name no root, and of them only the root itself sends or receives something, which `moves` says of

@@ -46,7 +46,11 @@ lull_status lull_shared_simulate(const struct lull_shared *shared, lull_status s
  * posted many batches which the receiver has not taken waits until it takes some. A member that
  * keeps many messages which its ranks have not received takes no more mail until they have, or
  * until it can do nothing else. So letters on their way and kept messages take some MiB for each
- * member, however long the run is. */
+ * member, however long the run is.
+ *
+ * They are no mailbox (team/mailbox.h): the engine pulls one batch when it has nothing else to do,
+ * and what bounds it is how many batches others have taken, as a replay has no measured time by
+ * which a member could be ahead. */
 
 struct lull_letters;
 

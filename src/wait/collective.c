@@ -346,12 +346,12 @@ bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending 
     const uint32_t rank = waits->members[pending->member].rank;
     struct wait_news news[4];
     unsigned n = 0;
-    if (pending->needs == LULL_NEEDS_LOWER)
+    if (pending->part.needs == LULL_NEEDS_LOWER)
         news[n++] = (struct wait_news){NEWS_RANK, rank, 1, arrival};
-    if (pending->needs == LULL_NEEDS_OTHERS || pending->needs == LULL_ROOT_NEEDS_OTHERS)
+    if (pending->part.needs == LULL_NEEDS_OTHERS || pending->part.needs == LULL_ROOT_NEEDS_OTHERS)
         news[n++] = (struct wait_news){
             NEWS_GROUP, lull_circle_side(waits->trace, series->comm, rank), 1, arrival};
-    if (pending->is_root)
+    if (pending->part.is_root)
         news[n++] = (struct wait_news){NEWS_ROOT, 0, 1, arrival};
     news[n++] = (struct wait_news){NEWS_ALL, 0, 1, arrival}; /* the last of its letters */
     bool good = true;
@@ -480,7 +480,7 @@ static uint32_t find_member(struct lull_waits *waits, uint32_t series, uint32_t 
 struct wait_member *lull_wait_meets_all(const struct lull_waits *waits,
                                         const struct wait_pending *pending)
 {
-    if (pending->is_message || pending->is_post || pending->needs != LULL_NEEDS_ALL ||
+    if (pending->is_message || pending->is_post || pending->part.needs != LULL_NEEDS_ALL ||
         waits->series[pending->what].kind != 0)
         return NULL;
     return &waits->members[pending->member];
@@ -531,8 +531,7 @@ static bool arrive_in(struct lull_waits *waits, uint32_t series, const struct wa
                                   .number = waits->lanes ? note->number : member->count++,
                                   .kind = kind_of(note->op, part.needs),
                                   .root = note->root,
-                                  .needs = part.passes ? LULL_NEEDS_NOBODY : part.needs,
-                                  .is_root = part.is_root};
+                                  .part = part};
         if (lull_wait_meets_all(waits, ret_pending)) {
             here.late_since = lull_wait_moment_keep(&member->base);
             here.met = member->met;
@@ -585,33 +584,23 @@ static const struct wait_cause *cause_of(const struct lull_waits *waits,
     const struct wait_series *series = &waits->series[pending->what];
     const struct wait_member *member = &waits->members[pending->member];
     const struct wait_cause *cause;
-    switch ((enum lull_collective_needs)pending->needs) {
-    case LULL_NEEDS_NOBODY:
+    switch ((enum lull_awaited)pending->part.awaits) {
+    case LULL_AWAITS_NOBODY:
         return &nobody;
-    case LULL_NEEDS_ROOT:
-        if (pending->is_root)
-            return &nobody;
+    case LULL_AWAITS_ROOT:
         cause = lull_wait_of_root(waits, gathering, pending->root);
         if (cause)
             return cause;
-        break; /* the trace does not tell which one it is: all */
-    case LULL_ROOT_NEEDS_ALL:
-        if (!pending->is_root)
-            return &nobody;
         break;
-    case LULL_ROOT_NEEDS_OTHERS:
-        if (!pending->is_root)
-            return &nobody;
-        /* fall through */
-    case LULL_NEEDS_OTHERS: {
+    case LULL_AWAITS_OTHERS: {
         const unsigned others = !lull_circle_side(waits->trace, series->comm, member->rank);
         return gathering->groups[others].arrived == series->sizes[others]
                    ? &gathering->groups[others].last
                    : NULL;
     }
-    case LULL_NEEDS_LOWER:
+    case LULL_AWAITS_LOWER:
         return lull_wait_of_lower(waits, series, gathering, member->rank);
-    case LULL_NEEDS_ALL:
+    case LULL_AWAITS_ALL:
         break;
     }
     return gathering->arrived == series->size ? &gathering->last : NULL;
@@ -626,7 +615,7 @@ bool lull_wait_leave(struct lull_waits *waits, const struct wait_pending *pendin
     if (!cause)
         return false;
     *ret_cause = lull_wait_cause_keep(cause);
-    *ret_anew |= pending->needs == LULL_NEEDS_ALL && series->kind == 0 &&
+    *ret_anew |= pending->part.needs == LULL_NEEDS_ALL && series->kind == 0 &&
                  series->size == waits->n_ranks && !waits->lanes;
     gathering->left++;
     lull_wait_close_gatherings(series);

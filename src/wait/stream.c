@@ -293,15 +293,14 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
     const struct wait_series *series = &waits->series[pending->what];
     const uint32_t rank = waits->members[pending->member].rank;
     const uint32_t *fewest = series->fewest;
-    switch ((enum lull_collective_needs)pending->needs) {
-    case LULL_NEEDS_ROOT: /* where nobody says that it is the root, all are waited for */
+    switch ((enum lull_awaited)pending->part.awaits) {
+    case LULL_AWAITS_ROOT: /* where nobody says that it is the root, all are waited for */
         if (pending->root >= 0 && !waits->ended[pending->root])
             return false;
         break;
-    case LULL_NEEDS_OTHERS:
-    case LULL_ROOT_NEEDS_OTHERS:
+    case LULL_AWAITS_OTHERS:
         return pending->number >= fewest[!lull_circle_side(waits->trace, series->comm, rank)];
-    case LULL_NEEDS_LOWER: /* perhaps it was one above that has ended */
+    case LULL_AWAITS_LOWER: /* perhaps it was one above that has ended */
         return false;
     default:
         break;

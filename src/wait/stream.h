@@ -210,9 +210,9 @@ struct wait_pending {
     uint32_t member; /* index of the member; of a collective operation */
     uint32_t number; /* of the operation; or of the message whose receive is to be posted */
     uint8_t kind;    /* enum lull_wait_kind */
-    uint8_t needs;   /* enum lull_collective_needs; NOBODY also where its process passes */
     int32_t root;    /* a process, or LULL_ANY: it is not known which */
-    bool is_message, is_post, is_root; /* it is a message; a post; the own process is the root */
+    bool is_message, is_post;     /* it is a message; a post */
+    struct lull_circle_part part; /* of the own process in a collective operation */
 };
 
 /* A collective operation that does not block and has not ended. */

@@ -475,8 +475,7 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
                                     .rank = letter.c,
                                     .comm = comm,
                                     .op = letter.op,
-                                    .is_root = letter.is_root,
-                                    .passes = part.passes,
+                                    .awaits = part.awaits,
                                     .time = letter.time};
     if (circle->home == share->index)
         arrive_at_home(share, share->index, member->series, &letter);
@@ -507,26 +506,15 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
 {
     const struct lull_trace *trace = share->ideal->trace;
     *ret_time = pending->time;
-    switch (lull_circle_needs(trace, pending->comm, pending->op)) {
-    case LULL_NEEDS_NOBODY:
+    switch ((enum lull_awaited)pending->awaits) {
+    case LULL_AWAITS_NOBODY:
         return true;
-    case LULL_NEEDS_ROOT:
-        if (pending->is_root || pending->passes)
-            return true;
-        if (gathering->root_at >= 0) {
-            *ret_time = gathering->root_at;
-            return true;
-        }
-        break; /* the trace does not say who it is: all */
-    case LULL_ROOT_NEEDS_ALL:
-        if (!pending->is_root)
-            return true;
-        break;
-    case LULL_ROOT_NEEDS_OTHERS:
-        if (!pending->is_root)
-            return true;
-        /* fall through */
-    case LULL_NEEDS_OTHERS: {
+    case LULL_AWAITS_ROOT:
+        if (gathering->root_at < 0)
+            break;
+        *ret_time = gathering->root_at;
+        return true;
+    case LULL_AWAITS_OTHERS: {
         const unsigned other = !lull_circle_side(trace, pending->comm, pending->rank);
         const int64_t all = gathering->all_of[other];
         if (lull_circle_side_size(trace, pending->comm, other) == 0)
@@ -534,14 +522,14 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
         *ret_time = all > pending->time ? all : pending->time;
         return all >= 0;
     }
-    case LULL_NEEDS_LOWER:
+    case LULL_AWAITS_LOWER:
         if (!gathering->below)
             return false;
         *ret_time = gathering->below[pending->rank];
         return share->circles[pending->comm].home == share->index
                    ? pending->rank < gathering->first_missing
                    : *ret_time >= 0;
-    case LULL_NEEDS_ALL:
+    case LULL_AWAITS_ALL:
         break;
     }
     *ret_time = gathering->latest;

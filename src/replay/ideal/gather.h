@@ -2,7 +2,12 @@
  *
  * All members of a communicator arrive at its home, the share of its first analysed process. The
  * home tells other shares with members what these wait for. Whether a member may go on is decided
- * in its own share. */
+ * in its own share.
+ *
+ * Waits gather their operations in wait/collective.c. Who takes part, and for whom each one waits, is
+ * the same (match/circle.h). Here each arrival is a time and an operation, which is compared with
+ * those of the others; there it is a ledger of some KiB, so that a member tells one for all of its
+ * ranks, and what comes from ranks whose records have ended. */
 #ifndef LULL_REPLAY_IDEAL_GATHER_H
 #define LULL_REPLAY_IDEAL_GATHER_H
 

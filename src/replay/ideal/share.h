@@ -222,9 +222,7 @@ struct pending {
     uint32_t rank;   /* of the own process in the communicator */
     uint32_t comm;   /* of the collective operation; LULL_NONE: a message */
     uint8_t op;      /* enum lull_collective */
-    bool is_root;    /* the own process is the root */
-    bool passes;     /* an operation between two groups sends nothing to or from the own process,
-                        which belongs to the group of the root */
+    uint8_t awaits;  /* of a collective operation: enum lull_awaited */
     bool is_send;    /* it is a synchronous send of the stream itself */
     int64_t time;    /* a message: measured time when it was received; a collective operation:
                         ideal time when the own process arrived */

@@ -96,7 +96,8 @@ struct part_case {
     int32_t root;
     bool moves;
     uint8_t needs;
-    bool is_root, passes;
+    bool is_root;
+    uint8_t awaits;
 };
 
 static void check_parts(uint32_t comm, const struct part_case *cases, size_t n)
@@ -108,48 +109,48 @@ static void check_parts(uint32_t comm, const struct part_case *cases, size_t n)
                     lull_circle_needs(&trace, comm, cases[i].op) != cases[i].needs,
                 "case %zu: needs", i);
         fail_if(part.is_root != cases[i].is_root, "case %zu: root", i);
-        fail_if(part.passes != cases[i].passes, "case %zu: passes", i);
+        fail_if(part.awaits != cases[i].awaits, "case %zu: awaits", i);
     }
 }
 
-/* The root is who is named; whether data was moved does not matter, and nobody passes. */
+/* The root is who is named; whether data was moved does not matter. */
 static void a_root_in_one_group_is_named(void **state)
 {
     (void)state;
     static const struct part_case cases[] = {
-        {LULL_COLLECTIVE_BARRIER, NO_ROOT, false, LULL_NEEDS_ALL, false, false},
-        {LULL_COLLECTIVE_ALLREDUCE, NO_ROOT, true, LULL_NEEDS_ALL, false, false},
-        {LULL_COLLECTIVE_BCAST, SELF_IS, true, LULL_NEEDS_ROOT, true, false},
-        {LULL_COLLECTIVE_BCAST, SELF_IS, false, LULL_NEEDS_ROOT, true, false},
-        {LULL_COLLECTIVE_BCAST, OTHER, true, LULL_NEEDS_ROOT, false, false},
-        {LULL_COLLECTIVE_BCAST, NO_ROOT, true, LULL_NEEDS_ROOT, false, false},
-        {LULL_COLLECTIVE_BCAST, NO_ROOT, false, LULL_NEEDS_ROOT, false, false},
-        {LULL_COLLECTIVE_REDUCE, SELF_IS, false, LULL_ROOT_NEEDS_ALL, true, false},
-        {LULL_COLLECTIVE_REDUCE, OTHER, true, LULL_ROOT_NEEDS_ALL, false, false},
-        {LULL_COLLECTIVE_SCAN, NO_ROOT, true, LULL_NEEDS_LOWER, false, false},
-        {LULL_COLLECTIVE_CREATE, NO_ROOT, false, LULL_NEEDS_ALL, false, false},
-        {LULL_COLLECTIVE_FREE, NO_ROOT, false, LULL_NEEDS_NOBODY, false, false}};
+        {LULL_COLLECTIVE_BARRIER, NO_ROOT, false, LULL_NEEDS_ALL, false, LULL_AWAITS_ALL},
+        {LULL_COLLECTIVE_ALLREDUCE, NO_ROOT, true, LULL_NEEDS_ALL, false, LULL_AWAITS_ALL},
+        {LULL_COLLECTIVE_BCAST, SELF_IS, true, LULL_NEEDS_ROOT, true, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_BCAST, SELF_IS, false, LULL_NEEDS_ROOT, true, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_BCAST, OTHER, true, LULL_NEEDS_ROOT, false, LULL_AWAITS_ROOT},
+        {LULL_COLLECTIVE_BCAST, NO_ROOT, true, LULL_NEEDS_ROOT, false, LULL_AWAITS_ROOT},
+        {LULL_COLLECTIVE_BCAST, NO_ROOT, false, LULL_NEEDS_ROOT, false, LULL_AWAITS_ROOT},
+        {LULL_COLLECTIVE_REDUCE, SELF_IS, false, LULL_ROOT_NEEDS_ALL, true, LULL_AWAITS_ALL},
+        {LULL_COLLECTIVE_REDUCE, OTHER, true, LULL_ROOT_NEEDS_ALL, false, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_SCAN, NO_ROOT, true, LULL_NEEDS_LOWER, false, LULL_AWAITS_LOWER},
+        {LULL_COLLECTIVE_CREATE, NO_ROOT, false, LULL_NEEDS_ALL, false, LULL_AWAITS_ALL},
+        {LULL_COLLECTIVE_FREE, NO_ROOT, false, LULL_NEEDS_NOBODY, false, LULL_AWAITS_NOBODY}};
     check_parts(RANGE, cases, sizeof cases / sizeof *cases);
 }
 
 /* Between groups nobody in the root's group names a root. The root is who moves data all the same;
- * the others of its group pass where data goes from the root to the other group. */
+ * the others of its group wait for nobody where data goes from the root to the other group. */
 static void a_root_between_groups_moves_data(void **state)
 {
     (void)state;
     static const struct part_case cases[] = {
-        {LULL_COLLECTIVE_BARRIER, NO_ROOT, false, LULL_NEEDS_OTHERS, false, false},
-        {LULL_COLLECTIVE_ALLREDUCE, NO_ROOT, true, LULL_NEEDS_OTHERS, false, false},
-        {LULL_COLLECTIVE_BCAST, NO_ROOT, true, LULL_NEEDS_ROOT, true, false},
-        {LULL_COLLECTIVE_BCAST, NO_ROOT, false, LULL_NEEDS_ROOT, false, true},
-        {LULL_COLLECTIVE_BCAST, 0, true, LULL_NEEDS_ROOT, false, false},
-        {LULL_COLLECTIVE_BCAST, 0, false, LULL_NEEDS_ROOT, false, false},
-        {LULL_COLLECTIVE_REDUCE, NO_ROOT, true, LULL_ROOT_NEEDS_OTHERS, true, false},
-        {LULL_COLLECTIVE_REDUCE, NO_ROOT, false, LULL_ROOT_NEEDS_OTHERS, false, false},
-        {LULL_COLLECTIVE_REDUCE, 0, true, LULL_ROOT_NEEDS_OTHERS, false, false},
-        {LULL_COLLECTIVE_CREATE, NO_ROOT, false, LULL_NEEDS_ALL, false, false},
-        {LULL_COLLECTIVE_CREATE, NO_ROOT, true, LULL_NEEDS_ALL, false, false},
-        {LULL_COLLECTIVE_FREE, NO_ROOT, false, LULL_NEEDS_NOBODY, false, false}};
+        {LULL_COLLECTIVE_BARRIER, NO_ROOT, false, LULL_NEEDS_OTHERS, false, LULL_AWAITS_OTHERS},
+        {LULL_COLLECTIVE_ALLREDUCE, NO_ROOT, true, LULL_NEEDS_OTHERS, false, LULL_AWAITS_OTHERS},
+        {LULL_COLLECTIVE_BCAST, NO_ROOT, true, LULL_NEEDS_ROOT, true, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_BCAST, NO_ROOT, false, LULL_NEEDS_ROOT, false, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_BCAST, 0, true, LULL_NEEDS_ROOT, false, LULL_AWAITS_ROOT},
+        {LULL_COLLECTIVE_BCAST, 0, false, LULL_NEEDS_ROOT, false, LULL_AWAITS_ROOT},
+        {LULL_COLLECTIVE_REDUCE, NO_ROOT, true, LULL_ROOT_NEEDS_OTHERS, true, LULL_AWAITS_OTHERS},
+        {LULL_COLLECTIVE_REDUCE, NO_ROOT, false, LULL_ROOT_NEEDS_OTHERS, false, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_REDUCE, 0, true, LULL_ROOT_NEEDS_OTHERS, false, LULL_AWAITS_NOBODY},
+        {LULL_COLLECTIVE_CREATE, NO_ROOT, false, LULL_NEEDS_ALL, false, LULL_AWAITS_ALL},
+        {LULL_COLLECTIVE_CREATE, NO_ROOT, true, LULL_NEEDS_ALL, false, LULL_AWAITS_ALL},
+        {LULL_COLLECTIVE_FREE, NO_ROOT, false, LULL_NEEDS_NOBODY, false, LULL_AWAITS_NOBODY}};
     check_parts(LOW, cases, sizeof cases / sizeof *cases);
     check_parts(HIGH, cases, sizeof cases / sizeof *cases);
 }
