@@ -461,7 +461,7 @@ static lull_status read_kernel_options(const struct lull_kernel_texts *texts,
                                        struct lull_kernel_options *options, struct lull_error *err)
 {
     static const char *const traffic[] = {"conditions", "simulation", NULL};
-    static const char *const policies[] = {"lru", "plru", NULL};
+    static const char *const policies[] = {"lru", "plru", NULL}; /* as enum lull_cache_policy */
     unsigned chosen, policy;
     uint64_t cores = 1;
     options->seed = 1;
@@ -477,7 +477,7 @@ static lull_status read_kernel_options(const struct lull_kernel_texts *texts,
         return status;
     options->cores = (unsigned)cores;
     options->traffic = chosen == 2 ? LULL_TRAFFIC_SIMULATION : LULL_TRAFFIC_CONDITIONS;
-    options->policy = policy == 2 ? LULL_CACHE_PLRU : LULL_CACHE_LRU;
+    options->policy = policy > 0 ? (enum lull_cache_policy)(policy - 1) : LULL_CACHE_LRU;
     /* Not in a sweep: each of its points would take about a second more. */
     options->simulate = !texts->no_simulation && !texts->sweep;
     return LULL_OK;
