@@ -522,20 +522,22 @@ enum lull_tape_definition_kind {
                                  rank among them; LULL_TAPE_NO_RANK: it is no member */
     LULL_TAPE_DEFINE_COUNTER, /* u64 source, u32 role, text name, text unit */
     LULL_TAPE_DEFINE_MARKER,  /* u64 source, text name */
-    LULL_TAPE_DEFINE_OBJECT,  /* text path, text build id (hexadecimal or ""): a file with code */
-    LULL_TAPE_DEFINE_SITE,    /* id: that of a region; u32 region, u32 code, u32 n, n times: u32
+    LULL_TAPE_DEFINE_OBJECT, /* text path, text build id (hexadecimal or ""): a file with code. Behind
+                                 them, text function (optional): a function in a source file that an
+                                 interpreter executes; an offset in it is a line */
+    LULL_TAPE_DEFINE_SITE,   /* id: that of a region; u32 region, u32 code, u32 n, n times: u32
                                  object, u64 offset. The region `id` stands for the calls of
                                  `region` from the first place; that place is called from the second
                                  one, and so on. An offset is that of the calling instruction, as
                                  the object file counts addresses. With another code than CALLS
                                  (enum lull_tape_code) there is one place */
-    LULL_TAPE_DEFINE_OFFSET,  /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
+    LULL_TAPE_DEFINE_OFFSET, /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
                                  the clock of the run is `offset` ns ahead of it, within `error` ns.
                                  Between two of these, and beyond, the offset is a straight line */
-    LULL_TAPE_DEFINE_WORLD,   /* u32 first, u32 size, u32 rank: the process has `rank` in a world of
+    LULL_TAPE_DEFINE_WORLD,  /* u32 first, u32 size, u32 rank: the process has `rank` in a world of
                                  MPI with `size` ranks. Where definitions and records of these
                                  processes hold process numbers, `first` + r means rank r of it */
-    LULL_TAPE_DEFINE_FAR,     /* id: that of a communicator, one group of an intercommunicator; u64
+    LULL_TAPE_DEFINE_FAR,    /* id: that of a communicator, one group of an intercommunicator; u64
                                  link, u64 own, u64 theirs, u32 size, u32 first, u32 members listed,
                                  that many u32 process numbers: its other group, where no key could
                                  name both. The FAR of the other group has the same link, where a

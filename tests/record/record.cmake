@@ -504,6 +504,12 @@ function(record_mpi family)
     add_test(NAME record.sites.whole.${family} COMMAND ${sites})
     set_tests_properties(record.sites.${family} record.sites.whole.${family}
                          PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
+    if(family STREQUAL openmpi) # whose library mpi4py of Debian has
+        add_test(NAME record.sites_python
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sites_python.py
+                    --lull $<TARGET_FILE:lull>)
+        set_tests_properties(record.sites_python PROPERTIES LABELS mpi TIMEOUT 1800)
+    endif()
     if(family STREQUAL mpich) # whose handles a mock has
         add_test(NAME record.million
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/million.py

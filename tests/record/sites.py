@@ -23,8 +23,9 @@ ENVIRONMENT = launch.environment(LULL_RECORD_QUIET="1")
 PLACE = re.compile(r"^(?:(.+) \()?(\S+?)(?::(\d+)|\+0x([0-9a-f]+))\)?$")
 
 
-def run(command, check=True):
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=600)
+def run(command, check=True, more={}, folder=None):
+    done = subprocess.run(command, env={**ENVIRONMENT, **more}, capture_output=True, text=True,
+                          timeout=600, cwd=folder)
     if check and done.returncode != 0:
         raise RuntimeError("%s: status %d\n%s" % (" ".join(command), done.returncode, done.stderr))
     return done
@@ -54,7 +55,7 @@ class Bench:
         target = self.path("run")
         shutil.rmtree(target, ignore_errors=True)
         run(["mpirun." + self.family, "-n", "1", self.lull, "record", "-o", target] +
-            list(options) + [program] + list(arguments))
+            list(options) + [program] + list(arguments), folder=self.folder)
         return target
 
     def sites(self, target):
@@ -240,6 +241,26 @@ def test_fortran(bench):
             bench.expect("%s %s" % (binding, " ".join(flags)), found, marks(source))
 
 
+def test_passed(bench):
+    """What a library of the language writes, the program has written where it called that library."""
+    if not bench.names:
+        return
+    for language, source, variable, compilers in (
+            ("cxx", "sites_passed.cc", "CXX", ("g++", "clang++")),
+            ("f90", "sites_passed.f90", "FC", ("gfortran",))):
+        wrapper = "mpi%s.%s" % (language, bench.family)
+        for compiler in compilers:
+            if not shutil.which(compiler) or not shutil.which(wrapper):
+                continue
+            for flags in (["-O0", "-g"], ["-O2", "-g", "-fomit-frame-pointer"]):
+                program = bench.path("passed")
+                chosen = {"OMPI_" + variable: compiler, "MPICH_" + variable: compiler}
+                run([wrapper, *flags, os.path.join(HERE, source), "-o", program], more=chosen)
+                sites, _ = bench.sites(bench.record(program, ["--files"]))
+                writes = [site for site in sites if site[0] in ("write", "writev")]
+                bench.expect("%s %s" % (compiler, " ".join(flags)), innermost(writes), marks(source))
+
+
 def called_by(function):
     """The callers that the source has for a function, outwards."""
     return {"main": [], "inlined": ["main"], "exchange": ["main", "varies"], "varies": ["main"],
@@ -292,6 +313,7 @@ def main():
         test_changed(bench, expected)
         test_library(bench, expected)
         test_fortran(bench)
+        test_passed(bench)
         test_callpath(bench, expected)
     for line in bench.wrong:
         print(line)

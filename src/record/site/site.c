@@ -4,6 +4,7 @@
 #include "base/mix.h"
 #include "record/libraries.h"
 #include "record/report.h"
+#include "record/site/python.h"
 #include "record/store/definitions.h"
 
 #include <dlfcn.h>
@@ -17,12 +18,15 @@
 
 /* ==== sites =================================================================================== */
 
-/* MOST_THROUGH: frames that may lie between a wrapper and the program's code, in bindings, and
+/* MOST_THROUGH: frames that may lie between a wrapper and the program's code, in runtimes, and
  * above the wrapper in the recorder. MOST_SITES: sites that are told apart. */
 enum { MOST_THROUGH = 16, MOST_SITES = 1 << 16 };
 
+/* The place of a call and those of its callers: addresses in code, and behind them, where Python has
+ * called, keys of its frames. */
 struct path {
-    unsigned n;
+    unsigned n, n_code;
+    bool fixed; /* the return address of the call alone tells the path */
     uintptr_t places[REC_MOST_CALLPATH];
 };
 
@@ -32,6 +36,11 @@ static struct rec_map steps; /* return address -> a step, see below */
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t n_sites;
 
+/* A step from a return address to the next one on the stack: the bits below, and the bytes to the end
+ * of the next return address; no bytes: the path cannot be followed further. PASSED: the code passes
+ * a call of the program on. PYTHON: it does so for the interpreter, which is asked where it is. */
+enum { STEP_KNOWN = 1, STEP_PASSED = 2, STEP_VARIES = 4, STEP_PYTHON = 8, STEP_SHIFT = 4 };
+
 /* ---- loaded files ---------------------------------------------------------------------------- */
 
 static struct rec_map objects; /* hash of its path and where it lies -> its id */
@@ -40,7 +49,8 @@ static struct rec_map objects; /* hash of its path and where it lies -> its id *
  * held, because it is too large for the stacks of some threads. */
 static struct object_search {
     uintptr_t address, bias;
-    bool found, binding, own;
+    bool found, own;
+    unsigned passed; /* bits of a step, see below */
     char path[REC_MOST_PATH];
     char build_id[REC_BUILD_ID]; /* hexadecimal */
 } searched_object;
@@ -76,14 +86,49 @@ static const char *object_file_name(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* Whether the file is a library of MPI: what calls from there, the program has called. */
-static bool is_binding(const char *path)
+/* Beginnings of the names of libraries that pass calls of a program on: what they call, the program has
+ * called. The manual has this list (docs/record-reference.md, "Call sites"). */
+/* clang-format off */
+static const char *const passing_names[] = {
+    "libmpi", "libfmpich", "libpmpi", "libcaf_",                                /* MPI */
+    "libgfortran", "libflang", "libFortran", "libifcore", "libnvf", "libpgf90", /* Fortran */
+    "libstdc++", "libc++", "libgcc_s", "libc.so", "libc-", "libpthread",        /* C++ and C */
+    "libgomp", "libomp", "libiomp",                                             /* OpenMP */
+    NULL,
+};
+static const char *const python_names[] = {
+    "libpython", "_ctypes.", "_cffi_backend.", "libffi", /* and those of passed_of */
+    NULL,
+};
+/* clang-format on */
+
+static bool begins(const char *text, const char *beginning)
 {
-    static const char *const names[] = {"libmpi", "libfmpich", "libpmpi"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strncmp(object_file_name(path), names[i], strlen(names[i])) == 0)
+    return strncmp(text, beginning, strlen(beginning)) == 0;
+}
+
+/* "python3.11" */
+static bool is_interpreter(const char *name)
+{
+    return begins(name, "python") && name[strspn(name, "python.0123456789")] == '\0';
+}
+
+static bool begins_like(const char *name, const char *const *beginnings)
+{
+    for (; *beginnings; beginnings++)
+        if (begins(name, *beginnings))
             return true;
     return false;
+}
+
+/* Which bits of a step the file has. Python is asked where its interpreter calls, or what binds it to
+ * MPI or to C. */
+static unsigned passed_of(const char *path)
+{
+    const char *name = object_file_name(path);
+    if (is_interpreter(name) || begins_like(name, python_names) || strstr(path, "/mpi4py/MPI."))
+        return STEP_PASSED | STEP_PYTHON;
+    return begins_like(name, passing_names) ? STEP_PASSED : 0;
 }
 
 static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
@@ -101,7 +146,7 @@ static int look_at_object(struct dl_phdr_info *info, size_t size, void *context)
     const char *name = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
     if (!realpath(name, search->path))
         snprintf(search->path, sizeof search->path, "%s", name);
-    search->binding = is_binding(search->path) || is_binding(name);
+    search->passed = passed_of(search->path) | passed_of(name);
     search->own = rec_file_holds(info, (uintptr_t)&searched_object);
     return 1;
 }
@@ -116,23 +161,39 @@ static bool find_object(uintptr_t address)
     return searched_object.found;
 }
 
-/* With the lock held: of `object`. 0: it cannot be defined. */
-static uint32_t id_of_object(void)
+/* With the lock held: the id of a file. `hash` tells it from others; 0: it cannot be defined. */
+static uint32_t id_of_file(uint64_t hash, const char *path, const char *build_id,
+                           const char *function)
 {
-    uint64_t hash = lull_fnv(LULL_FNV_BEGIN, &searched_object.bias, sizeof searched_object.bias);
-    hash = lull_fnv(hash, searched_object.path, strlen(searched_object.path)) | 1;
+    hash = lull_fnv(hash, path, strlen(path)) | 1;
     uint32_t id = (uint32_t)rec_map_get(&objects, (uintptr_t)hash);
-    if (id == 0 && (id = rec_define_object(searched_object.path, searched_object.build_id)) != 0)
+    if (id == 0 && (id = rec_define_object(path, build_id, function)) != 0)
         rec_map_put(&objects, (uintptr_t)hash, id);
     return id;
 }
 
-/* ---- walking the stack ------------------------------------------------------------------------
- *
- * A step: the bits below, and bytes to the end of the next return address. No bytes: the path
- * cannot be followed further. */
+/* With the lock held: of `searched_object`. */
+static uint32_t id_of_object(void)
+{
+    const uint64_t hash =
+        lull_fnv(LULL_FNV_BEGIN, &searched_object.bias, sizeof searched_object.bias);
+    return id_of_file(hash, searched_object.path, searched_object.build_id, NULL);
+}
 
-enum { STEP_KNOWN = 1, STEP_BINDING = 2, STEP_VARIES = 4, STEP_SHIFT = 3 };
+/* Where Python was when the last path was learned, and what the interpreter says of one of these
+ * places. With the lock held. */
+static struct rec_python_frame python_frames[REC_MOST_CALLPATH];
+static struct rec_python_place python_place;
+
+/* With the lock held: of `python_place`. */
+static uint32_t id_of_source(void)
+{
+    const uint64_t hash =
+        lull_fnv(LULL_FNV_BEGIN, python_place.function, strlen(python_place.function) + 1);
+    return id_of_file(hash, python_place.file, "", python_place.function);
+}
+
+/* ---- walking the stack ------------------------------------------------------------------------ */
 
 static void ask_for_stack(struct rec_thread *self)
 {
@@ -170,18 +231,57 @@ static uintptr_t limit_of(const struct rec_thread *self, uintptr_t frame)
     return frame >= self->stack_begin && frame < self->stack_end ? self->stack_end : frame;
 }
 
-/* Walks a path by the steps that are known; false: a step on the way has not been seen before. */
-static bool walk(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
+/* What a function of the program has been called with. */
+struct call {
+    unsigned function;
+    uintptr_t from, frame;
+};
+
+/* Whether the interpreter has called what is recorded. */
+static bool is_exact(const struct call *call)
 {
-    const uintptr_t limit = limit_of(self, frame);
-    uintptr_t place = from, at = frame;
-    path->n = 0;
+    return call->function < REC_SYSTEM_SITES;
+}
+
+/* Adds the places in Python; false: there are none. */
+static bool add_python(struct path *path, const struct rec_python_frame *frames, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++)
+        path->places[path->n++] = (uintptr_t)frames[i].key;
+    return n > 0;
+}
+
+/* Makes the place of the call a path where nobody else has a place. */
+static void end_path(struct path *path, uintptr_t from)
+{
+    if (path->n == 0) {
+        path->places[0] = from;
+        path->n = path->n_code = 1;
+    }
+    path->fixed = rec_process.callpath == 1 && !(rec_map_get(&steps, from) & STEP_PASSED);
+}
+
+/* Walks a path by the steps that are known; false: a step on the way has not been seen before. */
+static bool walk(const struct rec_thread *self, const struct call *call, struct path *path)
+{
+    const uintptr_t limit = limit_of(self, call->frame);
+    uintptr_t place = call->from, at = call->frame;
+    path->n = path->n_code = 0;
     for (unsigned frames = 0; frames < REC_MOST_CALLPATH + MOST_THROUGH; frames++) {
         uintptr_t step = rec_map_get(&steps, place);
         if (step == 0)
             return false;
-        if (!(step & STEP_BINDING)) {
+        if (step & STEP_PYTHON) {
+            struct rec_python_frame in_python[REC_MOST_CALLPATH];
+            unsigned n;
+            if (!rec_python_frames(in_python, rec_process.callpath - path->n, is_exact(call), &n))
+                return false;
+            if (add_python(path, in_python, n))
+                break;
+        }
+        if (!(step & STEP_PASSED)) {
             path->places[path->n++] = place;
+            path->n_code = path->n;
             if (path->n == rec_process.callpath)
                 break;
         }
@@ -191,18 +291,19 @@ static bool walk(const struct rec_thread *self, uintptr_t from, uintptr_t frame,
         at += bytes;
         place = ((const uintptr_t *)at)[-1];
     }
+    end_path(path, call->from);
     return true;
 }
 
 /* With the lock held. */
-static void keep_step(uintptr_t place, bool binding, uintptr_t bytes)
+static void keep_step(uintptr_t place, unsigned passed, uintptr_t bytes)
 {
     uintptr_t known = rec_map_get(&steps, place);
-    uintptr_t step = STEP_KNOWN | (binding ? STEP_BINDING : 0) | bytes << STEP_SHIFT;
+    uintptr_t step = STEP_KNOWN | passed | bytes << STEP_SHIFT;
     if (known == step || known & STEP_VARIES)
         return;
     if (known != 0)
-        step = STEP_KNOWN | STEP_VARIES | (known & STEP_BINDING);
+        step = STEP_KNOWN | STEP_VARIES | (known & (STEP_PASSED | STEP_PYTHON));
     rec_map_put(&steps, place, step);
 }
 
@@ -305,34 +406,41 @@ static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_
 }
 
 /* With the lock held: asks the unwinder for the path, and keeps its steps for `walk`. */
-static void learn(const struct rec_thread *self, uintptr_t from, uintptr_t frame, struct path *path)
+static void learn(const struct rec_thread *self, const struct call *call, struct path *path)
 {
-    bool known = find_object(from);
-    path->n = 0;
-    if (!known || (!searched_object.binding && rec_process.callpath == 1)) {
-        keep_step(from, false, 0);
-        path->places[path->n++] = from;
+    const unsigned passed = find_object(call->from) ? searched_object.passed : 0;
+    path->n = path->n_code = 0;
+    if (!searched_object.found || (!(passed & STEP_PASSED) && rec_process.callpath == 1)) {
+        keep_step(call->from, passed, 0);
+        end_path(path, call->from);
         return;
     }
-    struct frames frames = {.from = from, .frame = frame};
+    struct frames frames = {.from = call->from, .frame = call->frame};
     if (has_unwinder())
         unwinder.backtrace(add_frame, &frames);
     if (frames.n == 0) {
-        frames.all[0].place = from;
+        frames.all[0].place = call->from;
         frames.n = 1;
     }
-    const uintptr_t limit = limit_of(self, frame);
-    uintptr_t at = frame;
+    const uintptr_t limit = limit_of(self, call->frame);
+    uintptr_t at = call->frame;
     for (unsigned i = 0; i < frames.n && path->n < rec_process.callpath; i++) {
         uintptr_t place = frames.all[i].place, bytes = bytes_to_next(&frames, i, at, limit);
-        bool binding = find_object(place) && searched_object.binding;
-        keep_step(place, binding, bytes);
-        if (!binding)
+        const unsigned flags = find_object(place) ? searched_object.passed : 0;
+        keep_step(place, flags, bytes);
+        if (flags & STEP_PYTHON &&
+            add_python(path, python_frames,
+                       rec_python_learn(python_frames, rec_process.callpath - path->n)))
+            break;
+        if (!(flags & STEP_PASSED)) {
             path->places[path->n++] = place;
+            path->n_code = path->n;
+        }
         if (bytes == 0 || rec_map_get(&steps, place) & STEP_VARIES)
             break;
         at += bytes;
     }
+    end_path(path, call->from);
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */
@@ -356,20 +464,40 @@ static void tell_full(void)
     told = true;
 }
 
-/* With the lock held. A return address is that of the next instruction: the instruction before it
- * makes the call. Where that is in the recorder, a function of the program that the recorder has
- * called ended in a jump, and nothing is known of that function. */
-static uint32_t define_site(uint32_t parent, const uintptr_t *places, unsigned n, unsigned code)
+/* Adds a place in code to a site. A return address is that of the next instruction: the instruction
+ * before it makes the call. Where that is in the recorder, a function of the program that the recorder
+ * has called ended in a jump, and nothing is known of that function: false. */
+static bool add_code(struct rec_site *site, uintptr_t place)
+{
+    const uintptr_t at = place - (site->code == LULL_TAPE_CODE_CALLS);
+    const uint32_t id = find_object(at) && !searched_object.own ? id_of_object() : 0;
+    if (id == 0)
+        return false;
+    site->objects[site->n] = id;
+    site->offsets[site->n++] = at - searched_object.bias;
+    return true;
+}
+
+/* Adds a place in Python: file and function are its object, the line is its offset. */
+static bool add_source(struct rec_site *site, const struct rec_python_frame *frame)
+{
+    rec_python_describe(frame, &python_place);
+    const uint32_t id = id_of_source();
+    if (id == 0)
+        return false;
+    site->objects[site->n] = id;
+    site->offsets[site->n++] = python_place.line;
+    return true;
+}
+
+/* With the lock held. A path that leads through Python has just been learned. */
+static uint32_t define_site(uint32_t parent, const struct path *path, unsigned code)
 {
     struct rec_site site = {.region = parent, .code = code};
-    for (unsigned i = 0; i < n; i++) {
-        uintptr_t place = places[i] - (code == LULL_TAPE_CODE_CALLS);
-        uint32_t id_of_file = find_object(place) && !searched_object.own ? id_of_object() : 0;
-        if (id_of_file == 0)
+    for (unsigned i = 0; i < path->n; i++)
+        if (!(i < path->n_code ? add_code(&site, path->places[i])
+                               : add_source(&site, &python_frames[i - path->n_code])))
             break;
-        site.objects[site.n] = id_of_file;
-        site.offsets[site.n++] = place - searched_object.bias;
-    }
     const bool fits = n_sites < MOST_SITES;
     if (site.n > 0 && !fits)
         tell_full();
@@ -380,27 +508,24 @@ static uint32_t define_site(uint32_t parent, const uintptr_t *places, unsigned n
 
 static uint32_t region_of_path(uint32_t parent, unsigned function, const struct path *path)
 {
-    if (path->n == 0)
-        return parent;
     uintptr_t key = key_of_path(path, function);
     uint32_t region = (uint32_t)rec_map_get(&paths, key);
     if (region != 0)
         return region;
-    region = define_site(parent, path->places, path->n, LULL_TAPE_CODE_CALLS);
+    region = define_site(parent, path, LULL_TAPE_CODE_CALLS);
     rec_map_put(&paths, key, region);
     return region;
 }
 
-static uint32_t learn_region(struct rec_thread *self, uint32_t parent, unsigned function,
-                             uintptr_t from, uintptr_t frame)
+static uint32_t learn_region(struct rec_thread *self, uint32_t parent, const struct call *call)
 {
     struct path path;
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&sites_lock);
-    learn(self, from, frame, &path);
-    uint32_t region = region_of_path(parent, function, &path);
-    if (rec_process.callpath == 1 && path.n == 1 && path.places[0] == from)
-        rec_map_put(&rec_sites, rec_site_key((const void *)from, function), region);
+    learn(self, call, &path);
+    uint32_t region = region_of_path(parent, call->function, &path);
+    if (path.fixed)
+        rec_map_put(&rec_sites, rec_site_key((const void *)call->from, call->function), region);
     pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return region;
@@ -409,22 +534,27 @@ static uint32_t learn_region(struct rec_thread *self, uint32_t parent, unsigned 
 uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned function,
                          const void *from, const void *frame)
 {
+    const struct call call = {function, (uintptr_t)from, (uintptr_t)frame};
     struct path path;
     if (self->stack_end == 0)
         find_thread_stack(self);
-    if (walk(self, (uintptr_t)from, (uintptr_t)frame, &path)) {
-        uint32_t region =
-            path.n == 0 ? parent : (uint32_t)rec_map_get(&paths, key_of_path(&path, function));
-        if (region != 0 &&
-            !(path.n == 1 && rec_process.callpath == 1 && path.places[0] == (uintptr_t)from))
+    if (walk(self, &call, &path) && !path.fixed) {
+        uint32_t region = (uint32_t)rec_map_get(&paths, key_of_path(&path, function));
+        if (region != 0)
             return region;
     }
-    return learn_region(self, parent, function, (uintptr_t)from, (uintptr_t)frame);
+    return learn_region(self, parent, &call);
+}
+
+/* The path that is a single place in code. */
+static struct path path_of_place(const void *place)
+{
+    return (struct path){.n = 1, .n_code = 1, .places = {(uintptr_t)place}};
 }
 
 uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
 {
-    const struct path path = {1, {(uintptr_t)from}};
+    const struct path path = path_of_place(from);
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&sites_lock);
     uint32_t region = region_of_path(parent, function, &path);
@@ -436,10 +566,10 @@ uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
 
 static uint32_t define_code(uint32_t parent, const void *code, unsigned what)
 {
-    const uintptr_t place = (uintptr_t)code;
+    const struct path path = path_of_place(code);
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&sites_lock);
-    uint32_t id = define_site(parent, &place, 1, what);
+    uint32_t id = define_site(parent, &path, what);
     pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return id;

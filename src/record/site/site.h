@@ -3,13 +3,15 @@
  * is a part, and a call is recorded with the id of its site. Places are written as a loaded file
  * and an offset in it, and get their names when the run is read.
  *
+ * Calls of a program go through runtimes: bindings of MPI, the libraries of a language, its
+ * interpreter. The site is the first place in the program; where there is none, the call itself.
+ *
  * What a call costs: its return address is looked up in a table without a lock. More frames are
- * needed only for calls through a binding (Fortran's) and for call paths. They are walked without
- * frame pointers: how far apart two return addresses lie on the stack depends on the lower address
- * alone, unless a function has arrays of variable size. The unwinder of the C library finds that
- * distance at the first call from a site, and it is kept for later calls. Every new path is
- * compared with what the unwinder finds; where the distance is not always the same, the path
- * ends. */
+ * needed only for calls through a runtime and for call paths. They are walked without frame
+ * pointers: how far apart two return addresses lie on the stack depends on the lower address alone,
+ * unless a function has arrays of variable size. The unwinder of the C library finds that distance
+ * at the first call from a site, and it is kept for later calls. Every new path is compared with
+ * what the unwinder finds; where the distance is not always the same, the path ends. */
 #ifndef LULL_RECORD_SITE_SITE_H
 #define LULL_RECORD_SITE_SITE_H
 
@@ -30,6 +32,9 @@ static inline uintptr_t rec_site_key(const void *from, unsigned function)
 {
     return (uintptr_t)from ^ (uintptr_t)((uint64_t)(function + 1) << 48);
 }
+
+/* Functions of the system, which a signal's handler may call as well, have numbers from here on. */
+enum { REC_SYSTEM_SITES = 0x5000 };
 
 /* The region of a call. `parent` is the region of what is called, and `function` any number that
  * stands for it; `from` and `frame` are REC_CALLER and REC_FRAME in the function that the program

@@ -175,7 +175,7 @@ uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region)
 }
 
 struct object_definition {
-    const char *path, *build_id;
+    const char *path, *build_id, *function;
 };
 
 static void fill_object(struct lull_tape_builder *builder, const void *what)
@@ -183,11 +183,13 @@ static void fill_object(struct lull_tape_builder *builder, const void *what)
     const struct object_definition *object = what;
     lull_tape_build_text(builder, object->path);
     lull_tape_build_text(builder, object->build_id);
+    if (object->function)
+        lull_tape_build_text(builder, object->function);
 }
 
-uint32_t rec_define_object(const char *path, const char *build_id)
+uint32_t rec_define_object(const char *path, const char *build_id, const char *function)
 {
-    const struct object_definition object = {path, build_id};
+    const struct object_definition object = {path, build_id, function};
     return append_definition(LULL_TAPE_DEFINE_OBJECT, &own_definitions.n_objects, fill_object,
                              &object);
 }

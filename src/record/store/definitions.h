@@ -50,8 +50,9 @@ uint64_t *rec_definitions_end(void);
 uint32_t rec_define_region(const struct rec_region *region);
 /* Defines a region once: *id is set when it is 0, by whichever thread comes first. Returns it. */
 uint32_t rec_define_region_once(uint32_t *id, const struct rec_region *region);
-/* A loaded file; `build_id` hexadecimal, or "". */
-uint32_t rec_define_object(const char *path, const char *build_id);
+/* A loaded file; `build_id` hexadecimal, or "". With `function` a file in which an interpreter executes
+ * the function of this name: an offset in it is a line. */
+uint32_t rec_define_object(const char *path, const char *build_id, const char *function);
 uint32_t rec_define_site(const struct rec_site *site); /* its id is that of a region */
 uint32_t rec_define_comm(const struct rec_comm *comm);
 /* The two groups of an intercommunicator, which are each other's `remote`; returns the id of the

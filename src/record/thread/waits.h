@@ -4,6 +4,7 @@
 #define LULL_RECORD_THREAD_WAITS_H
 
 #include "record/core.h"
+#include "record/site/site.h"
 
 #include <pthread.h>
 
@@ -29,7 +30,7 @@ struct rec_wait_place {
     const void *from, *frame;
 };
 enum {
-    REC_LOCK_SITES = 0x5000,
+    REC_LOCK_SITES = REC_SYSTEM_SITES,
     REC_FILE_SITES = 0x5800
 }; /* OpenMP has numbers from REC_OMP_SITES on (omp/team.h) */
 

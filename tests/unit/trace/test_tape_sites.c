@@ -101,6 +101,34 @@ static void test_sites_of_two_processes(void **state)
     lull_trace_close(trace);
 }
 
+/* An interpreter's function in a source file: its offset is a line, and no file is looked for. */
+static void test_sites_in_source(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 0, "MPI_Send");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 1, "ss", "/nowhere/app", "12ab");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 2, "sss", "/nowhere/mc.py", "", "main");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 3, "sss", "/nowhere/mc.py", "", "<module>");
+    definitions_add(&maker, SITE, 1, "uuuuU", 0u, 0u, 1u, 2u, UINT64_C(17));
+    definitions_add(&maker, SITE, 2, "uuuuUuUuU", 0u, 0u, 3u, 1u, UINT64_C(0x10), 2u, UINT64_C(18),
+                    3u, UINT64_C(40));
+    definitions_write(&maker, run);
+    write_tape(0, 0, 1);
+
+    struct lull_trace *trace = open_run();
+    int64_t time;
+    const struct lull_region *site = &trace->regions[first_call(trace, 0, &time)];
+    assert_string_equal(site->site, "main (mc.py:17)");
+    assert_string_equal(site->file, "/nowhere/mc.py");
+    assert_int_equal(site->line, 17);
+    assert_string_equal(trace->regions[2].site,
+                        "app+0x10" LULL_SITE_CALLER "main (mc.py:18)" LULL_SITE_CALLER
+                        "<module> (mc.py:40)");
+    lull_trace_close(trace);
+}
+
 static void test_bad_sites(void **state)
 {
     (void)state;
@@ -332,6 +360,7 @@ TEST_GROUP(test_tape_sites)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sites_of_two_processes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_sites_in_source, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_sites, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_functions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_throttled, set_up, tear_down),

@@ -81,9 +81,11 @@ struct lull_tape_member {
     uint32_t number, process;
 };
 
-/* A file with code: the program or a library. */
+/* A file with code: the program or a library. Or a function of a source file that an interpreter
+ * executes: then offsets are lines. */
 struct lull_tape_object {
     const char *path, *build_id;
+    const char *function; /* NULL: it is a file with code */
 };
 
 /* A place in the code. */

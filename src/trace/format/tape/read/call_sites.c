@@ -20,6 +20,10 @@ void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *
     object->path = lull_arena_strndup(trace->arena, path, length);
     const char *build_id = lull_tape_field_text(fields, &length);
     object->build_id = lull_arena_strndup(trace->arena, build_id, length);
+    if ((size_t)(fields->end - fields->at) <= sizeof length)
+        return;
+    const char *function = lull_tape_field_text(fields, &length);
+    object->function = length > 0 ? lull_arena_strndup(trace->arena, function, length) : NULL;
 }
 
 static uint32_t index_in(const struct lull_tape_scope *scope, enum lull_tape_map map, uint32_t id)
@@ -109,16 +113,33 @@ static const char *text_of_address(const struct lull_tape_object *object, uint64
                              : address;
 }
 
+/* Whether a file is a header of the compiler or of a library that was installed with the system. */
+static bool is_system_header(const char *file)
+{
+    return strncmp(file, "/usr/include/", strlen("/usr/include/")) == 0 ||
+           strncmp(file, "/usr/lib/", strlen("/usr/lib/")) == 0 || strstr(file, "/include/c++/");
+}
+
+/* The innermost function that is not one of the system's headers, inlined there. */
+static struct lull_symbol symbol_of_program(const struct lull_symbol *symbol)
+{
+    const struct lull_symbol *own = symbol;
+    while (own->caller && is_system_header(own->file))
+        own = own->caller;
+    return is_system_header(own->file) ? *symbol : *own;
+}
+
 static void make_texts(const struct lull_tape_object *object, struct lookup *lookup,
                        struct lull_arena *arena)
 {
     const uint64_t offset = lookup->address->offset;
+    lookup->symbol = symbol_of_program(&lookup->symbol);
     const struct lull_symbol *symbol = &lookup->symbol;
     lookup->text = lookup->path = text_of_address(object, offset, symbol, arena);
     for (; symbol->caller; symbol = symbol->caller)
         lookup->path = lull_arena_printf(arena, "%s" LULL_SITE_CALLER "%s", lookup->path,
                                          text_of_address(object, offset, symbol->caller, arena));
-    lookup->main = strcmp(symbol->function, "main") == 0;
+    lookup->main = !object->function && strcmp(symbol->function, "main") == 0;
 }
 
 static struct lull_symbols *open_object(const struct lull_trace *trace,
@@ -144,6 +165,18 @@ static struct lull_symbols *open_object(const struct lull_trace *trace,
     return symbols;
 }
 
+/* `symbols` NULL: those of the object are not known. */
+static struct lull_symbol find_symbol(struct lull_symbols *symbols,
+                                      const struct lull_tape_object *object, uint64_t offset,
+                                      struct lull_arena *arena)
+{
+    if (object->function)
+        return (struct lull_symbol){
+            .function = object->function, .file = object->path, .line = (uint32_t)offset};
+    return symbols ? lull_symbols_find(symbols, offset, arena)
+                   : (struct lull_symbol){.function = "", .file = ""};
+}
+
 /* Looks up the names of all addresses, which are sorted: so each file is opened once, and each
  * address is looked up once. */
 static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
@@ -164,15 +197,14 @@ static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
         if (!last || last->address->object != lookup->address->object) {
             if (symbols)
                 lull_symbols_close(symbols);
-            symbols = open_object(trace, object);
+            symbols = object->function ? NULL : open_object(trace, object);
         }
         if (lookup->begins && symbols)
             lookup->function =
                 lull_symbols_function(symbols, lookup->address->offset, trace->arena);
         if (lookup->begins)
             continue;
-        lookup->symbol = symbols ? lull_symbols_find(symbols, lookup->address->offset, trace->arena)
-                                 : (struct lull_symbol){.function = "", .file = ""};
+        lookup->symbol = find_symbol(symbols, object, lookup->address->offset, trace->arena);
         make_texts(object, lookup, trace->arena);
     }
     if (symbols)
