@@ -45,7 +45,9 @@ static const struct poptOption record_options[] = {
     {"files", '\0', POPT_ARG_NONE, &record_settings.files, 0,
      "record also the C library's calls that open, read, write and close files", NULL},
     {"callpath", '\0', POPT_ARG_STRING, &record_texts.callpath, 0,
-     "tell calls apart by N callers instead of one (1)", "N"},
+     "tell calls apart by N places, their own and those of callers, and show all of them (3 for "
+     "MPI, 1 for others, shown as far as they tell calls apart)",
+     "N"},
     {"filter", '\0', POPT_ARG_STRING, &record_texts.filter, 0,
      "which functions of a program compiled with -finstrument-functions are recorded, in the "
      "syntax "

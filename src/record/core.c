@@ -72,8 +72,8 @@ bool rec_read_settings(void)
     rec_process.profile = rec_setting_number("LULL_RECORD_PROFILE", &value) && value != 0;
     rec_process.keeps_last =
         !rec_process.profile && rec_setting_number("LULL_RECORD_LAST", &value) && value != 0;
-    rec_process.callpath = rec_setting_number("LULL_RECORD_CALLPATH", &value) && value > 1
+    rec_process.callpath = rec_setting_number("LULL_RECORD_CALLPATH", &value)
                                ? (uint32_t)(value < REC_MOST_CALLPATH ? value : REC_MOST_CALLPATH)
-                               : 1;
+                               : 0;
     return find_rank_and_number();
 }

@@ -21,7 +21,8 @@
  *  - LULL_RECORD_LOOKS: for tests: the members of a communicator are not looked up where that
  *    takes more comparisons than this number (record/mpi/comms.c)
  *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (record/inject.h)
- *  - LULL_RECORD_CALLPATH: how many callers a call site has (record/site/site.h); unset: 1
+ *  - LULL_RECORD_CALLPATH: how many places a call has, its own and those of callers; unset: 3 of
+ *    a call of MPI, 1 of others (record/site/site.h)
  *  - LULL_RECORD_FILTER: path of a file that says which functions are recorded (filter/filter.h)
  *  - LULL_RECORD_START, LULL_RECORD_DURATION: in ns: recording starts that long after the program
  *    and lasts that long (record/thread/pause.h)
@@ -254,7 +255,7 @@ struct rec_process {
     int full;             /* atomic; errno of the first write that failed, 0: none did */
     bool profile;         /* sums only, no events */
     bool keeps_last;      /* the oldest events give way to the newest (record/store/buffer.h) */
-    uint32_t callpath;    /* callers of a call that are told apart, 1 or more */
+    uint32_t callpath;    /* places that a call has where the user asks for that, else 0 */
     uint32_t number;      /* process number: p in the names of its files */
     uint32_t first;       /* process number that communicators have for the world's rank 0 */
     uint32_t ranks;       /* of MPI_COMM_WORLD; 0: not known */

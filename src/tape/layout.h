@@ -529,8 +529,8 @@ enum lull_tape_definition_kind {
                                  object, u64 offset. The region `id` stands for the calls of
                                  `region` from the first place; that place is called from the second
                                  one, and so on. An offset is that of the calling instruction, as
-                                 the object file counts addresses. With another code than CALLS
-                                 (enum lull_tape_code) there is one place */
+                                 the object file counts addresses. With the codes of blocks and
+                                 functions (enum lull_tape_code) there is one place */
     LULL_TAPE_DEFINE_OFFSET, /* i64 ns, i64 offset, f64 error: when the process's clock says `ns`,
                                  the clock of the run is `offset` ns ahead of it, within `error` ns.
                                  Between two of these, and beyond, the offset is a straight line */
@@ -582,7 +582,8 @@ enum lull_tape_code {
     LULL_TAPE_CODE_CALLS = 0, /* where the region is called from */
     LULL_TAPE_CODE_BLOCK = 1, /* where the code of the region begins, as of a parallel region; it is
                                    called like `region` and the place together */
-    LULL_TAPE_CODE_FUNCTION = 2 /* where a function begins; the region is called like it */
+    LULL_TAPE_CODE_FUNCTION = 2, /* where a function begins; the region is called like it */
+    LULL_TAPE_CODE_PATHS = 3     /* as CALLS, and the user has asked for callers */
 };
 
 /* ==== the file of a process =================================================================== */

@@ -156,7 +156,7 @@ def test_formats(bench, expected):
     run([bench.lull, "convert", "--to", "chrome", target, chrome])
     got = {}
     for text in re.findall(r'"site": ?"([^"]*)"', open(chrome).read()):
-        function, file, line, _ = PLACE.match(text).groups()
+        function, file, line, _ = PLACE.match(text.split(" < ")[0]).groups()
         key = function, file, int(line)
         got[key] = got.get(key, 0) + 1
     bench.expect("chrome", got, expected)
@@ -292,6 +292,33 @@ def test_callpath(bench, expected):
                     flags, key, lengths.get(key, 0), visits))
 
 
+def test_wrappers(bench):
+    """Where a program calls MPI through wrappers of its own, calls are told apart by the callers of these,
+    by as many as that takes; what is asked for is shown as it is. The program counts its own calls."""
+    if not bench.names:
+        return
+    for flags in (["-O0", "-g"], ["-O2", "-g", "-fomit-frame-pointer"]):
+        program = bench.path("wrappers")
+        run(["mpicc." + bench.family, *flags, os.path.join(HERE, "sites_wrappers.c"), "-o", program])
+        for options in ([], ["--callpath", "1"], ["--callpath", "2"]):
+            target = bench.path("run")
+            shutil.rmtree(target, ignore_errors=True)
+            done = run(["mpirun." + bench.family, "-n", "1", bench.lull, "record", "-o", target,
+                        *options, program])
+            expected = {}
+            for line in done.stdout.splitlines():
+                count, tells, call, path = line.split(" ", 3)
+                kept = int(options[1] if options else tells)
+                key = call, " < ".join(path.split(" < ")[:kept])
+                expected[key] = expected.get(key, 0) + int(count)
+            got = {}
+            for call, path, visits in bench.sites(target)[0]:
+                if call not in ("MPI_Init", "MPI_Finalize"):
+                    key = call, " < ".join("%s (%s:%s)" % place[:3] for place in path)
+                    got[key] = got.get(key, 0) + visits
+            bench.expect("wrappers %s %s" % (" ".join(flags), " ".join(options)), got, expected)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lull", required=True)
@@ -314,6 +341,7 @@ def main():
         test_library(bench, expected)
         test_fortran(bench)
         test_passed(bench)
+        test_wrappers(bench)
         test_callpath(bench, expected)
     for line in bench.wrong:
         print(line)

@@ -52,10 +52,9 @@ def visits_by_path(lull, run, call):
 def check(lull, folder, python, minor, frames, binding, wrong):
     run, result = os.path.join(folder, "run"), os.path.join(folder, "result")
     shutil.rmtree(run, ignore_errors=True)
-    options = [] if frames == 1 else ["--callpath", str(frames)]
     launcher = ["mpirun.openmpi", "-n", "1"] if binding != "system" else []
-    subprocess.run(launcher + [lull, "record", "--mpi", "openmpi", "--files", "-o", run] + options +
-                   ["--", python, PROGRAM, result, str(frames), binding],
+    subprocess.run(launcher + [lull, "record", "--mpi", "openmpi", "--files", "--callpath", str(frames),
+                               "-o", run, "--", python, PROGRAM, result, str(frames), binding],
                    env=ENVIRONMENT, check=True, capture_output=True, text=True)
     got = visits_by_path(lull, run, "pwrite" if binding == "system" else "MPI_Barrier")
     if minor not in KNOWN:

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unwind.h>
 
 /* ==== sites =================================================================================== */
@@ -31,8 +32,9 @@ struct path {
 };
 
 struct rec_map rec_sites;
-static struct rec_map paths; /* hash of a path and a function -> region */
-static struct rec_map steps; /* return address -> a step, see below */
+static struct rec_map paths;       /* hash of a path and a function -> region */
+static struct rec_map known_paths; /* place and function -> a struct known_path */
+static struct rec_map steps;       /* return address -> a step, see below */
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t n_sites;
 
@@ -231,16 +233,28 @@ static uintptr_t limit_of(const struct rec_thread *self, uintptr_t frame)
     return frame >= self->stack_begin && frame < self->stack_end ? self->stack_end : frame;
 }
 
-/* What a function of the program has been called with. */
+/* A call of the function with this number, by rec_site_region. */
 struct call {
     unsigned function;
     uintptr_t from, frame;
+    unsigned most; /* places that its path has at most */
 };
 
-/* Whether the interpreter has called what is recorded. */
-static bool is_exact(const struct call *call)
+static bool is_system(const struct call *call)
 {
-    return call->function < REC_SYSTEM_SITES;
+    return call->function >= REC_SYSTEM_SITES;
+}
+
+/* Programs have wrappers of MPI, whose callers tell more than the wrapper does: where nothing is asked
+ * for, calls of MPI have three places. They cost few bytes, because a record has the number of a path
+ * (docs/record-reference.md has the measurement). The system is called in other ways, and often
+ * without MPI, where loading the unwinder would move the blocks of the program's heap. */
+static unsigned most_places(unsigned function)
+{
+    enum { PLACES_OF_MPI = 3 };
+    if (rec_process.callpath > 0)
+        return rec_process.callpath;
+    return function < REC_SYSTEM_SITES ? PLACES_OF_MPI : 1;
 }
 
 /* Adds the places in Python; false: there are none. */
@@ -252,13 +266,13 @@ static bool add_python(struct path *path, const struct rec_python_frame *frames,
 }
 
 /* Makes the place of the call a path where nobody else has a place. */
-static void end_path(struct path *path, uintptr_t from)
+static void end_path(struct path *path, const struct call *call)
 {
     if (path->n == 0) {
-        path->places[0] = from;
+        path->places[0] = call->from;
         path->n = path->n_code = 1;
     }
-    path->fixed = rec_process.callpath == 1 && !(rec_map_get(&steps, from) & STEP_PASSED);
+    path->fixed = call->most == 1 && !(rec_map_get(&steps, call->from) & STEP_PASSED);
 }
 
 /* Walks a path by the steps that are known; false: a step on the way has not been seen before. */
@@ -274,7 +288,7 @@ static bool walk(const struct rec_thread *self, const struct call *call, struct 
         if (step & STEP_PYTHON) {
             struct rec_python_frame in_python[REC_MOST_CALLPATH];
             unsigned n;
-            if (!rec_python_frames(in_python, rec_process.callpath - path->n, is_exact(call), &n))
+            if (!rec_python_frames(in_python, call->most - path->n, !is_system(call), &n))
                 return false;
             if (add_python(path, in_python, n))
                 break;
@@ -282,7 +296,7 @@ static bool walk(const struct rec_thread *self, const struct call *call, struct 
         if (!(step & STEP_PASSED)) {
             path->places[path->n++] = place;
             path->n_code = path->n;
-            if (path->n == rec_process.callpath)
+            if (path->n == call->most)
                 break;
         }
         uintptr_t bytes = step >> STEP_SHIFT;
@@ -291,9 +305,12 @@ static bool walk(const struct rec_thread *self, const struct call *call, struct 
         at += bytes;
         place = ((const uintptr_t *)at)[-1];
     }
-    end_path(path, call->from);
+    end_path(path, call);
     return true;
 }
+
+/* How many steps have turned out to vary; atomic. */
+static unsigned n_varying;
 
 /* With the lock held. */
 static void keep_step(uintptr_t place, unsigned passed, uintptr_t bytes)
@@ -302,9 +319,75 @@ static void keep_step(uintptr_t place, unsigned passed, uintptr_t bytes)
     uintptr_t step = STEP_KNOWN | passed | bytes << STEP_SHIFT;
     if (known == step || known & STEP_VARIES)
         return;
-    if (known != 0)
+    if (known != 0) {
         step = STEP_KNOWN | STEP_VARIES | (known & (STEP_PASSED | STEP_PYTHON));
+        __atomic_add_fetch(&n_varying, 1, __ATOMIC_RELEASE);
+    }
     rec_map_put(&steps, place, step);
+}
+
+/* ---- paths that are known as a whole ---------------------------------------------------------- */
+
+/* A path as words on the stack: return addresses at distances from the frame of the call. Where these
+ * words are there again, the call has come along that path again: the same steps lead to them. That
+ * takes 110 instructions less than a walk does. */
+enum { MOST_WORDS = 6 };
+struct known_path {
+    const struct known_path *next; /* of the same place and function */
+    uint32_t region;
+    unsigned n_varying; /* when it was learned; it counts as long as no other step varies */
+    unsigned n;
+    struct {
+        uintptr_t bytes; /* to the end of the word */
+        uintptr_t place;
+    } words[MOST_WORDS];
+};
+
+static bool is_path(const struct known_path *known, uintptr_t frame, uintptr_t room)
+{
+    for (unsigned i = 0; i < known->n; i++)
+        if (known->words[i].bytes > room ||
+            ((const uintptr_t *)(frame + known->words[i].bytes))[-1] != known->words[i].place)
+            return false;
+    return true;
+}
+
+/* The region of a call that has come along a path which is known as a whole; 0: it is not known so. */
+static uint32_t find_known_path(const struct rec_thread *self, const struct call *call)
+{
+    enum { MOST_TRIED = 8 };
+    const uintptr_t room = limit_of(self, call->frame) - call->frame;
+    const unsigned varying = __atomic_load_n(&n_varying, __ATOMIC_ACQUIRE);
+    const struct known_path *known = (const struct known_path *)rec_map_get(
+        &known_paths, rec_site_key((const void *)call->from, call->function));
+    for (unsigned i = 0; known && i < MOST_TRIED; i++, known = known->next)
+        if (known->n_varying == varying && is_path(known, call->frame, room))
+            return known->region;
+    return 0;
+}
+
+/* With the lock held. Paths that are forgotten for want of room, or come later, are walked. */
+static void keep_known_path(const struct call *call, const struct known_path *path)
+{
+    enum { AT_A_TIME = 256, MOST = 1 << 14 };
+    static struct known_path *free_paths;
+    static unsigned n_free, n;
+    const uintptr_t key = rec_site_key((const void *)call->from, call->function);
+    if (path->n == 0 || n == MOST)
+        return;
+    if (n_free == 0) {
+        void *more = mmap(NULL, AT_A_TIME * sizeof *free_paths, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (more == MAP_FAILED)
+            return;
+        free_paths = more;
+        n_free = AT_A_TIME;
+    }
+    struct known_path *kept = &free_paths[--n_free];
+    *kept = *path;
+    kept->next = (const struct known_path *)rec_map_get(&known_paths, key);
+    n++;
+    rec_map_put(&known_paths, key, (uintptr_t)kept);
 }
 
 /* The unwinder of the compiler's run-time library, which is loaded when it is needed first. */
@@ -368,12 +451,14 @@ struct rec_enclosing rec_site_enclosing(const void *place, const void *frame)
     return search.found;
 }
 
-/* The frames from the one on that has called the wrapper. */
+/* The frames from the one on that has called the wrapper, up to the one that has called the last place
+ * of a path: the unwinder need not go where the program's stack may end oddly. */
 struct frames {
     uintptr_t from, frame;
-    unsigned n;
+    unsigned n, most, own; /* own: frames that are not passed over, `most` of the path */
     struct {
         uintptr_t place, stack; /* return address; where it lies, or a little below */
+        unsigned passed;        /* bits of a step */
     } all[REC_MOST_CALLPATH + MOST_THROUGH];
 };
 
@@ -383,11 +468,14 @@ static _Unwind_Reason_Code add_frame(struct _Unwind_Context *context, void *argu
     uintptr_t place = unwinder.place(context), stack = unwinder.stack(context);
     if (frames->n == 0 && (place != frames->from || stack != frames->frame))
         return _URC_NO_REASON;
+    const unsigned passed = find_object(place) ? searched_object.passed : 0;
+    frames->own += !(passed & STEP_PASSED);
     frames->all[frames->n].place = place;
     frames->all[frames->n].stack = stack;
-    frames->n++;
-    return frames->n < sizeof frames->all / sizeof *frames->all ? _URC_NO_REASON
-                                                                : _URC_END_OF_STACK;
+    frames->all[frames->n++].passed = passed;
+    const bool more = frames->own <= frames->most && !(passed & STEP_PYTHON) &&
+                      frames->n < sizeof frames->all / sizeof *frames->all;
+    return more ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /* Bytes from frame `i` to the end of the word that holds the return address of the next frame; 0:
@@ -405,32 +493,46 @@ static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_
     return 0;
 }
 
-/* With the lock held: asks the unwinder for the path, and keeps its steps for `walk`. */
-static void learn(const struct rec_thread *self, const struct call *call, struct path *path)
+/* Adds a word to a known path; one with too many has none. */
+static void add_word(struct known_path *known, uintptr_t bytes, uintptr_t place, bool *whole)
+{
+    *whole = *whole && known->n < MOST_WORDS;
+    if (!*whole)
+        return;
+    known->words[known->n].bytes = bytes;
+    known->words[known->n++].place = place;
+}
+
+/* With the lock held: asks the unwinder for the path, and keeps its steps for `walk`. `known` gets its
+ * words, none where these do not tell the path. */
+static void learn(const struct rec_thread *self, const struct call *call, struct path *path,
+                  struct known_path *known)
 {
     const unsigned passed = find_object(call->from) ? searched_object.passed : 0;
-    path->n = path->n_code = 0;
-    if (!searched_object.found || (!(passed & STEP_PASSED) && rec_process.callpath == 1)) {
+    bool whole = true;
+    path->n = path->n_code = known->n = 0;
+    if (!searched_object.found || (!(passed & STEP_PASSED) && call->most == 1)) {
         keep_step(call->from, passed, 0);
-        end_path(path, call->from);
+        end_path(path, call);
         return;
     }
-    struct frames frames = {.from = call->from, .frame = call->frame};
-    if (has_unwinder())
+    const uintptr_t limit = limit_of(self, call->frame);
+    struct frames frames = {.from = call->from, .frame = call->frame, .most = call->most};
+    if (limit > call->frame && has_unwinder())
         unwinder.backtrace(add_frame, &frames);
     if (frames.n == 0) {
         frames.all[0].place = call->from;
+        frames.all[0].passed = passed;
         frames.n = 1;
     }
-    const uintptr_t limit = limit_of(self, call->frame);
     uintptr_t at = call->frame;
-    for (unsigned i = 0; i < frames.n && path->n < rec_process.callpath; i++) {
+    for (unsigned i = 0; i < frames.n && path->n < call->most; i++) {
         uintptr_t place = frames.all[i].place, bytes = bytes_to_next(&frames, i, at, limit);
-        const unsigned flags = find_object(place) ? searched_object.passed : 0;
+        const unsigned flags = frames.all[i].passed;
         keep_step(place, flags, bytes);
+        whole = whole && !(flags & STEP_PYTHON);
         if (flags & STEP_PYTHON &&
-            add_python(path, python_frames,
-                       rec_python_learn(python_frames, rec_process.callpath - path->n)))
+            add_python(path, python_frames, rec_python_learn(python_frames, call->most - path->n)))
             break;
         if (!(flags & STEP_PASSED)) {
             path->places[path->n++] = place;
@@ -439,8 +541,12 @@ static void learn(const struct rec_thread *self, const struct call *call, struct
         if (bytes == 0 || rec_map_get(&steps, place) & STEP_VARIES)
             break;
         at += bytes;
+        if (path->n < call->most)
+            add_word(known, at - call->frame, frames.all[i + 1].place, &whole);
     }
-    end_path(path, call->from);
+    end_path(path, call);
+    known->n = whole ? known->n : 0;
+    known->n_varying = n_varying;
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */
@@ -469,7 +575,8 @@ static void tell_full(void)
  * has called ended in a jump, and nothing is known of that function: false. */
 static bool add_code(struct rec_site *site, uintptr_t place)
 {
-    const uintptr_t at = place - (site->code == LULL_TAPE_CODE_CALLS);
+    const bool calls = site->code == LULL_TAPE_CODE_CALLS || site->code == LULL_TAPE_CODE_PATHS;
+    const uintptr_t at = place - calls;
     const uint32_t id = find_object(at) && !searched_object.own ? id_of_object() : 0;
     if (id == 0)
         return false;
@@ -512,7 +619,8 @@ static uint32_t region_of_path(uint32_t parent, unsigned function, const struct 
     uint32_t region = (uint32_t)rec_map_get(&paths, key);
     if (region != 0)
         return region;
-    region = define_site(parent, path, LULL_TAPE_CODE_CALLS);
+    region = define_site(parent, path,
+                         rec_process.callpath > 0 ? LULL_TAPE_CODE_PATHS : LULL_TAPE_CODE_CALLS);
     rec_map_put(&paths, key, region);
     return region;
 }
@@ -520,10 +628,12 @@ static uint32_t region_of_path(uint32_t parent, unsigned function, const struct 
 static uint32_t learn_region(struct rec_thread *self, uint32_t parent, const struct call *call)
 {
     struct path path;
+    struct known_path known;
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&sites_lock);
-    learn(self, call, &path);
-    uint32_t region = region_of_path(parent, call->function, &path);
+    learn(self, call, &path, &known);
+    uint32_t region = known.region = region_of_path(parent, call->function, &path);
+    keep_known_path(call, &known);
     if (path.fixed)
         rec_map_put(&rec_sites, rec_site_key((const void *)call->from, call->function), region);
     pthread_mutex_unlock(&sites_lock);
@@ -534,12 +644,15 @@ static uint32_t learn_region(struct rec_thread *self, uint32_t parent, const str
 uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned function,
                          const void *from, const void *frame)
 {
-    const struct call call = {function, (uintptr_t)from, (uintptr_t)frame};
+    const struct call call = {function, (uintptr_t)from, (uintptr_t)frame, most_places(function)};
     struct path path;
     if (self->stack_end == 0)
         find_thread_stack(self);
+    uint32_t region = call.most > 1 ? find_known_path(self, &call) : 0;
+    if (region != 0)
+        return region;
     if (walk(self, &call, &path) && !path.fixed) {
-        uint32_t region = (uint32_t)rec_map_get(&paths, key_of_path(&path, function));
+        region = (uint32_t)rec_map_get(&paths, key_of_path(&path, function));
         if (region != 0)
             return region;
     }

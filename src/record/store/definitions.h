@@ -33,7 +33,7 @@ struct rec_comm {
 struct rec_site {
     uint32_t region;
     uint32_t code;                       /* enum lull_tape_code */
-    unsigned n;                          /* places, the innermost first; with `code` 1 */
+    unsigned n;                          /* places, the innermost first; of code 1 */
     uint32_t objects[REC_MOST_CALLPATH]; /* ids */
     uint64_t offsets[REC_MOST_CALLPATH]; /* in the file, not in memory */
 };

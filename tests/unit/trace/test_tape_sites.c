@@ -80,7 +80,7 @@ static void test_sites_of_two_processes(void **state)
     define_region(&maker, 7, "!$omp parallel");
     definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 8, "ss", "/nowhere/app", "12ab");
     definitions_add(&maker, SITE, 6, "uuuuU", 5u, 0u, 1u, 8u, UINT64_C(0x10));
-    definitions_add(&maker, SITE, 9, "uuuuUuU", 5u, 0u, 2u, 8u, UINT64_C(0x20), 8u, UINT64_C(0x30));
+    definitions_add(&maker, SITE, 9, "uuuuUuU", 5u, 3u, 2u, 8u, UINT64_C(0x20), 8u, UINT64_C(0x30));
     definitions_add(&maker, SITE, 10, "uuuuU", 7u, 1u, 1u, 8u, UINT64_C(0x40));
     definitions_write(&maker, run);
     write_tape(0, 0, 1);
@@ -112,7 +112,7 @@ static void test_sites_in_source(void **state)
     definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 2, "sss", "/nowhere/mc.py", "", "main");
     definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 3, "sss", "/nowhere/mc.py", "", "<module>");
     definitions_add(&maker, SITE, 1, "uuuuU", 0u, 0u, 1u, 2u, UINT64_C(17));
-    definitions_add(&maker, SITE, 2, "uuuuUuUuU", 0u, 0u, 3u, 1u, UINT64_C(0x10), 2u, UINT64_C(18),
+    definitions_add(&maker, SITE, 2, "uuuuUuUuU", 0u, 3u, 3u, 1u, UINT64_C(0x10), 2u, UINT64_C(18),
                     3u, UINT64_C(40));
     definitions_write(&maker, run);
     write_tape(0, 0, 1);
@@ -129,12 +129,58 @@ static void test_sites_in_source(void **state)
     lull_trace_close(trace);
 }
 
+/* Callers that nobody has asked for are named where the place of the call alone is not another one
+ * than those of all other calls of its function. */
+static void test_callers_that_tell(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t region, code, places[3];
+        const char *site;
+    } sites[] = {
+        {0, 0, {0x10, 0x20, 0x50}, "app+0x10" LULL_SITE_CALLER "app+0x20"},
+        {0,
+         0,
+         {0x10, 0x30, 0x50},
+         "app+0x10" LULL_SITE_CALLER "app+0x30" LULL_SITE_CALLER "app+0x50"},
+        {0,
+         0,
+         {0x10, 0x30, 0x60},
+         "app+0x10" LULL_SITE_CALLER "app+0x30" LULL_SITE_CALLER "app+0x60"},
+        {0, 0, {0x40, 0x30, 0x50}, "app+0x40"},
+        {0, 0, {0x11, 0}, "app+0x11"}, /* begins as another one does */
+        {0, 0, {0x11, 0x20, 0}, "app+0x11" LULL_SITE_CALLER "app+0x20"},
+        {1, 0, {0x10, 0x20, 0x50}, "app+0x10"},                          /* of another function */
+        {1, 3, {0x70, 0x20, 0}, "app+0x70" LULL_SITE_CALLER "app+0x20"}, /* asked for */
+    };
+    enum { SITES = sizeof sites / sizeof *sites };
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 100, "MPI_Send");
+    define_region(&maker, 101, "MPI_Recv");
+    definitions_add(&maker, LULL_TAPE_DEFINE_OBJECT, 1, "ss", "/nowhere/app", "12ab");
+    for (uint32_t i = 0; i < SITES; i++) {
+        const uint32_t *at = sites[i].places, n = !at[1] ? 1 : !at[2] ? 2 : 3;
+        static const char *const fields[] = {"uuuuU", "uuuuUuU", "uuuuUuUuU"};
+        definitions_add(&maker, SITE, i, fields[n - 1], 100 + sites[i].region, sites[i].code, n, 1u,
+                        (uint64_t)at[0], 1u, (uint64_t)at[1], 1u, (uint64_t)at[2]);
+    }
+    definitions_write(&maker, run);
+    write_tape(0, 0, 1);
+
+    struct lull_trace *trace = open_run();
+    assert_int_equal(trace->n_regions, 2 + SITES);
+    for (uint32_t i = 0; i < SITES; i++)
+        assert_string_equal(trace->regions[2 + i].site, sites[i].site);
+    lull_trace_close(trace);
+}
+
 static void test_bad_sites(void **state)
 {
     (void)state;
     static const uint32_t bad[][5] = {
         /* region, code, n, object, of a file with these ids: region 0, object 1 */
-        {3, 0, 1, 1, 0}, {0, 0, 1, 2, 0}, {0, 0, 0, 1, 0}, {0, 3, 1, 1, 0},
+        {3, 0, 1, 1, 0}, {0, 0, 1, 2, 0}, {0, 0, 0, 1, 0}, {0, 4, 1, 1, 0},
         {0, 1, 2, 1, 0}, {0, 2, 2, 1, 0}, {0, 0, 2, 1, 0}, {0, 0, UINT32_MAX, 1, 0}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct definitions_maker maker;
@@ -361,6 +407,7 @@ TEST_GROUP(test_tape_sites)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_sites_of_two_processes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sites_in_source, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_callers_that_tell, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_sites, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_functions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_throttled, set_up, tear_down),

@@ -1,4 +1,5 @@
 /* Call sites of a recorded run: regions that are the calls of another one from one place. */
+#include "base/hash.h"
 #include "binary/demangle.h"
 #include "binary/symbols.h"
 #include "tape/definition.h"
@@ -39,9 +40,9 @@ struct lull_tape_site *lull_tape_read_site(const struct lull_tape_scope *scope,
     uint32_t whole = lull_tape_field_u32(fields), code = lull_tape_field_u32(fields);
     uint32_t n = lull_tape_field_u32(fields);
     whole = index_in(scope, LULL_TAPE_MAP_REGION, whole);
-    if (fields->bad || whole == LULL_NONE || n == 0 || code > LULL_TAPE_CODE_FUNCTION ||
-        (code != LULL_TAPE_CODE_CALLS && n != 1) ||
-        (size_t)(fields->end - fields->at) / PLACE_SIZE < n) {
+    const bool one_place = code == LULL_TAPE_CODE_BLOCK || code == LULL_TAPE_CODE_FUNCTION;
+    if (fields->bad || whole == LULL_NONE || n == 0 || code > LULL_TAPE_CODE_PATHS ||
+        (one_place && n != 1) || (size_t)(fields->end - fields->at) / PLACE_SIZE < n) {
         fields->bad = true;
         return NULL;
     }
@@ -240,11 +241,11 @@ static void name_function(struct lull_trace *trace, struct lull_region *region,
     region->line = named ? function->line : 0;
 }
 
-static const char *path_of_site(struct lull_trace *trace, const struct lull_tape_site *site,
-                                const struct lookup *lookups)
+static const char *path_of_places(struct lull_trace *trace, const struct lookup *lookups,
+                                  uint32_t places)
 {
     uint32_t n = 1;
-    while (n < site->n && !lookups[n - 1].main)
+    while (n < places && !lookups[n - 1].main)
         n++;
     size_t length = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -266,14 +267,98 @@ static void name_site(struct lull_trace *trace, const struct lull_tape_site *sit
         name_function(trace, region, lookups);
         return;
     }
-    region->file = lookups[0].symbol.file;
-    region->line = lookups[0].symbol.line;
+    uint32_t first = 0; /* the innermost place outside of the system's headers, if there is one */
+    for (uint32_t i = site->n; i-- > 0;)
+        if (!is_system_header(lookups[i].symbol.file))
+            first = i;
+    region->file = lookups[first].symbol.file;
+    region->line = lookups[first].symbol.line;
     if (site->code == LULL_TAPE_CODE_BLOCK) {
         name_code(trace, region, lookups);
         return;
     }
-    region->site = site->n == 1 ? lookups[0].text : path_of_site(trace, site, lookups);
+    region->site =
+        site->n == 1 ? lookups[0].text : path_of_places(trace, &lookups[first], site->n - first);
     region->whole = site->whole;
+}
+
+/* ---- callers that tell nothing --------------------------------------------------------------- */
+
+/* Beginnings of paths, each with the function that is called. */
+struct beginnings {
+    struct lull_hash paths;  /* whole paths */
+    struct lull_hash counts; /* how many different paths begin so */
+    struct lull_arena *arena;
+};
+
+/* The first `length` bytes of a path as a key. */
+static const char *key_of_beginning(const struct beginnings *beginnings,
+                                    const struct lull_region *region, size_t length)
+{
+    return lull_arena_printf(beginnings->arena, "%u %.*s", region->whole, (int)length,
+                             region->site);
+}
+
+/* The end of the place that begins at `at` of a path. */
+static size_t end_of_place(const char *path, size_t at)
+{
+    const char *end = strstr(path + at, LULL_SITE_CALLER);
+    return end ? (size_t)(end - path) : strlen(path);
+}
+
+static bool count_beginnings(struct beginnings *beginnings, const struct lull_region *region)
+{
+    const size_t length = strlen(region->site);
+    const char *key = key_of_beginning(beginnings, region, length);
+    bool is_new;
+    if (!lull_hash_add(&beginnings->paths, key, strlen(key), 0, &is_new))
+        return false;
+    for (size_t end = 0; is_new && end < length; end += strlen(LULL_SITE_CALLER)) {
+        end = end_of_place(region->site, end);
+        key = key_of_beginning(beginnings, region, end);
+        uint64_t *count = lull_hash_add(&beginnings->counts, key, strlen(key), 0, NULL);
+        if (!count)
+            return false;
+        ++*count;
+    }
+    return true;
+}
+
+/* The shortest beginning of a path that no other path of the same function has. */
+static size_t length_that_tells(const struct beginnings *beginnings,
+                                const struct lull_region *region)
+{
+    const size_t length = strlen(region->site);
+    for (size_t end = 0; end < length; end += strlen(LULL_SITE_CALLER)) {
+        end = end_of_place(region->site, end);
+        const char *key = key_of_beginning(beginnings, region, end);
+        const uint64_t *count = lull_hash_find(&beginnings->counts, key, strlen(key));
+        if (count && *count == 1)
+            return end;
+    }
+    return length;
+}
+
+/* A site whose callers nobody has asked for is called after as many of them as tell it from the other
+ * sites of its function. */
+static lull_status leave_out_callers(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct beginnings beginnings = {.arena = lull_arena_create(NULL)};
+    bool good = true;
+    for (const struct lull_tape_site *site = data->sites; site && good; site = site->next)
+        if (site->code == LULL_TAPE_CODE_CALLS)
+            good = count_beginnings(&beginnings, &trace->regions[site->region]);
+    for (const struct lull_tape_site *site = data->sites; site && good; site = site->next) {
+        struct lull_region *region = &trace->regions[site->region];
+        if (site->code == LULL_TAPE_CODE_CALLS)
+            region->site = lull_arena_strndup(trace->arena, region->site,
+                                              length_that_tells(&beginnings, region));
+    }
+    lull_hash_free(&beginnings.paths);
+    lull_hash_free(&beginnings.counts);
+    lull_arena_destroy(beginnings.arena);
+    return good ? LULL_OK : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
 }
 
 lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *err)
@@ -305,5 +390,5 @@ lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *er
     }
     free(lookups);
     free(sorted);
-    return LULL_OK;
+    return leave_out_callers(trace, err);
 }
