@@ -234,8 +234,9 @@ struct lull_mailbox {
     void *context;
     struct lull_team *team;
     struct lull_lead *lead;
-    atomic_uint round;  /* changed by the holder of `taking`, read by anybody */
-    atomic_ullong sent; /* parcels of letters */
+    atomic_uint round;       /* changed by the holder of `taking`, read by anybody */
+    atomic_ullong sent;      /* parcels of letters */
+    atomic_uint n_companies; /* that are there; changed by the holder of `writing` */
     pthread_t thread;
     bool has_thread;
     atomic_bool stops; /* the thread */
@@ -339,6 +340,7 @@ static void post_company(struct lull_mailbox *mailbox, uint32_t member)
     lull_mailbox_post(mailbox, 0, member, company->parcel, company->size);
     free(company->parcel);
     company->parcel = NULL;
+    mailbox->n_companies--;
 }
 
 void *lull_mailbox_room(struct lull_mailbox *mailbox, uint32_t member, size_t most)
@@ -353,6 +355,7 @@ void *lull_mailbox_room(struct lull_mailbox *mailbox, uint32_t member, size_t mo
             return NULL;
         }
         company->size = LULL_MAILBOX_HEAD;
+        mailbox->n_companies++;
     }
     return company->parcel + company->size;
 }
@@ -366,6 +369,8 @@ void lull_mailbox_fill(struct lull_mailbox *mailbox, uint32_t member, size_t siz
 /* Posts the letters that wait for company: all of them, or if they may have waited long enough. */
 static void flush_companies(struct lull_mailbox *mailbox, bool all)
 {
+    if (mailbox->n_companies == 0)
+        return;
     const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
     pthread_mutex_lock(&mailbox->writing);
     if (all || now - mailbox->flushed_at >= mailbox->flush_every) {
