@@ -3,6 +3,7 @@
  * the places, the innermost one first. */
 #include <mpi.h>
 #include <stdio.h>
+#include <ucontext.h>
 
 #define NEVER_INLINED __attribute__((noinline, noclone))
 
@@ -37,6 +38,17 @@ NEVER_INLINED static double dot(void)
     return result + 2;
 }
 
+/* A coroutine: of its stack the recorder knows no callers. */
+static ucontext_t thread_context, coroutine_context;
+
+static void run_coroutine(void)
+{
+    for (;;) {
+        wrapped_barrier();
+        swapcontext(&coroutine_context, &thread_context);
+    }
+}
+
 struct place {
     const char *function;
     int line;
@@ -55,8 +67,14 @@ int main(int argc, char **argv)
 {
     enum { FIRST, SECOND, THIRD, FOURTH, PLACES };
     int line[PLACES];
+    static char stack[1 << 18];
     double sum = 0, total;
     MPI_Init(&argc, &argv);
+    getcontext(&coroutine_context);
+    coroutine_context.uc_stack.ss_sp = stack;
+    coroutine_context.uc_stack.ss_size = sizeof stack;
+    makecontext(&coroutine_context, run_coroutine, 0);
+    swapcontext(&thread_context, &coroutine_context);
     for (int i = 0; i < 5; i++) {
         line[FIRST] = __LINE__, sum += norm();
         line[SECOND] = __LINE__, sum += dot();
@@ -65,6 +83,7 @@ int main(int argc, char **argv)
         line[THIRD] = __LINE__, sum += dot();
     for (int i = 0; i < 7; i++)
         line[FOURTH] = __LINE__, wrapped_barrier();
+    swapcontext(&thread_context, &coroutine_context);
     line_direct = __LINE__, MPI_Allreduce(&sum, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
     MPI_Finalize();
     tell(5, "MPI_Allreduce", 2,
@@ -75,9 +94,11 @@ int main(int argc, char **argv)
     tell(3, "MPI_Allreduce", 3,
          (struct place[]){{"wrapped_sum", line_sum}, {"dot", line_dot}, {"main", line[THIRD]}}, 3);
     tell(1, "MPI_Allreduce", 1, (struct place[]){{"main", line_direct}}, 1);
-    tell(7, "MPI_Barrier", 1,
+    tell(7, "MPI_Barrier", 2,
          (struct place[]){{"wrapped_barrier", line_barrier}, {"main", line[FOURTH]}}, 2);
-    tell(7, "MPI_Barrier", 1,
+    tell(7, "MPI_Barrier", 2,
          (struct place[]){{"wrapped_barrier", line_barrier_alone}, {"main", line[FOURTH]}}, 2);
+    tell(2, "MPI_Barrier", 1, (struct place[]){{"wrapped_barrier", line_barrier}}, 1);
+    tell(2, "MPI_Barrier", 1, (struct place[]){{"wrapped_barrier", line_barrier_alone}}, 1);
     return sum < 0;
 }

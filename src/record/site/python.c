@@ -23,11 +23,13 @@ struct python_layout {
     unsigned unit; /* bytes that an instruction counts, where it is a number; 0: it is an address */
     unsigned begin; /* in a code object: its instructions, where one is an address */
     unsigned first_line, file, name; /* in a code object */
-    unsigned ascii,
-        compact; /* where the characters of a text begin: of ASCII alone, and of others */
+    unsigned ascii;                  /* where the characters of a text begin that has ASCII alone */
+    unsigned compact;                /* where those of others do */
 };
 
 static const struct python_layout layouts[] = {
+    /* version, current, indirect, inner, previous, code, instruction, owner, unit, begin, first_line,
+     * file, name, ascii, compact */
     {8, 24, false, 0, 24, 32, 104, 0, 1, 0, 40, 104, 112, 48, 72},
     {9, 24, false, 0, 24, 32, 104, 0, 1, 0, 40, 104, 112, 48, 72},
     {10, 24, false, 0, 24, 32, 96, 0, 2, 0, 40, 104, 112, 48, 72},

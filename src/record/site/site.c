@@ -40,8 +40,16 @@ static uint32_t n_sites;
 
 /* A step from a return address to the next one on the stack: the bits below, and the bytes to the end
  * of the next return address; no bytes: the path cannot be followed further. PASSED: the code passes
- * a call of the program on. PYTHON: it does so for the interpreter, which is asked where it is. */
-enum { STEP_KNOWN = 1, STEP_PASSED = 2, STEP_VARIES = 4, STEP_PYTHON = 8, STEP_SHIFT = 4 };
+ * a call of the program on. PYTHON: it does so for the interpreter, which is asked where it is. UNWALKED:
+ * the place has been seen on stacks alone that are not walked, those of coroutines. */
+enum {
+    STEP_KNOWN = 1,
+    STEP_PASSED = 2,
+    STEP_VARIES = 4,
+    STEP_PYTHON = 8,
+    STEP_UNWALKED = 16,
+    STEP_SHIFT = 5
+};
 
 /* ---- loaded files ---------------------------------------------------------------------------- */
 
@@ -283,7 +291,7 @@ static bool walk(const struct rec_thread *self, const struct call *call, struct 
     path->n = path->n_code = 0;
     for (unsigned frames = 0; frames < REC_MOST_CALLPATH + MOST_THROUGH; frames++) {
         uintptr_t step = rec_map_get(&steps, place);
-        if (step == 0)
+        if (step == 0 || (step & STEP_UNWALKED && limit > at))
             return false;
         if (step & STEP_PYTHON) {
             struct rec_python_frame in_python[REC_MOST_CALLPATH];
@@ -317,9 +325,9 @@ static void keep_step(uintptr_t place, unsigned passed, uintptr_t bytes)
 {
     uintptr_t known = rec_map_get(&steps, place);
     uintptr_t step = STEP_KNOWN | passed | bytes << STEP_SHIFT;
-    if (known == step || known & STEP_VARIES)
+    if (known == step || known & STEP_VARIES || (known != 0 && passed & STEP_UNWALKED))
         return;
-    if (known != 0) {
+    if (known != 0 && !(known & STEP_UNWALKED)) {
         step = STEP_KNOWN | STEP_VARIES | (known & (STEP_PASSED | STEP_PYTHON));
         __atomic_add_fetch(&n_varying, 1, __ATOMIC_RELEASE);
     }
@@ -522,7 +530,7 @@ static void learn(const struct rec_thread *self, const struct call *call, struct
         unwinder.backtrace(add_frame, &frames);
     if (frames.n == 0) {
         frames.all[0].place = call->from;
-        frames.all[0].passed = passed;
+        frames.all[0].passed = passed | (limit > call->frame ? 0 : STEP_UNWALKED);
         frames.n = 1;
     }
     uintptr_t at = call->frame;

@@ -1,17 +1,19 @@
 /* Call sites: the place in the program from which a function is called, and for calls of MPI, or with
- * --callpath, also the places that its callers are called from. Each such path becomes a region of its own, whose definition says of which region it
- * is a part, and a call is recorded with the id of its region. Places are written as a loaded file
- * and an offset in it, and get their names when the run is read.
+ * --callpath, also the places that its callers are called from. Each such path becomes a region of
+ * its own, whose definition says of which region it is a part, and a call is recorded with the id of
+ * its path. Places are written as a loaded file and an offset in it, and get their names when the
+ * run is read.
  *
  * Calls of a program go through runtimes: bindings of MPI, the libraries of a language, its
  * interpreter. The site is the first place in the program; where there is none, the call itself.
  *
  * What a call costs: its return address is looked up in a table without a lock. Where that does not
  * tell the path, the words of the stack are compared with those of paths that were there before;
- * else the stack is walked. Both do without frame pointers: how far apart two return addresses lie on the stack depends on the lower address alone,
- * unless a function has arrays of variable size. The unwinder of the C library finds that distance
- * at the first call from a site, and it is kept for later calls. Every new path is compared with
- * what the unwinder finds; where the distance is not always the same, the path ends. */
+ * else the stack is walked. Both do without frame pointers: how far apart two return addresses lie
+ * on the stack depends on the lower address alone, unless a function has arrays of variable size.
+ * The unwinder of the C library finds that distance at the first call from a site, and it is kept
+ * for later calls. Every new path is compared with what the unwinder finds; where the distance is
+ * not always the same, the path ends. */
 #ifndef LULL_RECORD_SITE_SITE_H
 #define LULL_RECORD_SITE_SITE_H
 
