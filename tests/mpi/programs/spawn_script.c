@@ -1,6 +1,8 @@
 /* Processes that are not recorded themselves, because they are spawned by a script: what is
- * exchanged with them has no partner, and the rest is all there.
+ * exchanged with them has no partner, and the rest is all there. On an ideal network nobody waits for
+ * them.
  *
+ *= replays
  *= ranks 2
  *= quirk: a communicator has members that were not recorded ('spawn of ./script': 2 of 2) x1
  *= * calls MPI_Comm_spawn x1
@@ -10,8 +12,13 @@
  *= 0 calls MPI_Send x2
  *= 0 sends -2 tag 5 bytes 4 in 2 x1
  *= 0 sends -2 tag 6 bytes 4 in 2 x1
- *= * calls MPI_Barrier x2
- *= * barrier in 2 root -1 sent 0 received 0 x2
+ *= 1 calls MPI_Recv x1
+ *= 1 receives -2 tag 7 bytes 4 in 2 x1
+ *= * calls MPI_Barrier x3
+ *= * barrier in 2 root -1 sent 0 received 0 x3
+ *= * calls MPI_Reduce x1
+ *= 0 reduce in 2 root -1 sent 0 received 4 x1
+ *= 1 reduce in 2 root -1 sent 0 received 0 x1
  *= * create in 2 root -1 sent 0 received 0 x2
  *= * free in 2 root -1 sent 0 received 0 x2
  */
@@ -30,7 +37,7 @@ static void write_script(const char *program)
 int main(int argc, char **argv)
 {
     MPI_Comm parent, inter, all;
-    int rank, value = 7;
+    int rank, sum, value = 7;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_get_parent(&parent);
@@ -47,7 +54,16 @@ int main(int argc, char **argv)
             MPI_Send(&value, 1, MPI_INT, 1, 5, inter);
     } else if (rank == 1) {
         MPI_Recv(&value, 1, MPI_INT, 0, 5, inter, MPI_STATUS_IGNORE);
+        MPI_Send(&value, 1, MPI_INT, 1, 7, inter);
     }
+    if (parent == MPI_COMM_NULL && rank == 1)
+        MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 7, inter, MPI_STATUS_IGNORE);
+    MPI_Barrier(inter);
+    MPI_Reduce(&value, &sum, 1, MPI_INT, MPI_SUM,
+               parent != MPI_COMM_NULL ? 0
+               : rank == 0             ? MPI_ROOT
+                                       : MPI_PROC_NULL,
+               inter);
     MPI_Intercomm_merge(inter, parent != MPI_COMM_NULL, &all);
     MPI_Comm_rank(all, &rank);
     if (rank == 0)
