@@ -278,6 +278,9 @@ def check(options, folder):
             (len(by_node) != 1 or glob.glob(os.path.join(run, "[0-9]*", "*.tape"))):
         wrong.append("not all is in one file of the node: %s" % by_node)
     wrong += [found[0] for found in [*FAULT.finditer(done.stderr), *LEAK.finditer(done.stderr)]]
+    told = re.findall(r"lull record: (\d+) ranks? x ", done.stderr)
+    if told not in ([], [str(ranks)]):
+        wrong.append("the recorder tells of %s ranks, not of %d" % (", ".join(told), ranks))
     if alone and done.stdout != expected_end.stdout:
         wrong.append("prints\n%swhere it prints alone\n%s" % (done.stdout, expected_end.stdout))
 

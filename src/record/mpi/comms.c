@@ -592,6 +592,7 @@ static bool begin_numbers(MPI_Group world, int size, int rank)
     highest_number = first + (uint32_t)size - 1;
     if (highest_number < rec_process.number)
         highest_number = rec_process.number;
+    rec_process.ranks = (uint32_t)size;
     rec_set_rank((uint32_t)rank);
     rec_define_world(first, (uint32_t)size, (uint32_t)rank);
     members_set_own(first + (uint32_t)rank);
@@ -648,7 +649,6 @@ bool rec_mpi_begin_world(MPI_Comm world)
         return false;
     if (rec_mpi.Comm_group(world, &group) != MPI_SUCCESS || !begin_numbers(group, size, rank))
         return false;
-    rec_process.ranks = (uint32_t)size;
     rec_mpi_clocks_begin(world, size, rank);
     const struct rec_mpi_group numbers = {.first = members_own() - (uint32_t)rank, .row = true};
     *info = (struct rec_mpi_comm){.size = size, .rank = rank, .peers = size, .local = numbers};
