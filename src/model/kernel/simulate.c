@@ -492,6 +492,14 @@ static double iterations_for(const struct lull_kernel *kernel, double bytes)
     return ceil(bytes / fmax(per_iteration, 1));
 }
 
+static double count_elements(const struct lull_kernel *kernel)
+{
+    double sum = 0;
+    for (size_t a = 0; a < kernel->n_arrays; a++)
+        sum += lull_kernel_array_bytes(kernel, a) / kernel->arrays[a].bytes;
+    return sum;
+}
+
 static void count_simulated_lines(const struct nest_simulation *simulation, double units,
                                   struct lull_simulated *simulated)
 {
@@ -512,6 +520,10 @@ static void run_all(struct nest_simulation *simulation, const struct lull_cache_
     for (size_t level = 0; level < spec->n_levels; level++)
         bytes += (double)spec->levels[level].bytes;
     double enough = iterations_for(kernel, 2 * bytes);
+    /* Arrays that stay in a cache have to be there before lines are counted. Their lines may come in
+     * more slowly than iterations_for supposes, as where a matrix is accessed by columns. */
+    if (lull_kernel_footprint(kernel) <= 2 * bytes)
+        enough = fmax(enough, count_elements(kernel));
     if (2 * enough < all) {
         run_nest(simulation, enough, enough);
     } else {

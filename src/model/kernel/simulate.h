@@ -23,9 +23,9 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
                                       const struct lull_kernel_index *indices, size_t n_indices,
                                       struct lull_error *err);
 
-/* Runs the nest from its begin: first as much of it as replaces the contents of all caches, then as
- * much again, in which lines are counted. A nest that is shorter than that runs twice, and its
- * second run is counted. Arrays follow each other in memory, each on a new cache line. Indices that
+/* Runs the nest from its begin: first as much of it as replaces the contents of all caches, or as many
+ * iterations as small arrays have elements, then as much again, in which lines are counted. A nest
+ * that is shorter than that runs twice, and its second run is counted. Arrays follow each other in memory, each on a new cache line. Indices that
  * are stated as random are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no
  * stated distribution or its sample leaves the array, and with LULL_ERR_MEMORY. */
 lull_status lull_kernel_simulate(const struct lull_kernel *kernel,

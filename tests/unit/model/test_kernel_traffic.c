@@ -148,6 +148,27 @@ static void conflicts_show_up(void **state)
     lull_arena_destroy(arena);
 }
 
+/* A matrix of 7.6 MiB by columns: L3, of 9 MiB, has it from the second time on. L2 has the lines of a
+ * column, of which the next seven use an element each, and loads them anew for every eighth. */
+static void nothing_is_loaded_again_of_what_fits(void **state)
+{
+    const struct lull_kernel_size sizes[] = {{"N", 1000}, {"M", 1000}};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_kernel_source source = {
+        .path = lull_arena_printf(arena, "%s/data/kernel/matvec_by_columns.c",
+                                  getenv("LULL_TESTS_DIR")),
+        .sizes = sizes,
+        .n_sizes = 2};
+    struct lull_kernel *kernel = NULL;
+    struct lull_simulated simulated;
+    (void)state;
+    assert_int_equal(lull_kernel_read(&source, arena, &kernel, NULL), LULL_OK);
+    simulate(kernel, haswell(arena), &simulated);
+    assert_true(simulated.lines[2].loads == 0);
+    assert_true(fabs(simulated.lines[1].loads - 1) < 0.02); /* for 8 elements */
+    lull_arena_destroy(arena);
+}
+
 static void random_indices_miss_what_does_not_fit(void **state)
 {
     static const struct lull_kernel_index uniform = {.array = "order", .kind = LULL_INDEX_UNIFORM};
@@ -179,6 +200,7 @@ TEST_GROUP(test_kernel_traffic)
         cmocka_unit_test(shared_caches_are_divided),
         cmocka_unit_test(simulation_agrees_where_conditions_are_exact),
         cmocka_unit_test(conflicts_show_up),
+        cmocka_unit_test(nothing_is_loaded_again_of_what_fits),
         cmocka_unit_test(random_indices_miss_what_does_not_fit)};
     return run_cases(tests, NULL, NULL);
 }
