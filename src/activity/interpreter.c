@@ -827,8 +827,6 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
     case LULL_EVENT_CALL:
         cut_call(it);
         status = region_enter(it, event, err);
-        if (it->sums && it->inside)
-            it->sums[event->id].visits += lull_calls_of(event) - 1;
         it->call_end = end_of(it, event);
         break;
     case LULL_EVENT_STATE:
@@ -1106,14 +1104,15 @@ static lull_status grow_stack(struct lull_interpreter *it, struct lull_error *er
 }
 
 /* Notes in the frame what the sums and VISITs need to know when the region is left. */
-static void note_visit(struct lull_interpreter *it, struct frame *frame, uint32_t region)
+static void note_visit(struct lull_interpreter *it, struct frame *frame,
+                       const struct lull_event *event)
 {
-    frame->outermost = !is_open(it, region);
+    frame->outermost = !is_open(it, event->id);
     frame->counted = it->inside;
     frame->entered = lull_analysed(it);
     frame->time = it->ledger.now;
-    if (it->sums)
-        it->sums[region].visits += it->inside;
+    if (it->sums && it->inside)
+        it->sums[event->id].visits += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
 }
 
 static void note_user(const struct lull_interpreter *it, struct frame *frame, uint32_t region)
@@ -1141,7 +1140,7 @@ static lull_status region_enter(struct lull_interpreter *it, const struct lull_e
     if (frame->code.special & CALL_OF_MPI)
         call_begin(it, region, lull_kept(it));
     if (frame->code.special & VISITED)
-        note_visit(it, frame, region);
+        note_visit(it, frame, event);
     if (it->spans || it->stretches)
         note_user(it, frame, region);
     it->depth++;

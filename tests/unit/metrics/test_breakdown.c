@@ -93,11 +93,45 @@ static void test_call_at_the_end(void **state)
     lull_trace_close(trace);
 }
 
+/* A record that stands for five queries counts as five, wherever it lies: first in the run, in a
+ * region, behind another call, and last in the run, where nothing comes behind it. */
+static void test_calls_in_one_record(void **state)
+{
+    (void)state;
+    enum { TEST, BARRIER, STEP };
+    static const char *const names[] = {"MPI_Test", "MPI_Barrier", "step", NULL};
+    static const int64_t times[] = {0, 11, 21, 45};
+    struct lull_trace *trace = memory_trace_simple(1, 1, 50, names);
+    for (int i = 0; i < 4; i++) {
+        struct lull_event polls = memory_span(times[i], LULL_EVENT_CALL, TEST, 5);
+        const struct lull_event enter = memory_event(10, LULL_EVENT_ENTER, STEP),
+                                leave = memory_event(30, LULL_EVENT_LEAVE, STEP);
+        polls.op = LULL_SEVERAL;
+        polls.calls = 5;
+        if (times[i] == 11)
+            memory_trace_add(trace, 0, &enter);
+        if (times[i] == 21)
+            add_call(trace, 0, 17, BARRIER, 2);
+        if (times[i] == 45)
+            memory_trace_add(trace, 0, &leave);
+        memory_trace_add(trace, 0, &polls);
+    }
+    const struct lull_breakdown_options options = {.regions = true};
+    struct lull_breakdown *breakdown;
+    struct lull_error err;
+    assert_int_equal(lull_breakdown_compute(trace, &options, trace->arena, &breakdown, &err),
+                     LULL_OK);
+    assert_int_equal(find_region(breakdown, "MPI_Test")->visits, 4 * 5);
+    assert_int_equal(find_region(breakdown, "MPI_Barrier")->visits, 1);
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_breakdown)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_kernels_are_useful),
         cmocka_unit_test(test_call_at_the_end),
+        cmocka_unit_test(test_calls_in_one_record),
     };
     return run_cases(tests, NULL, NULL);
 }
