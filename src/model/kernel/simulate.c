@@ -88,6 +88,8 @@ const char *lull_disagreement(const struct lull_layers *layers,
 /* ==== the simulation ========================================================================== */
 
 enum { BUFFER = 4096, MOST_AT_ONCE = 256 };
+/* Iterations of outer loops in which the body does not run: more of them are not simulated. */
+enum { MOST_IDLE = 1 << 24 };
 
 /* An access as the simulation makes it. `base` is where its array begins in memory, in bytes;
  * `offset` and `per_symbol` say which element is accessed. */
@@ -115,6 +117,7 @@ struct nest_simulation {
     /* Iterations of the body: after `warm` counting begins, at `until` all ends. */
     uint64_t warm, until;
     uint64_t counted_from;
+    uint64_t idle; /* iterations of outer loops in which the body did not run */
     bool counting;
     bool apart; /* several innermost loops, whose lines are told apart */
     struct lull_cache_traffic before[LULL_LAYER_LEVELS]; /* when an innermost loop last ended */
@@ -355,6 +358,23 @@ static void end_innermost(struct nest_simulation *simulation, bool is_body)
     }
 }
 
+/* False: the simulation ends, because the body has not run too often. */
+static bool run_outer_iteration(struct nest_simulation *simulation, size_t loop)
+{
+    const uint64_t before = simulation->body_iterations;
+    run_iteration(simulation, loop);
+    if ((int)loop == simulation->kernel->body || simulation->body_iterations > before ||
+        ++simulation->idle <= MOST_IDLE)
+        return true;
+    simulation->status = lull_fail(
+        simulation->err, LULL_ERR_RANGE,
+        "%s: line %u: the loops around this one run more than %d times without it, which is not "
+        "simulated (--no-simulation leaves it out)",
+        simulation->kernel->path, simulation->kernel->loops[simulation->kernel->body].line,
+        MOST_IDLE);
+    return false;
+}
+
 static void run_loop(struct nest_simulation *simulation, size_t loop)
 {
     const struct lull_kernel_loop *of = &simulation->kernel->loops[loop];
@@ -367,8 +387,8 @@ static void run_loop(struct nest_simulation *simulation, size_t loop)
         double some = !plain ? 1 : is_body ? fmin(trips, next_stop(simulation)) : trips;
         if (plain)
             run_plain(simulation, loop, (uint64_t)some);
-        else
-            run_iteration(simulation, loop);
+        else if (!run_outer_iteration(simulation, loop))
+            return;
         simulation->values[of->symbol] += some * (double)of->step;
         simulation->body_iterations += is_body ? (uint64_t)some : 0;
         trips -= some;
@@ -465,16 +485,18 @@ static lull_status make_walkers(struct nest_simulation *simulation,
     return lull_kernel_check_indices(kernel, indices, n_indices, simulation->err);
 }
 
-/* The bytes that an access in an innermost loop brings in per iteration of the body. */
+/* The bytes that an access brings in per iteration of the body. A loop brings in what it moves the
+ * access by, a line at most; of the loops around the access the one counts that brings in most. */
 static double bytes_of_access(const struct lull_kernel *kernel,
                               const struct lull_kernel_access *access)
 {
-    if (!lull_kernel_is_innermost(kernel, access->loop))
-        return 0;
-    double stride = fabs(lull_kernel_stride(kernel, access, (size_t)access->loop));
-    return fmin(64, stride * kernel->arrays[access->array].bytes) *
-           lull_kernel_iterations(kernel, access->loop) /
-           lull_kernel_iterations(kernel, kernel->body);
+    double most = 0;
+    for (int loop = access->loop; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent) {
+        double stride = fabs(lull_kernel_stride(kernel, access, (size_t)loop));
+        most = fmax(most, fmin(64, stride * kernel->arrays[access->array].bytes) *
+                              lull_kernel_iterations(kernel, loop));
+    }
+    return most / lull_kernel_iterations(kernel, kernel->body);
 }
 
 /* The iterations of the body that bring in a number of bytes, with what the other innermost loops
@@ -519,11 +541,11 @@ static void run_all(struct nest_simulation *simulation, const struct lull_cache_
     double bytes = 0, all = lull_kernel_iterations(kernel, kernel->body);
     for (size_t level = 0; level < spec->n_levels; level++)
         bytes += (double)spec->levels[level].bytes;
-    double enough = iterations_for(kernel, 2 * bytes);
-    /* Arrays that stay in a cache have to be there before lines are counted. Their lines may come in
-     * more slowly than iterations_for supposes, as where a matrix is accessed by columns. */
-    if (lull_kernel_footprint(kernel) <= 2 * bytes)
-        enough = fmax(enough, count_elements(kernel));
+    /* Arrays that stay in a cache have to be there before lines are counted; nothing replaces them.
+     * Their lines may come in more slowly than iterations_for supposes, as where a matrix is accessed
+     * by columns. */
+    double enough = lull_kernel_footprint(kernel) <= 2 * bytes ? count_elements(kernel)
+                                                               : iterations_for(kernel, 2 * bytes);
     if (2 * enough < all) {
         run_nest(simulation, enough, enough);
     } else {

@@ -169,6 +169,37 @@ static void nothing_is_loaded_again_of_what_fits(void **state)
     lull_arena_destroy(arena);
 }
 
+/* An inner loop of one iteration that touches one element: a few iterations fill the caches with what
+ * there is. One that has no iterations at all most of the time is refused. */
+static void what_is_simulated_is_bounded(void **state)
+{
+    const struct lull_kernel_size sizes[] = {{"N", 1000000000}};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_cache_spec spec;
+    struct lull_simulated simulated;
+    struct lull_error err;
+    (void)state;
+    assert_int_equal(lull_cache_of_machine(haswell(arena), 1, false, LULL_CACHE_LRU, &spec, &err),
+                     LULL_OK);
+    for (int late = 0; late < 2; late++) {
+        const struct lull_kernel_source source = {
+            .path = lull_arena_printf(arena, "%s/data/kernel/%s.c", getenv("LULL_TESTS_DIR"),
+                                      late ? "late_inner_loop" : "one_element"),
+            .sizes = sizes,
+            .n_sizes = 1};
+        struct lull_kernel *kernel = NULL;
+        fail_if(lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK, "%s", err.text);
+        lull_status status = lull_kernel_simulate(kernel, &spec, NULL, 0, 1, &simulated, &err);
+        assert_int_equal(status, late ? LULL_ERR_RANGE : LULL_OK);
+        if (late)
+            assert_non_null(
+                strstr(err.text, "late_inner_loop.c: line 4: the loops around this one"));
+        else
+            assert_true(simulated.accesses < 100);
+    }
+    lull_arena_destroy(arena);
+}
+
 static void random_indices_miss_what_does_not_fit(void **state)
 {
     static const struct lull_kernel_index uniform = {.array = "order", .kind = LULL_INDEX_UNIFORM};
@@ -201,6 +232,7 @@ TEST_GROUP(test_kernel_traffic)
         cmocka_unit_test(simulation_agrees_where_conditions_are_exact),
         cmocka_unit_test(conflicts_show_up),
         cmocka_unit_test(nothing_is_loaded_again_of_what_fits),
+        cmocka_unit_test(what_is_simulated_is_bounded),
         cmocka_unit_test(random_indices_miss_what_does_not_fit)};
     return run_cases(tests, NULL, NULL);
 }
