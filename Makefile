@@ -19,7 +19,8 @@ help:
 	@echo 'make quick              a part of check: unit tests, properties, goldens'
 	@echo 'make coverage           how many lines of src the tests of check execute'
 	@echo 'make bench              measure speed and memory against other tools, side by side'
-	@echo 'make campaign           record real programs of Debian, compare with them alone'
+	@echo 'make campaign           record real programs of Debian, and of source trees (SOURCES=DIR),'
+	@echo '                        compare with them alone'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make damage             give lull 20,000 damaged inputs of every kind (DAMAGE_RUNS)'
@@ -61,7 +62,7 @@ bench:
 campaign:
 	@scripts/install-deps build test campaign
 	@$(MAKE) --no-print-directory build
-	@tests/campaign/run.py --lull $(BUILD)/lull --write docs/campaign.md
+	@tests/campaign/run.py --lull $(BUILD)/lull $(if $(SOURCES),--sources '$(SOURCES)') --write docs/campaign.md
 
 # The folder is made absolute here, because not every shell expands the tilde behind PREFIX=.
 install: build

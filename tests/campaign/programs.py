@@ -1,6 +1,7 @@
-"""The programs of the campaign: what Debian has of real MPI programs, each with an input that takes
-seconds. A program is data: how it is started, what has to lie in its folder, and which part of its
-output is a result. Times, rates and dates are no results: they differ from run to run.
+"""The programs of the campaign: what Debian has of real MPI programs, and mini-applications that are
+built from source trees, each with an input that takes seconds. A program is data: where it comes
+from, how it is started, what has to lie in its folder, and which part of its output is a result.
+Times, rates and dates are no results: they differ from run to run.
 """
 import glob
 import os
@@ -13,20 +14,38 @@ SCALAPACK = "/usr/lib/x86_64-linux-gnu/scalapack/%(mpi)s-tests"
 
 class Program:
     def __init__(self, name, mpis, ranks, command, result, package, prepare=None, threads=1,
-                 output=None):
-        """command is a list in which %(mpi)s is "openmpi" or "mpich". result is a pattern whose
-        matches, in the order of the output, have to be the same alone and recorded. output names
-        the file that holds them; without it they are searched in what the program prints."""
+                 output=None, tree=None):
+        """command is a list in which %(mpi)s is "openmpi" or "mpich", and %(tree)s the folder in
+        which `tree`, if there is one, was built. result is a pattern whose matches, in the order of
+        the output, have to be the same alone and recorded. output is a pattern of the file's name
+        that holds them; without it they are searched in what the program prints. package has the
+        program where no tree is built."""
         self.name, self.mpis, self.ranks = name, mpis, ranks
         self.command, self.package = command, package
         self.result = re.compile(result, re.MULTILINE)
-        self.prepare, self.threads, self.output = prepare, threads, output
+        self.prepare, self.threads, self.output, self.tree = prepare, threads, output, tree
 
-    def words(self, mpi):
-        return [word % {"mpi": mpi} if "%(mpi)" in word else word for word in self.command]
+    def words(self, mpi, folder=""):
+        return [word.replace("%(mpi)s", mpi).replace("%(tree)s", folder) for word in self.command]
 
     def results_of(self, text):
         return self.result.findall(text)
+
+
+class Tree:
+    """A source tree. `name` is that of its public repository, and of the folder where it is looked
+    for; `build` are shell commands that build it there, with %(mpi)s as in a program's command."""
+
+    def __init__(self, name, build):
+        self.name, self.build = name, build
+
+    def make(self, sources, mpi, folder):
+        """Copies the tree into a new folder and builds it there; returns why not, or None."""
+        shutil.copytree(os.path.join(sources, self.name), folder, symlinks=True)
+        done = subprocess.run(self.build % {"mpi": mpi}, shell=True, cwd=folder, capture_output=True,
+                              text=True, errors="replace")
+        lines = (done.stdout + done.stderr).strip().split("\n")
+        return None if done.returncode == 0 else "a build without errors (%s)" % lines[-1]
 
 
 def write(name, text):
@@ -145,11 +164,107 @@ PROGRAMS += [
 ]
 
 
-def missing(program, mpi):
-    """Why the program cannot run here, so that it is told as a skip by its name; None: it can."""
+# ---- from source trees -------------------------------------------------------------------------
+
+CLOVER = """*clover
+state 1 density=0.2 energy=1.0
+state 2 density=1.0 energy=2.5 geometry=rectangle xmin=0.0 xmax=5.0 ymin=0.0 ymax=2.0
+x_cells=120
+y_cells=120
+xmin=0.0
+ymin=0.0
+xmax=10.0
+ymax=10.0
+initial_timestep=0.04
+timestep_rise=1.5
+max_timestep=0.04
+end_step=50
+*endclover
+"""
+
+TEA = """*tea
+state 1 density=100.0 energy=0.0001
+state 2 density=0.1 energy=25.0 geometry=rectangle xmin=0.0 xmax=1.0 ymin=1.0 ymax=2.0
+state 3 density=0.1 energy=0.1 geometry=rectangle xmin=1.0 xmax=6.0 ymin=1.0 ymax=2.0
+x_cells=100
+y_cells=100
+xmin=0.0
+ymin=0.0
+xmax=10.0
+ymax=10.0
+initial_timestep=0.004
+end_step=3
+tl_max_iters=1000
+tl_use_cg
+tl_eps=1.0e-12
+*endtea
+"""
+
+ATOMS = ["-x", "10", "-y", "10", "-z", "10", "-N", "40"]
+
+LULESH = Tree("LULESH", "make CXX='mpicxx.%(mpi)s -DUSE_MPI=1'")
+COMD = Tree("CoMD", """set -e
+for part in src-mpi src-openmp; do
+    cp $part/Makefile.vanilla $part/Makefile
+    make -C $part CC=mpicc.%(mpi)s
+done""")
+QUICKSILVER = Tree("Quicksilver", "make -C src CXX=mpicxx.%(mpi)s CXXFLAGS='-g -O2 -fopenmp' "
+                   "CPPFLAGS='-DHAVE_MPI -DHAVE_OPENMP' LDFLAGS=-fopenmp")
+AMG = Tree("AMG", "make CC=mpicc.%(mpi)s")
+HPCG = Tree("hpcg", "mkdir build && cd build && ../configure MPI_GCC_OMP && "
+            "make CXX=mpicxx.%(mpi)s LINKER=mpicxx.%(mpi)s")
+MINIFE = Tree("miniFE", "make -C openmp/src CXX=mpicxx.%(mpi)s CC=mpicc.%(mpi)s")
+CLOVERLEAF = Tree("CloverLeaf_ref", "make COMPILER=GNU MPI_COMPILER=mpif90.%(mpi)s "
+                  "C_MPI_COMPILER=mpicc.%(mpi)s OPTIONS=-g C_OPTIONS=-g")
+TEALEAF = Tree("TeaLeaf_ref", "make COMPILER=GNU MPI_COMPILER=mpif90.%(mpi)s "
+               "C_MPI_COMPILER=mpicc.%(mpi)s OPTIONS='-g -fallow-argument-mismatch' C_OPTIONS=-g")
+
+
+def both_ways(tree, command, result, apart=([], []), ranks=2, **more):
+    """The program of a tree on some ranks, and on one rank with two threads. `apart` are the words
+    that the command has behind its others in each of the two."""
+    mpis = ["openmpi", "mpich"]
+    return [Program(tree.name, mpis, ranks, command + apart[0], result, None, tree=tree, **more),
+            Program(tree.name + ", 1 x 2", mpis, 1, command + apart[1], result, None, tree=tree,
+                    threads=2, **more)]
+
+
+PROGRAMS += [
+    # It wants a cube of ranks, which two are not.
+    *both_ways(LULESH, ["%(tree)s/lulesh2.0", "-i", "40"],
+               r"^ +(?:Iteration count|Final Origin Energy|\w+Diff) += .*$",
+               (["-s", "6"], ["-s", "12"]), ranks=8),
+    *both_ways(COMD, [], r"^(?: +\d+ +\d+\.\d+(?: +-?\d+\.\d+){3}|  Final energy +: .*$)",
+               (["%(tree)s/bin/CoMD-mpi", *ATOMS, "-i", "2"],
+                ["%(tree)s/bin/CoMD-openmp-mpi", *ATOMS])),
+    *both_ways(QUICKSILVER, ["%(tree)s/src/qs", "-X", "8", "-Y", "8", "-Z", "8", "-x", "4", "-y",
+                             "4", "-z", "4", "-n", "2000", "-N", "4"],
+               r"^ +\d+(?: +\d+){12}", (["-I", "2", "-J", "1", "-K", "1"],
+                                        ["-I", "1", "-J", "1", "-K", "1"])),
+    *both_ways(AMG, ["%(tree)s/test/amg", "-problem", "1", "-n", "16", "16", "16"],
+               r"^(?:Iterations|Final Relative Residual Norm) = .*$",
+               (["-P", "2", "1", "1"], ["-P", "1", "1", "1"])),
+    *both_ways(HPCG, ["%(tree)s/build/bin/xhpcg", "--nx=16", "--ny=16", "--nz=16", "--rt=0"],
+               r"PASSED|^.*(?:Scaled residual|Departure for|CG iterations per set).*$",
+               prepare=write("hpcg.dat", "HPCG\n\n16 16 16\n0\n"),
+               output="HPCG-Benchmark*.txt"),
+    *both_ways(MINIFE, ["%(tree)s/openmp/src/miniFE.x", "-nx", "16", "-ny", "16", "-nz", "16"],
+               r"^(?:Iteration = .*|Final Resid Norm: .*)$"),
+    *both_ways(CLOVERLEAF, ["%(tree)s/clover_leaf"], r"^ +step: .*$",
+               prepare=write("clover.in", CLOVER), output="clover.out"),
+    *both_ways(TEALEAF, ["%(tree)s/tea_leaf"], r"^ +step: .*$", prepare=write("tea.in", TEA),
+               output="tea.out"),
+]
+
+
+def missing(program, mpi, sources):
+    """Why the program cannot run here, so that it is told as a skip by its name; None: it can.
+    `sources` is the folder with the source trees, or None."""
     word = program.words(mpi)[0]
-    there = glob.glob(word) if word.startswith("/") else shutil.which(word)
-    if not there:
+    if program.tree:
+        if not sources or not os.path.isdir(os.path.join(sources, program.tree.name)):
+            return "source tree %s (--sources)" % program.tree.name
+    elif not (glob.glob(word) if word.startswith("/") else shutil.which(word)):
         return "package " + program.package
     if mpi == "mpich" and program.ranks > len(os.sched_getaffinity(0)):
         return "%d processors, as MPICH's waiting ranks keep theirs" % program.ranks

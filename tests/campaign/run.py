@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Real programs, alone and recorded: nothing of them may change, and every number has to agree.
 
-    run.py --lull LULL [--only WORD] [--repeat N] [--write FILE]
+    run.py --lull LULL [--sources FOLDER] [--only WORD] [--repeat N] [--write FILE]
 
 Each program runs by turns alone and recorded, and once more recorded with an independent counter of
 MPI calls (tests/mpi/counter.c) behind the recorder. One line per program and MPI library says what came of it; a line
-that is not right ends with "wrong:" and what is wrong, and the exit status is 1. --write makes the
-table as a page of the manual.
+that is not right ends with "wrong:" and what is wrong, and the exit status is 1. --sources names a
+folder with source trees, each in a folder that is called as its public repository (programs.py has
+the names); copies of them are built. --write makes the table as a page of the manual.
 """
 import argparse
+import glob
 import json
 import os
 import shutil
@@ -64,6 +66,16 @@ class Line:
 class Campaign:
     def __init__(self, settings, scratch, tools):
         self.settings, self.scratch, self.tools = settings, scratch, tools
+        self.trees = {} # name and MPI library -> folder, and why it was not built or None
+
+    def tree(self, program, mpi):
+        """The folder where the program's tree was built for this MPI library when it was first asked
+        for, and why it was not built or None."""
+        key = program.tree.name + "." + mpi
+        if key not in self.trees:
+            folder = os.path.join(self.tools, key)
+            self.trees[key] = folder, program.tree.make(self.settings.sources, mpi, folder)
+        return self.trees[key]
 
     def counter(self, mpi):
         """The counting tool, made for this MPI library when it is first asked for."""
@@ -81,14 +93,14 @@ class Campaign:
         if program.prepare:
             program.prepare(folder, mpi)
         environment = launch.environment(OMP_NUM_THREADS=str(program.threads), **more)
+        tree = self.tree(program, mpi)[0] if program.tree else ""
         started = Started(["mpirun." + mpi, "-n", str(program.ranks)] + list(recorder)
-                          + program.words(mpi), folder, environment)
+                          + program.words(mpi, tree), folder, environment)
         if program.output:
-            try:
-                with open(os.path.join(folder, program.output), errors="replace") as file:
-                    started.out = file.read()
-            except OSError:
-                started.out = ""
+            started.out = ""
+            for name in glob.glob(os.path.join(folder, program.output)):
+                with open(name, errors="replace") as file:
+                    started.out += file.read()
         shutil.rmtree(folder)
         return started
 
@@ -197,6 +209,7 @@ def page(lines, skipped, settings):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--lull", required=True)
+    parser.add_argument("--sources")
     parser.add_argument("--only", default="")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--write")
@@ -211,7 +224,9 @@ def main():
                 name = "%s (%s)" % (program.name, mpi)
                 if settings.only not in name:
                     continue
-                missing = programs.missing(program, mpi)
+                missing = programs.missing(program, mpi, settings.sources)
+                if not missing and program.tree:
+                    missing = campaign.tree(program, mpi)[1]
                 if missing:
                     skipped.append("%s, needs %s" % (name, missing))
                     continue
