@@ -26,6 +26,8 @@ FOLDER = os.path.dirname(os.path.abspath(__file__))
 # Names of arguments in mpi.h that say how much is sent: number, type.
 SENDING = (("sendcount", "sendtype"), ("count", "datatype"))
 
+MOST_WORDS = 16 # that a call of Fortran passes
+
 
 def named(argument, place):
     """A declared argument and its name; a prototype may leave the name out."""
@@ -73,6 +75,17 @@ def wrapper(number, name, arguments):
     return "\n".join(lines + ["    return result;", "}", ""])
 
 
+def fortran_wrapper(number, name, symbol):
+    """What programs in Fortran call. All arguments are addresses, or lengths of texts behind these. Where
+    a function has fewer, it does not look at the others."""
+    words = ["a%d" % i for i in range(MOST_WORDS)]
+    ahead = ["    write_counts(all, sizeof all / sizeof *all);"] if name == "MPI_Finalize" else []
+    return "\n".join(["void %s(%s)" % (symbol, ", ".join("void *" + word for word in words)), "{",
+                      "    void (*next)() = dlsym(RTLD_NEXT, \"%s\");" % symbol,
+                      "    if (depth == 0)", "        add(&all[%d], 1, 0);" % number, *ahead,
+                      "    depth++;", "    next(%s);" % ", ".join(words), "    depth--;", "}", ""])
+
+
 def make_source(header, unseen):
     """Of all functions of mpi.h that return a status, but those the recorder leaves alone."""
     text = re.sub(r"__attribute__\s*\(\(.*?\)\)", " ", header)
@@ -85,7 +98,10 @@ def make_source(header, unseen):
     names = sorted(found)
     lines = [open(os.path.join(FOLDER, "counter.c")).read(), "static struct counted all[] = {"]
     lines += ["    {\"%s\", 0, 0}," % name for name in names] + ["};", ""]
-    lines += [wrapper(number, name, found[name]) for number, name in enumerate(names)]
+    for number, name in enumerate(names):
+        lines += [wrapper(number, name, found[name])]
+        # The second is what Open MPI's mpi_waitall_ and its like stand for, and the recorder calls.
+        lines += [fortran_wrapper(number, name, spelling % name.lower()) for spelling in ("%s_", "o%s_f")]
     lines.append("int MPI_Pcontrol(const int level, ...)\n{\n    va_list arguments;\n"
                  "    va_start(arguments, level);\n    listen(level, arguments);\n"
                  "    va_end(arguments);\n    return PMPI_Pcontrol(level);\n}\n")

@@ -1,6 +1,8 @@
 /* A PMPI tool as there are many, for tests: counts the calls of MPI by function and the bytes that
  * they send, and writes them at MPI_Finalize to $LULL_TEST_COUNTS.RANK. The functions themselves
  * are made by chain.py from mpi.h: each is a `counted` call of its PMPI_ name. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
 #include <mpi.h>
 #include <pthread.h>
 #include <stdarg.h>
