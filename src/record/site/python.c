@@ -101,7 +101,7 @@ struct text {
 };
 
 /* False: it is no text, or an odd one. */
-static bool read_text(struct reader *reader, uintptr_t object, struct text *ret_text)
+static bool read_python_text(struct reader *reader, uintptr_t object, struct text *ret_text)
 {
     if (read_address(reader, object + OBJECT_TYPE) != python.text_type)
         return false;
@@ -171,7 +171,8 @@ static bool name_begins(struct reader *reader, const struct text *file, const ch
 }
 
 /* Fills in a frame. False: it is the interpreter's own. What is not laid out as expected is bad. */
-static bool find_place(struct reader *reader, uintptr_t address, struct rec_python_frame *ret_frame)
+static bool find_python_place(struct reader *reader, uintptr_t address,
+                              struct rec_python_frame *ret_frame)
 {
     const struct python_layout *layout = python.layout;
     unsigned char owner = 0;
@@ -182,8 +183,8 @@ static bool find_place(struct reader *reader, uintptr_t address, struct rec_pyth
     const uintptr_t code = read_address(reader, address + layout->code);
     struct text file, name;
     if (code == 0 || read_address(reader, code + OBJECT_TYPE) != python.code_type ||
-        !read_text(reader, read_address(reader, code + layout->file), &file) ||
-        !read_text(reader, read_address(reader, code + layout->name), &name)) {
+        !read_python_text(reader, read_address(reader, code + layout->file), &file) ||
+        !read_python_text(reader, read_address(reader, code + layout->name), &name)) {
         reader->bad = true;
         return false;
     }
@@ -210,7 +211,7 @@ static unsigned list_frames(struct reader *reader, struct rec_python_frame *fram
     unsigned n = 0;
     *ret_any = frame != 0;
     for (unsigned depth = 0; frame != 0 && n < most && depth < DEEPEST && !reader->bad; depth++) {
-        n += find_place(reader, frame, &frames[n]);
+        n += find_python_place(reader, frame, &frames[n]);
         frame = read_address(reader, frame + layout->previous);
     }
     return reader->bad ? 0 : n;
@@ -300,7 +301,7 @@ static void copy_text(uintptr_t object, char *to)
     struct reader reader = {.exact = false};
     struct text text;
     char *end = to;
-    const size_t size = read_text(&reader, object, &text)
+    const size_t size = read_python_text(&reader, object, &text)
                             ? read_characters(&reader, &text, bytes, sizeof bytes)
                             : 0;
     for (size_t at = 0; at < size && end - to < REC_PYTHON_TEXT - LONGEST; at += text.width) {
