@@ -68,7 +68,8 @@ enum lull_collective_needs lull_circle_needs(const struct lull_trace *trace, uin
                                                : lull_collective_needs(op);
 }
 
-/* `with_root`: of two groups, the process is in that of the root, whose data goes to the other one. */
+/* `with_root`: the process is in the root's group of an inter-communicator. The data of the root
+ * goes to the other group. */
 static enum lull_awaited awaited_by(enum lull_collective_needs needs, bool is_root, bool with_root)
 {
     switch (needs) {

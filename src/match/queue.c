@@ -21,7 +21,7 @@ uint32_t lull_match_queue_of(struct lull_match_queues *queues, const struct lull
 
 struct lull_channel lull_match_channel(const struct lull_match_queues *queues, uint32_t queue)
 {
-    struct lull_channel channel; /* keys may lie anywhere */
+    struct lull_channel channel; /* a key in the table may not be aligned */
     memcpy(&channel, lull_hash_key(&queues->by_channel, queue), sizeof channel);
     return channel;
 }

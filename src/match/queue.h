@@ -1,20 +1,24 @@
-/* Queues: the k-th message of a channel belongs to its k-th receive.
+/* Queues: the k-th message that is sent on a channel belongs to the k-th receive of that channel.
  *
- * A message is put under its number when it is sent, and taken under its number when it is
- * received, in any order. What it carries is the business of the analysis (the ideal runtime
- * carries two times, waits carry what the sender had done): `size` bytes, a multiple of 8, the same
- * in all calls for one set of queues. Pass a constant, so that the compiler knows it.
+ * A message is put into the queue of its channel under a number when it is sent, and taken under
+ * the same number when it is received; puts and takes may come in any order of numbers. What a
+ * message carries depends on the analysis (the ideal runtime carries two times, waits carry what
+ * the sender had done). It has `size` bytes, a multiple of 8 that is the same in all calls for one
+ * set of queues. Callers pass a constant, so that the compiler can use it in the inline functions.
  *
- * Whoever calls gives the numbers. A thread that is alone in its process counts with `sent` and
- * `received` of the queue; of several threads the order is decided before. Messages with one
- * number are taken in the order in which they were put; so an analysis whose threads send and
- * receive in order may give all the number 0.
+ * The caller gives the numbers. A thread that is alone in its process counts with `sent` and
+ * `received` of the queue. Where several threads of a process communicate, the caller decides the
+ * order of their messages first. Messages with the same number are taken in the order in which they
+ * were put, so an analysis whose threads send and receive in order may give all messages the number
+ * 0.
  *
- * One set belongs to whoever evaluates, and nothing is locked here. Where several evaluate, each of
- * them has a set of its own, and messages wait in that of their receiver, to which the sender's
- * channel is known by a port. What they tell each other is not decided here.
+ * The functions lock nothing: a set of queues is used by one thread at a time. Where an analysis is
+ * divided, each share has a set of its own, and a message waits in the set of its receiver. The
+ * sender names a queue of that set by a port (see below). How the shares exchange messages is left
+ * to the analysis.
  *
- * Memory: about 100 bytes a channel, and size + 8 a message that was sent and not taken. */
+ * Memory: about 100 bytes for each channel, and size + 8 bytes for each message that was sent and
+ * not taken. */
 #ifndef LULL_MATCH_QUEUE_H
 #define LULL_MATCH_QUEUE_H
 
@@ -27,46 +31,50 @@
 
 /* ==== queues ================================================================================== */
 
-/* An item of a list. What it carries stands behind it. */
+/* An item of a list. The bytes that the item carries follow this struct. */
 struct lull_match_item {
-    uint32_t number; /* of the message in its channel, from 0; wraps around */
-    uint32_t next;   /* the next item of its list; LULL_NONE: it is the last */
+    uint32_t number; /* of the message in its channel, from 0, modulo 2^32 */
+    uint32_t next;   /* index of the next item of the list; LULL_NONE: there is none */
 };
 
 /* One channel. */
 struct lull_match_queue {
-    uint32_t first, last;    /* messages that were put and not taken, by number; LULL_NONE: none */
-    uint32_t sent, received; /* so far, for those who count so; the next one has this number */
-    /* For the caller; 0 in a new queue: */
-    uint32_t holder; /* who has the receiver */
-    uint32_t port;   /* the number by which the holder knows the queue */
+    uint32_t first, last;    /* the messages that were put and not taken, in the order of numbers:
+                                indices of the first and the last item; LULL_NONE: there are none */
+    uint32_t sent, received; /* for callers that count: how many messages so far, which is the
+                                number of the next one */
+    /* The following are for the caller; they are 0 in a new queue: */
+    uint32_t holder; /* the share that has the receiver */
+    uint32_t port;   /* the number by which that share knows the queue */
     void *waiting;   /* who waits for a message */
 };
 
-/* A set of queues. Of zeros: empty. */
+/* A set of queues. A struct of zeros is an empty set. */
 struct lull_match_queues {
     struct lull_hash by_channel;
     struct lull_match_queue *all; /* [by_channel.count] */
     size_t capacity;
-    unsigned char *items; /* of all lists */
+    unsigned char *items; /* the items of all lists */
     size_t n_items, item_capacity;
-    uint32_t free_item; /* index of an unused item plus 1; 0: none. Its `next` is the next one */
+    uint32_t free_item; /* index plus 1 of an unused item, whose `next` is the index of the next
+                           unused item; 0: there is none */
 };
 
-/* The index of the queue of a channel, made if needed (*ret_new). LULL_NONE: no memory. */
+/* The index of the queue of a channel. Makes the queue if it does not exist; *ret_new says whether
+ * it did so. LULL_NONE: no memory. */
 uint32_t lull_match_queue_of(struct lull_match_queues *queues, const struct lull_channel *channel,
                              bool *ret_new);
 struct lull_channel lull_match_channel(const struct lull_match_queues *queues, uint32_t queue);
-/* How many messages were put and not taken. */
+/* How many messages of all queues were put and not taken. */
 uint64_t lull_match_left(const struct lull_match_queues *queues, size_t size);
-/* Releases everything but what messages carry refers to. The set is empty then. */
+/* Releases the set, which is empty then. What the carried bytes refer to stays with the caller. */
 void lull_match_queues_free(struct lull_match_queues *queues);
 
 /* ---- items --------------------------------------------------------------------------------- */
 
 static_assert(LULL_NONE == UINT32_MAX, "one more than no index is 0");
 
-/* Good until the next item is made. */
+/* The pointer is valid until the next item is made. */
 static inline struct lull_match_item *lull_match_item_at(const struct lull_match_queues *queues,
                                                          size_t size, uint32_t item)
 {
@@ -103,12 +111,12 @@ static inline void lull_match_item_free(struct lull_match_queues *queues, size_t
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* For lull_match_put: into a queue that is not empty, by the item's number. */
+/* Part of lull_match_put: inserts an item by its number into a queue that is not empty. */
 void lull_match_insert(struct lull_match_queues *queues, size_t size,
                        struct lull_match_queue *queue, uint32_t item);
 
-/* A message is sent: returns room for what it carries, for the caller to fill before the next
- * put. NULL: no memory. */
+/* A message is sent. Returns room for the bytes that it carries, which the caller fills before the
+ * next put. NULL: no memory. */
 static inline void *lull_match_put(struct lull_match_queues *queues, size_t size, uint32_t index,
                                    uint32_t number)
 {
@@ -125,7 +133,8 @@ static inline void *lull_match_put(struct lull_match_queues *queues, size_t size
     return fresh + 1;
 }
 
-/* Takes the message of that number; false: it has not been sent yet. */
+/* Takes the first message with this number; *ret_carried gets what it carries. False: the message
+ * has not been sent yet. */
 static inline bool lull_match_take(struct lull_match_queues *queues, size_t size, uint32_t index,
                                    uint32_t number, void *ret_carried)
 {
@@ -152,35 +161,42 @@ static inline bool lull_match_take(struct lull_match_queues *queues, size_t size
 
 /* ---- lists beside the queues --------------------------------------------------------------- */
 
-/* Lists of the caller whose items come from the same store. A list is the index of its first item;
- * LULL_NONE: it is empty. */
+/* Lists of the caller, whose items come from the same store as those of the queues. A list is the
+ * index of its first item; LULL_NONE: the list is empty. */
 
-/* Adds an item in front; NULL: no memory. `list` must not be in an item. */
+/* Adds an item in front, and returns room for what it carries; NULL: no memory. `list` must not
+ * point into an item, because items move when one is added. */
 void *lull_match_list_add(struct lull_match_queues *queues, size_t size, uint32_t *list,
                           uint32_t number);
-/* Takes the first item of that number out; false: there is none. */
+/* Takes the first item with this number out of the list. False: there is none. */
 bool lull_match_list_remove(struct lull_match_queues *queues, size_t size, uint32_t *list,
                             uint32_t number, void *ret_carried);
 
 /* ==== routes and ports ======================================================================== */
 
-/* The queues of the channels of one location, so that each is looked up once. Of zeros: empty. */
+/* The queues of the channels of one location, so that each queue is looked up once. A struct of
+ * zeros is empty. */
 struct lull_match_routes {
-    uint32_t *queues; /* [count], by channel of the location; LULL_NONE: not looked up yet */
+    uint32_t *queues; /* [count], by the index of the channel at this location */
     size_t count, capacity;
 };
 
+/* The queue of a channel; LULL_NONE: it has not been looked up yet. */
 static inline uint32_t lull_match_route_of(const struct lull_match_routes *routes, uint32_t channel)
 {
     return channel < routes->count ? routes->queues[channel] : LULL_NONE;
 }
-/* The place of a channel, for the caller to fill; NULL: no memory. */
+/* The element of `queues` for a channel, which the caller fills. NULL: no memory. */
 uint32_t *lull_match_route(struct lull_match_routes *routes, uint32_t channel);
 
-/* The ports between two sets of queues, as one of them knows them. Of zeros: none. */
+/* A port is a number by which the set of queues of a sender names a queue in the set of the
+ * receiver: the sender's set gives its ports from 0 on, and the receiver's set notes which of its
+ * queues each port stands for. This struct is what one of two sets knows of the ports between them,
+ * in both directions. A struct of zeros knows none. */
 struct lull_match_ports {
-    uint32_t given;   /* to own queues whose receivers are in the other set: so many */
-    uint32_t *queues; /* [count], by port: own queues whose senders are in the other set */
+    uint32_t given;   /* how many ports this set has given, to channels whose receivers are in the
+                         other set */
+    uint32_t *queues; /* [count], by port: queues of this set whose senders are in the other set */
     size_t count, capacity;
 };
 

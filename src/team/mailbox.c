@@ -10,7 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-/* No member hears from the others more often than this, however many they are. */
+/* Each member tells all others how far it has been read, and posts the letters that it has
+ * collected, no more often than once in this time multiplied by the number of members. So a member
+ * hears no more often than this on average, however many members there are. */
 enum { HEAR_EVERY_NS = 50000 };
 
 static int64_t interval_of(const struct lull_team *team, int64_t least)
@@ -21,18 +23,20 @@ static int64_t interval_of(const struct lull_team *team, int64_t least)
 
 /* ==== lead ==================================================================================== */
 
-#define LEAD_BYTES (UINT64_C(64) << 20) /* of letters, of all shares of one member together */
+/* Bytes of letters that all shares of one member may be ahead together. */
+#define LEAD_BYTES (UINT64_C(64) << 20)
 
 enum { MARKS = 64, TELL_EVERY_NS = 10000000 };
 
-/* When `bytes` bytes had been posted, the workers of the share had come to `time`. */
+/* When the share had posted `bytes` bytes of letters, all its workers had read up to `time`. */
 struct mark {
     int64_t time; /* measured */
     uint64_t bytes;
 };
 
 struct share_lead {
-    uint64_t posted, needed; /* bytes; `needed`: those that others may have taken already */
+    uint64_t posted, needed; /* bytes; `needed` of them were sent before the time up to which all
+                                other members have been read */
     struct mark marks[MARKS];
     uint32_t n_marks;
     atomic_bool too_large;
@@ -41,13 +45,15 @@ struct share_lead {
 struct lull_lead {
     uint32_t n_members, own; /* `own`: index of this member */
     unsigned workers, workers_of_share, n_shares;
-    _Atomic int64_t *workers_read_to; /* [workers] */
-    pthread_mutex_t lock;             /* of all below */
+    _Atomic int64_t *workers_read_to; /* [workers]: the measured time up to which each has read */
+    pthread_mutex_t lock;             /* protects all below */
     uint64_t most;                    /* bytes that a share may be ahead */
-    int64_t *read_to; /* [n_members]: how far they have been read, as they told; measured */
+    int64_t *read_to; /* [n_members]: the measured time up to which each has been read, as it
+                         told */
     struct share_lead *shares;
-    int64_t told, told_at, tell_every; /* ns: the time that was told last; when, by the monotonic
-                                          clock; the least time between two such news */
+    /* `told` is the measured time that was told last, `told_at` when it was told, by the monotonic
+     * clock, and `tell_every` the least interval until the next is told; all in ns. */
+    int64_t told, told_at, tell_every;
 };
 
 struct lull_lead *lull_lead_create(const struct lull_mailbox_options *options)
@@ -92,7 +98,8 @@ void lull_lead_reads(struct lull_lead *lead, unsigned worker, int64_t time)
     atomic_store_explicit(&lead->workers_read_to[worker], time, memory_order_relaxed);
 }
 
-/* Of the workers from `first` on; INT64_MAX: there are none. */
+/* The earliest time up to which one of `count` workers from `first` on has read. INT64_MAX: there
+ * are none. */
 static int64_t least_of_workers(const struct lull_lead *lead, unsigned first, unsigned count)
 {
     int64_t least = INT64_MAX;
@@ -141,7 +148,7 @@ static void set_mark(const struct lull_lead *lead, struct share_lead *share, int
     const uint64_t last = share->n_marks ? share->marks[share->n_marks - 1].bytes : share->needed;
     if (share->posted - last < lead->most / MARKS)
         return;
-    if (share->n_marks == MARKS) { /* the bound has grown, so every other mark is enough */
+    if (share->n_marks == MARKS) { /* the bound has been doubled, so every other mark is enough */
         for (uint32_t i = 0; i < MARKS / 2; i++)
             share->marks[i] = share->marks[2 * i + 1];
         share->n_marks = MARKS / 2;
@@ -149,7 +156,8 @@ static void set_mark(const struct lull_lead *lead, struct share_lead *share, int
     share->marks[share->n_marks++] = (struct mark){time, share->posted};
 }
 
-/* Forgets the marks that the others have come to, and compares the rest with the bound. */
+/* Forgets the marks that all other members have been read up to, and compares the bytes that were
+ * posted after the last of these marks with the bound. */
 static bool is_too_large(const struct lull_lead *lead, struct share_lead *share)
 {
     const int64_t others = least_of_others(lead);
@@ -202,8 +210,11 @@ bool lull_lead_double(struct lull_lead *lead)
 
 /* ==== mailbox ================================================================================= */
 
+/* COMPANY is the size of a parcel in which letters are collected. */
 enum { COMPANY = 64 << 10, FLUSH_EVERY_NS = 2000000 };
 
+/* What a parcel holds: letters of the analysis, the time up to which its sender has been read, or a
+ * note of the ending (team/ending.h). */
 enum parcel_kind { LETTERS, READ_TO, NOTE };
 
 /* The head of a parcel. */
@@ -214,7 +225,7 @@ struct head {
 
 static_assert(sizeof(struct head) == LULL_MAILBOX_HEAD, "letters stand behind the head");
 
-/* A parcel that is not of letters. */
+/* A parcel that holds no letters. */
 struct word {
     struct head head;
     union {
@@ -223,9 +234,9 @@ struct word {
     };
 };
 
-/* Letters to a member that wait for company. */
+/* The letters to one member that are collected into a parcel. */
 struct company {
-    unsigned char *parcel; /* NULL: there are none */
+    unsigned char *parcel; /* NULL: no letters are collected */
     size_t size;
 };
 
@@ -234,25 +245,26 @@ struct lull_mailbox {
     void *context;
     struct lull_team *team;
     struct lull_lead *lead;
-    atomic_uint round;       /* changed by the holder of `taking`, read by anybody */
-    atomic_ullong sent;      /* parcels of letters */
-    atomic_uint n_companies; /* that are there; changed by the holder of `writing` */
+    atomic_uint round;       /* changed by the thread that holds `taking`, read by any */
+    atomic_ullong sent;      /* parcels of letters that this member has posted */
+    atomic_uint n_companies; /* companies with a parcel; changed by the thread that holds
+                                `writing` */
     pthread_t thread;
     bool has_thread;
-    atomic_bool stops; /* the thread */
+    atomic_bool stops; /* the thread is to end */
 
-    pthread_mutex_t writing;   /* of all below */
+    pthread_mutex_t writing;   /* protects companies and flushed_at */
     struct company *companies; /* [members] */
     int64_t flushed_at, flush_every;
 
-    pthread_mutex_t failure; /* of status and error */
-    atomic_bool failed;      /* then status and error do not change any more */
+    pthread_mutex_t failure; /* protects status and error */
+    atomic_bool failed;      /* if set, status and error do not change any more */
     lull_status status;
     struct lull_error error;
 
-    pthread_mutex_t taking; /* of all below */
+    pthread_mutex_t taking; /* protects all below */
     struct lull_ending ending;
-    struct lull_team_parcel *held; /* [n_held]: parcels of a later round */
+    struct lull_team_parcel *held; /* [n_held]: parcels of later rounds */
     size_t n_held, held_capacity;
     struct lull_patience patience;
 };
@@ -366,7 +378,8 @@ void lull_mailbox_fill(struct lull_mailbox *mailbox, uint32_t member, size_t siz
     pthread_mutex_unlock(&mailbox->writing);
 }
 
-/* Posts the letters that wait for company: all of them, or if they may have waited long enough. */
+/* Posts all letters that have been collected; unless `all`, only if the last time was at least
+ * `flush_every` ago. */
 static void flush_companies(struct lull_mailbox *mailbox, bool all)
 {
     if (mailbox->n_companies == 0)
@@ -390,9 +403,10 @@ static uint64_t look_at_rest(void *context)
     return mailbox->owner->look ? mailbox->owner->look(mailbox->context) : 0;
 }
 
-/* The ending, told the present state of this member. What a member that has settled has written
- * counts as sent, so it is sent first: otherwise the first member, which may hear reports and answers
- * right behind a letter, would find that all is over while its own answer waits for company. */
+/* The ending, which is told the present state of this member. The letters that a settled member has
+ * collected are posted before they are counted. Otherwise the first member, which may hear reports
+ * and answers right behind a letter, would find that all members rest while its own answer to the
+ * letter is still being collected. */
 static struct lull_ending *current_ending(struct lull_mailbox *mailbox)
 {
     mailbox->ending.settled = mailbox->owner->has_settled(mailbox->context);
@@ -402,7 +416,7 @@ static struct lull_ending *current_ending(struct lull_mailbox *mailbox)
     return &mailbox->ending;
 }
 
-/* When all members rest, the round is over. */
+/* Fails the mailbox if `status` is a failure. Ends the round if all members rest. */
 static void look_whether_over(struct lull_mailbox *mailbox, lull_status status,
                               const struct lull_error *err)
 {
@@ -420,12 +434,13 @@ static void look_whether_over(struct lull_mailbox *mailbox, lull_status status,
 static void hear_note(struct lull_mailbox *mailbox, uint32_t from, const struct word *word)
 {
     struct lull_error err;
-    if (word->head.round == mailbox->round) /* else it was written before the last decision */
+    /* A note of an earlier round was written before the last decision, and says nothing now. */
+    if (word->head.round == mailbox->round)
         look_whether_over(mailbox,
                           lull_ending_hear(current_ending(mailbox), from, &word->note, &err), &err);
 }
 
-/* Tells that this member has settled, if it has been so for long enough. */
+/* Reports that this member has settled, once it has been settled for long enough. */
 static void report_rest(struct lull_mailbox *mailbox)
 {
     struct lull_error err;
@@ -436,7 +451,7 @@ static void report_rest(struct lull_mailbox *mailbox)
 
 /* ---- lead ---------------------------------------------------------------------------------- */
 
-/* Lets the shares go on that are not too far ahead any more. */
+/* Lets those shares go on that were too far ahead and are so no more. */
 static void let_go_on(struct lull_mailbox *mailbox)
 {
     for (unsigned s = 0; s < mailbox->lead->n_shares; s++)
@@ -496,7 +511,7 @@ static void take_mailbox_parcel(struct lull_mailbox *mailbox, struct lull_team_p
     lull_team_give_back(parcel);
 }
 
-/* Takes the parcels that were held back and whose round has begun, in their order. */
+/* Takes the held parcels whose round has begun, in the order in which they came. */
 static void take_held(struct lull_mailbox *mailbox)
 {
     size_t kept = 0;
