@@ -1,4 +1,4 @@
-/* Waits are divided and charged. */
+/* Charges: waits are divided, and their parts charged to the places that caused them. */
 #include "base/array.h"
 #include "wait/stream.h"
 
@@ -26,7 +26,7 @@ const char *lull_wait_kind_name(unsigned kind)
 
 /* ==== charges ================================================================================= */
 
-/* As keys without padding. */
+/* Keys of hash tables, without padding. */
 struct charge_key {
     struct lull_wait_place place;
     uint32_t kind;
@@ -36,8 +36,8 @@ struct pair_key {
     uint32_t late, other;
 };
 
-/* The place of a charge among those that were needed lately. The same few charges come again and
- * again, and to look here takes a fifth of the time of a look in the hash table. */
+/* The element of `recent` for a charge. The same few charges are needed again and again, and to
+ * look one up here takes a fifth of the time of a look in the hash table. */
 static struct wait_recent *recent_charge(struct lull_waits *waits, uint64_t key, uint32_t call,
                                          uint8_t kind)
 {
@@ -45,7 +45,7 @@ static struct wait_recent *recent_charge(struct lull_waits *waits, uint64_t key,
     return &waits->recent[((mixed * 31 + call) * 7 + kind) % WAIT_RECENT];
 }
 
-/* Where the time of a part went; `key` without the own places of a ledger. */
+/* Where the time of a part went. The process of `key` must not be LULL_WAIT_OWN. */
 static struct lull_wait_place place_of(const struct lull_waits *waits, uint64_t key, uint32_t call,
                                        uint8_t kind)
 {
@@ -63,7 +63,7 @@ static struct lull_wait_place place_of(const struct lull_waits *waits, uint64_t 
                                     .thread = thread};
 }
 
-/* The index of the charge of a place, new or known; LULL_NONE: no memory. */
+/* The index of the charge of a place, which is made if it does not exist. LULL_NONE: no memory. */
 static uint32_t add_charge(struct lull_waits *waits, const struct lull_wait_place *place,
                            uint8_t kind)
 {
@@ -92,7 +92,8 @@ static uint32_t remember_charge(struct lull_waits *waits, struct wait_recent *re
     return index;
 }
 
-/* The same of a key of a ledger, not its own. */
+/* The index of the charge of a key of a ledger whose process is not LULL_WAIT_OWN; LULL_NONE: no
+ * memory. */
 static inline uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint32_t call,
                                    uint8_t kind)
 {
@@ -102,7 +103,8 @@ static inline uint32_t find_charge(struct lull_waits *waits, uint64_t key, uint3
     return remember_charge(waits, recent, key, call, kind);
 }
 
-/* The longest wait that it has a part in; of several the first. */
+/* Notes the wait as the longest one of a charge, if it is; of several, the one that began first,
+ * then that of the lowest location. */
 static void note_longest(struct lull_wait_charge *charge, int64_t ns, int64_t begin,
                          uint32_t location, uint32_t parallel)
 {
@@ -119,7 +121,8 @@ static void note_longest(struct lull_wait_charge *charge, int64_t ns, int64_t be
     charge->parallel = parallel;
 }
 
-/* NULL: no memory. A process waits for the same few again and again. */
+/* The pair of the stream's agent and `late`; NULL: no memory. An agent waits for the same few
+ * others again and again, so each stream keeps their pairs at hand. */
 static struct wait_pair *find_pair(struct lull_waits *waits, struct wait_stream *stream,
                                    uint32_t late)
 {
@@ -140,7 +143,8 @@ static struct wait_pair *find_pair(struct lull_waits *waits, struct wait_stream 
     return &waits->pairs[*index];
 }
 
-/* The own places of the late one belong among those that it waited for. */
+/* Adds the parts of a wait to the stream's ledger. In it the own places of the late agent are
+ * places of that agent. */
 static bool keep_in_ledger(struct wait_stream *stream, const struct wait_part *parts, uint32_t n)
 {
     const struct wait_cause *cause = &stream->cause;
@@ -155,6 +159,7 @@ static bool keep_in_ledger(struct wait_stream *stream, const struct wait_part *p
     return good;
 }
 
+/* Whether the late agent itself had waited in the place of a part. */
 static bool is_passed(const struct wait_part *part)
 {
     return lull_wait_key_process(part->key) != LULL_WAIT_OWN;
@@ -226,7 +231,7 @@ uint32_t lull_wait_dues_of_parts(struct lull_waits *waits, const struct wait_cha
     return n;
 }
 
-/* The charge of the same place for another kind of wait, if it is of another one. */
+/* The charge of the same place for waits of a kind. */
 static uint32_t charge_of_kind(struct lull_waits *waits, uint32_t index, uint8_t kind)
 {
     if (waits->charges[index].kind == kind)
@@ -248,7 +253,7 @@ bool lull_wait_charge_dues(struct lull_waits *waits, const struct wait_charged *
     return true;
 }
 
-/* Charges a wait at once, or keeps it back until its kind is known. */
+/* Charges a wait at once; a wait for a sender is kept until its kind is known. */
 static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream, int64_t begin,
                            int64_t wait, int64_t inside, struct wait_part *parts, uint32_t n)
 {
@@ -266,9 +271,9 @@ static bool charge_or_hold(struct lull_waits *waits, struct wait_stream *stream,
                : lull_wait_charge_parts(waits, &charged, parts, n);
 }
 
-/* Prefetches the wait that is charged when the present one is kept back. Its dues were written some
- * calls ago, and other processes have gone on since, so they are not in the cache. With 1,000
- * processes, to read them was 4 % of all time; with the prefetch it is 1 %. */
+/* Prefetches the dues of the wait that is charged when the present one is kept. They were written
+ * some calls ago, and other processes have gone on since, so they are not in the cache. With 1,000
+ * processes, reading them took 4 % of all time; with the prefetch it takes 1 %. */
 static void fetch_oldest(const struct wait_stream *stream)
 {
     enum { DUES_OF_LINE = 64 / sizeof(struct wait_due) };
@@ -320,9 +325,9 @@ void lull_wait_charge_free(struct lull_waits *waits)
 /* ==== messages in the wrong order ============================================================= */
 
 /* A wait for a sender was one of the wrong order if the process received, in a later call, a
- * message that had been sent before the wait began, by whatever source. That is the definition of
- * Scalasca ("Messages in Wrong Order"). It shows only when that message is received, so the last
- * waits of each process are kept back. */
+ * message from any source that had been sent when the wait began. That is the definition of
+ * Scalasca ("Messages in Wrong Order"). It is known only when that message is received, so the last
+ * LULL_WAIT_HELD waits of each process are kept until then. */
 
 static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
                         struct wait_held *held)
@@ -340,7 +345,8 @@ static bool charge_held(struct lull_waits *waits, struct wait_stream *stream,
     return lull_wait_charge_dues(waits, &charged, held->dues, count);
 }
 
-/* Allocates no more than is needed, because each process has LULL_WAIT_HELD of these. */
+/* Makes room for `count` dues. Allocates no more than is needed, because each process has
+ * LULL_WAIT_HELD of these arrays. */
 static bool make_room(struct wait_held *held, uint32_t count)
 {
     if (count <= held->capacity)
@@ -375,7 +381,7 @@ bool lull_wait_hold(struct lull_waits *waits, struct wait_stream *stream,
     return true;
 }
 
-/* Waits are kept in the order of their begins. */
+/* The waits that are kept are in the order of their begins. */
 void lull_wait_came_first(struct wait_stream *stream, int64_t sent)
 {
     const uint32_t kept = stream->n_held < LULL_WAIT_HELD ? stream->n_held : LULL_WAIT_HELD;

@@ -1,6 +1,5 @@
-/* Collective operations: who comes to which, and for whom they wait. Operation k of a communicator
- * is the k-th of each member, those that block and each kind of those that do not for themselves.
- */
+/* Collective operations: who comes to which operation, and for whom each process waits there.
+ * Operation k of a series (match/circle.h) is the k-th one of each rank. */
 #include "activity/channel.h"
 #include "base/array.h"
 #include "wait/letters.h"
@@ -10,12 +9,13 @@
 
 /* ==== gathering =============================================================================== */
 
-/* What has come to a collective operation.
+/* Who has come to a collective operation.
  *
- * Where the ranks of a communicator are those of several members of a team, each member adds up
- * what its own did, and tells the keeper of the series: the last of its ranks when all of them have
- * come, a root at once, each rank of a scan. The keeper adds that up, and tells the members what
- * then is known: so of an operation without root a letter goes to and fro. */
+ * Where several members of a team have ranks of a communicator, each of these members puts together
+ * what its own ranks did, and tells the keeper of the series: of operations of all, the last of its
+ * ranks when all of these have come; a root at once; of a scan, each rank at once. The keeper puts
+ * that together, and tells the members what is known then. So for an operation without a root, each
+ * member sends the keeper one letter and gets one. */
 
 static struct wait_gathering *gathering_at(const struct wait_series *series, uint32_t place)
 {
@@ -49,7 +49,7 @@ static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
     gathering->n_roots = 0;
 }
 
-/* All have come, and those who are here have left. */
+/* Whether all ranks have come, and those of this member have left. */
 static bool is_over(const struct wait_series *series, const struct wait_gathering *gathering)
 {
     return gathering->left == series->here && gathering->arrived == series->size;
@@ -74,7 +74,7 @@ void lull_wait_gatherings_free(struct wait_series *series)
 
 /* ---- who has come -------------------------------------------------------------------------- */
 
-/* Keeps the later one; of two at the same time that of the lower agent. */
+/* Keeps the later one of two causes; of two at the same time, that of the lower agent. */
 static void keep_later(struct wait_cause *kept, const struct wait_cause *cause)
 {
     if (cause->time < kept->time || (cause->time == kept->time && cause->agent >= kept->agent))
@@ -83,7 +83,7 @@ static void keep_later(struct wait_cause *kept, const struct wait_cause *cause)
     *kept = lull_wait_cause_keep(cause);
 }
 
-/* Room for what is known of each rank. */
+/* Makes room for what is known of each rank. False: no memory. */
 static bool has_ranks(struct wait_gathering *gathering, uint32_t size)
 {
     if (gathering->ranks)
@@ -94,7 +94,8 @@ static bool has_ranks(struct wait_gathering *gathering, uint32_t size)
     return gathering->ranks;
 }
 
-/* Each rank knows the latest up to it, once all of them have come. */
+/* Notes a rank of a scan. Each rank whose lower ranks have all come then has the latest cause among
+ * itself and these. False: no memory. */
 static bool add_rank(struct wait_gathering *gathering, uint32_t size, const struct wait_news *news)
 {
     if (!has_ranks(gathering, size))
@@ -135,7 +136,7 @@ static bool add_news(const struct wait_series *series, struct wait_gathering *ga
     case NEWS_RANK:
         return add_rank(gathering, series->size, news);
     case NEWS_FEWEST:
-        break; /* of no operation */
+        break; /* these news are of the series, not of an operation */
     }
     return true;
 }
@@ -152,18 +153,19 @@ static void wake_waiting(struct lull_waits *waits, struct wait_gathering *gather
 
 /* ---- the members of a team ----------------------------------------------------------------- */
 
-/* Nobody else has ranks of it. */
+/* Whether this member has all ranks of a series. */
 static bool is_here(const struct wait_series *series)
 {
     return series->here == series->size;
 }
 
+/* Whether this member puts together who has come. */
 static bool is_keeper(const struct lull_waits *waits, const struct wait_series *series)
 {
     return is_here(series) || series->keeper == lull_team_index(waits->reading->division->team);
 }
 
-/* Who has the process of a rank. */
+/* The member that has the process of a rank. */
 static uint32_t member_of(const struct lull_waits *waits, const struct wait_series *series,
                           uint32_t rank)
 {
@@ -171,8 +173,7 @@ static uint32_t member_of(const struct lull_waits *waits, const struct wait_seri
                                lull_circle_process(waits->trace, series->comm, rank));
 }
 
-/* The other members that have ranks of it, each once: those of neighbouring ranks are mostly the
- * same. False: no memory. */
+/* Finds the other members that have ranks of a series, each once. False: no memory. */
 static bool find_others(const struct lull_waits *waits, struct wait_series *series)
 {
     const struct lull_division *division = waits->reading->division;
@@ -200,7 +201,7 @@ static bool tell_others(struct lull_waits *waits, struct wait_series *series, ui
     return true;
 }
 
-/* The ranks from `known` on of which all below have come now. */
+/* Tells the members of the ranks from `known` on that now all ranks up to theirs have come. */
 static void tell_ranks(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                        const struct wait_gathering *gathering, uint32_t known)
 {
@@ -213,7 +214,7 @@ static void tell_ranks(struct lull_waits *waits, struct wait_series *series, uin
     }
 }
 
-/* What the keeper knows more now. */
+/* Tells the other members what the keeper knows beyond what it knew before `news`. */
 static bool spread_news(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                         const struct wait_gathering *gathering, const struct wait_news *news,
                         uint32_t known)
@@ -230,7 +231,7 @@ static bool spread_news(struct lull_waits *waits, struct wait_series *series, ui
     return tell_others(waits, series, number, &sum);
 }
 
-/* Whether the streams that wait may see more now. */
+/* Whether a stream that waits for the operation may go on after these news. */
 static bool matters(const struct wait_series *series, const struct wait_gathering *gathering,
                     const struct wait_news *news)
 {
@@ -239,7 +240,7 @@ static bool matters(const struct wait_series *series, const struct wait_gatherin
     return news->kind != NEWS_ALL || gathering->arrived == series->size;
 }
 
-/* Of the keeper, or of who is alone. */
+/* The keeper, also where no other member has ranks, takes news in. False: no memory. */
 static bool take_in(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                     const struct wait_news *news)
 {
@@ -253,7 +254,8 @@ static bool take_in(struct lull_waits *waits, struct wait_series *series, uint32
     return is_here(series) || spread_news(waits, series, number, gathering, news, known);
 }
 
-/* Of another member: one of its own ranks has come. */
+/* A member that is not the keeper takes in that one of its own ranks has come, and tells the keeper
+ * what it needs. False: no memory. */
 static bool pass_on(struct lull_waits *waits, struct wait_series *series, uint32_t number,
                     const struct wait_news *news)
 {
@@ -273,7 +275,7 @@ static bool pass_on(struct lull_waits *waits, struct wait_series *series, uint32
     return true;
 }
 
-/* The keeper has told: this is how it is. */
+/* The keeper has told news, which replace what this member knew. False: no memory. */
 static bool set_news(struct lull_waits *waits, struct wait_series *series,
                      struct wait_gathering *gathering, const struct wait_news *news)
 {
@@ -296,7 +298,7 @@ static bool set_news(struct lull_waits *waits, struct wait_series *series,
     return true;
 }
 
-/* The keeper tells all, others the keeper. */
+/* The keeper tells all other members; these tell the keeper. */
 bool lull_wait_tell_fewest(struct lull_waits *waits, struct wait_series *series, unsigned group)
 {
     const struct wait_news news = {NEWS_FEWEST, group, series->fewest[group], NULL};
@@ -328,7 +330,7 @@ bool lull_wait_hear_news(struct lull_waits *waits, struct wait_series *series, u
     if (news->kind == NEWS_FEWEST)
         return hear_fewest(waits, series, news);
     if (number - series->first > INT32_MAX)
-        return true; /* it is closed */
+        return true; /* the gathering is closed */
     struct wait_gathering *gathering = lull_wait_gathering(series, number);
     const bool good =
         gathering && (is_keeper(waits, series) ? take_in(waits, series, number, news)
@@ -353,7 +355,8 @@ bool lull_wait_note_arrival(struct lull_waits *waits, const struct wait_pending 
             NEWS_GROUP, lull_circle_side(waits->trace, series->comm, rank), 1, arrival};
     if (pending->part.is_root)
         news[n++] = (struct wait_news){NEWS_ROOT, 0, 1, arrival};
-    news[n++] = (struct wait_news){NEWS_ALL, 0, 1, arrival}; /* the last of its letters */
+    /* These news come last, because with them the gathering may be over. */
+    news[n++] = (struct wait_news){NEWS_ALL, 0, 1, arrival};
     bool good = true;
     for (unsigned i = 0; i < n && good; i++)
         good = is_keeper(waits, series) ? take_in(waits, series, pending->number, &news[i])
@@ -384,7 +387,7 @@ const struct wait_cause *lull_wait_of_lower(const struct lull_waits *waits,
 
 /* ==== gather ================================================================================== */
 
-/* As keys without padding. */
+/* Keys of hash tables, without padding. */
 struct series_key {
     uint32_t comm, kind;
 };
@@ -393,6 +396,7 @@ struct member_key {
     uint32_t series, agent;
 };
 
+/* The kind of wait in an operation (enum lull_wait_kind). */
 static uint8_t kind_of(uint8_t op, uint8_t needs)
 {
     static const uint8_t kinds[] = {[LULL_NEEDS_ALL] = LULL_WAIT_N_TO_N,
@@ -405,13 +409,13 @@ static uint8_t kind_of(uint8_t op, uint8_t needs)
     return op == LULL_COLLECTIVE_BARRIER ? LULL_WAIT_BARRIER : kinds[needs];
 }
 
-/* MPI_Finalize is a series of its own: where calls before it were not recorded, it is told from
- * these. The others are those of lull_circle_series. */
+/* The kind of the series of MPI_Finalize. It is a series of its own, so that it is matched also
+ * where operations before it were not recorded. The other kinds are those of lull_circle_series. */
 enum { SERIES_OF_END = UINT8_MAX };
 
 /* ---- series and members ------------------------------------------------------------------- */
 
-/* Which of its ranks this member of the team has, and who keeps it. */
+/* Finds how many ranks of a series this member of the team has, and which member is its keeper. */
 static void divide_series(const struct lull_waits *waits, struct wait_series *series)
 {
     series->here_of[0] = series->here_of[1] = 0;
@@ -512,7 +516,7 @@ uint32_t lull_wait_number_operation(struct lull_waits *waits, const struct wait_
     return note->kind == NOTE_BEGIN ? member->n_begun++ : member->count++;
 }
 
-/* An agent comes to the operation of a note in a series. */
+/* An agent comes to the operation of a note in a series; as lull_wait_arrive. */
 static bool arrive_in(struct lull_waits *waits, uint32_t series, const struct wait_note *note,
                       const struct wait_cause *arrival, struct wait_pending *ret_pending)
 {
@@ -563,7 +567,8 @@ bool lull_wait_arrive_at_end(struct lull_waits *waits, const struct wait_cause *
     const bool good = arrive_in(waits, series, &note, arrival, ret_pending);
     if (good)
         ret_pending->kind = LULL_WAIT_FINALIZE;
-    if (good && waits->lanes) { /* operations are counted for the first thread of a process */
+    if (good && waits->lanes) { /* lull_wait_count_operations reads the count of the first thread of
+                                   a process */
         const uint32_t process = lull_wait_process_of(waits, arrival->agent);
         const uint32_t first =
             find_member(waits, series, waits->trace->processes[process].first_location);
@@ -575,7 +580,7 @@ bool lull_wait_arrive_at_end(struct lull_waits *waits, const struct wait_cause *
     return good;
 }
 
-/* Who a member waits for: NULL: not known yet; its time is -1: nobody. */
+/* For whom a member waits in an operation. NULL: it is not known yet; with time -1: for nobody. */
 static const struct wait_cause *cause_of(const struct lull_waits *waits,
                                          const struct wait_gathering *gathering,
                                          const struct wait_pending *pending)

@@ -7,8 +7,8 @@
 
 /* ==== what threads wait for =================================================================== */
 
-/* The place of the time for which a late thread did nothing more than the others, as far as is
- * known: it only came late. */
+/* The place of the time in which a late thread did nothing more than the others, as far as is
+ * known, and only came late. */
 static uint64_t nowhere(void)
 {
     return lull_wait_key(LULL_WAIT_OWN, LULL_NONE);
@@ -29,7 +29,7 @@ static struct wait_moment take_moment(struct wait_crew *crew, struct crew_thread
 
 /* ---- charges ------------------------------------------------------------------------------- */
 
-/* Who waits, from when on, how long, and for what. */
+/* A wait of a thread: who waits, for whom, from when on, how long, and in what kind of wait. */
 struct thread_wait {
     uint32_t thread, late, call;
     uint32_t parallel; /* as in struct lull_wait_charge */
@@ -95,7 +95,8 @@ static void arrive(struct wait_crew *crew, uint32_t t, const struct lull_step *s
     thread->settled = thread->pending = 0;
 }
 
-/* If another thread has arrived since, all time before that arrival was a wait. */
+/* If another thread has arrived since the thread's pending time was last looked at, all of that
+ * time was before the arrival, and so a wait. */
 static void settle_pending_wait(struct crew_thread *thread)
 {
     if (thread->meeting->last_time <= thread->stamp)
@@ -105,13 +106,14 @@ static void settle_pending_wait(struct crew_thread *thread)
     thread->stamp = thread->meeting->last_time;
 }
 
+/* The part of a step's span that lies before `time`. */
 static int64_t part_before(int64_t time, const struct lull_step *step)
 {
     const int64_t until = time < step->time ? time : step->time;
     return until > step->crew.began ? until - step->crew.began : 0;
 }
 
-/* A thread leaves a barrier. All threads met when the last one came, so one that takes long to
+/* A thread leaves a barrier. All threads met when the last one came, so a thread that takes long to
  * leave is late from then on. */
 static void leave(struct lull_waits *waits, struct wait_crew *crew, uint32_t t, int64_t time)
 {
@@ -169,8 +171,8 @@ static void note_hold(struct wait_crew *crew, uint32_t t, const struct lull_step
                                                       .lock = step->crew.number};
 }
 
-/* The last hold of a lock by another thread before `time`; NULL: nobody had it after `begin`. Holds
- * are in the order of their ends. */
+/* The last hold of a lock by another thread that ended no later than `time`. NULL: there is none
+ * that ended after `begin`. Holds are in the order of their ends. */
 static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t t, uint64_t lock,
                                          int64_t begin, int64_t time)
 {
@@ -182,7 +184,7 @@ static const struct crew_hold *last_hold(const struct wait_crew *crew, uint32_t 
     return NULL;
 }
 
-/* Forgets the holds that ended before the waits of all threads that wait now began. */
+/* Forgets the holds that ended before the first of the present waits for locks began. */
 static void forget_holds(struct wait_crew *crew)
 {
     enum { FEW = 64 };
@@ -299,8 +301,8 @@ static void end_join(struct lull_waits *waits, struct wait_crew *crew, uint32_t 
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Time at an end whose barrier is not told: once the last arrival is known, the part before it
- * counts as a wait. */
+/* Spends time at the end of a parallel region whose barrier is not told: the part before the last
+ * known arrival counts as a wait. */
 static void spend_at_end(struct crew_thread *thread, const struct lull_step *step)
 {
     if (!thread->meeting)
@@ -311,7 +313,9 @@ static void spend_at_end(struct crew_thread *thread, const struct lull_step *ste
     thread->pending += step->time - step->crew.began - before;
 }
 
-/* In a barrier, or in a join: until the thread has ended, if it has. */
+/* Spends time in a barrier, where the part before the last known arrival counts as a wait, or in a
+ * join, where the part before the end of the other thread counts, or all if that thread has not
+ * ended. */
 static void spend_waiting(struct wait_crew *crew, struct crew_thread *thread,
                           const struct lull_step *step)
 {
@@ -332,7 +336,8 @@ static void spend_waiting(struct wait_crew *crew, struct crew_thread *thread,
     thread->pending += ns - before;
 }
 
-/* Whoever begins later than the others has lost that time somewhere in the runtime. */
+/* A thread joins in a parallel region. If it begins later than the first thread, it has lost that
+ * time somewhere in the runtime. */
 static void fork_team(struct wait_crew *crew, uint32_t t, int64_t time)
 {
     struct crew_thread *thread = &crew->threads[t];
@@ -356,7 +361,7 @@ static void spend(struct wait_crew *crew, struct crew_thread *thread, const stru
     }
 }
 
-/* Takes a step of thread `t`, whose turn it is. */
+/* Takes the step of thread `t` that is the next in the order of time. */
 static void take_crew_step(struct lull_waits *waits, struct wait_crew *crew, uint32_t t,
                            const struct lull_step *step)
 {
@@ -465,6 +470,7 @@ static const struct lull_step *first_step(const struct crew_thread *thread)
     return thread->steps.count ? lull_ring_at(&thread->steps, sizeof(struct lull_step), 0) : NULL;
 }
 
+/* The order of steps. Of several at the same time, those that end a wait come last. */
 static bool comes_before(const struct lull_step *a, const struct lull_step *b)
 {
     if (a->time != b->time)
@@ -472,8 +478,8 @@ static bool comes_before(const struct lull_step *a, const struct lull_step *b)
     return (a->op >= LULL_CREW_LEAVE) < (b->op >= LULL_CREW_LEAVE);
 }
 
-/* The thread with the earliest step, of several the lowest. LULL_NONE: some thread that has not
- * ended has no step yet. */
+/* The thread with the earliest step, of several the lowest thread. LULL_NONE: no step is left, or a
+ * thread that has not ended has none yet. */
 static uint32_t find_earliest_thread(const struct wait_crew *crew)
 {
     uint32_t first = LULL_NONE;

@@ -1,65 +1,71 @@
 /* A crew: the threads of a process, which wait for each other. Internal to the room.
  *
- * The CREWs (activity/step.h) of all threads are taken in the order of time, once each thread has
- * one or has ended. So whatever a thread waits for has come before its wait ends. Memory: the steps
- * that are not in order yet, a ledger per thread, and what the threads are in: barriers, locks and
- * joins. */
+ * The steps of kind CREW (activity/step.h) of all threads are taken in the order of time, once each
+ * thread has one or has ended. So whatever a thread waits for has been taken before its wait ends.
+ * Memory: the steps that are not in order yet, a ledger per thread, and the barriers, locks and
+ * joins that the threads are in. */
 #ifndef LULL_WAIT_CREW_H
 #define LULL_WAIT_CREW_H
 
 #include "wait/stream.h"
 
-/* A barrier that some threads have come to. It is open until the first thread leaves: then all have
- * come. */
+/* A barrier that some threads have come to. It is open until the first thread leaves, because then
+ * all threads have come. */
 struct crew_meeting {
-    uint32_t members, references; /* threads that have come; that are still in it */
-    int64_t last_time;            /* when the last one came, measured */
-    uint32_t last, region;        /* which thread of the crew that was, and to which region */
-    uint32_t parallel;            /* the outermost parallel region that it was in, or LULL_NONE */
-    struct wait_moment late;      /* its ledger then */
+    uint32_t members, references; /* how many threads have come; how many are still in it */
+    int64_t last_time;            /* the measured time at which the last thread came */
+    uint32_t last, region;        /* index of that thread in the crew, and the region that it came
+                                     to */
+    uint32_t parallel;            /* the outermost parallel region that it was in; or LULL_NONE */
+    struct wait_moment late;      /* its ledger when it came */
 };
 
-/* A thread that the program made. */
+/* The life of a thread that the program made. */
 struct crew_life {
     uint64_t number;
-    struct wait_moment made; /* the ledger of the thread that made it, then */
+    struct wait_moment made; /* the ledger of the thread that made it, at that time */
     uint32_t thread;         /* index in the crew */
-    int64_t ended;           /* measured; -1: not yet */
-    struct wait_moment late; /* its own ledger when it ended */
+    int64_t ended;           /* when it ended, measured; -1: it has not */
+    struct wait_moment late; /* its own ledger at that time */
 };
 
-/* A time in which a thread had a lock. */
+/* A time span in which a thread had a lock. */
 struct crew_hold {
     int64_t began, ended;
-    uint32_t thread, region, call; /* index in the crew; region of the user; the construct */
+    uint32_t thread, region, call; /* the thread's index in the crew; its region of the user; the
+                                      region of the construct, or LULL_NONE */
     uint64_t lock;
 };
 
 struct crew_thread {
     struct lull_ring steps; /* of struct lull_step */
     bool ended, waits_for_lock, joins;
-    bool at_end; /* the barrier that it is in is not told by the trace */
+    bool
+        at_end; /* its barrier is at the end of a parallel region, and the trace does not tell it */
     struct wait_ledger ledger;
-    struct crew_meeting *meeting; /* the barrier that it is in; or NULL */
-    int64_t began;                /* when its wait at the barrier, or for a thread, began */
+    struct crew_meeting *meeting; /* the barrier that it is in; NULL: it is in none */
+    int64_t began;                /* when its wait at the barrier or in the join began */
     int64_t lock_began;           /* when its wait for a lock began */
-    int64_t settled, pending;     /* ns of its wait at the barrier before, and after, the last
-                                     arrival so far ... */
-    int64_t stamp;                /* ... which was at this time */
-    uint64_t joined;              /* number of the thread whose end it waits for */
+    /* The ns that it has spent in the barrier or join. `settled` is the part before the last
+     * arrival (or end of the thread) that is known so far, `pending` the part after it, which
+     * becomes settled if another thread arrives still later. */
+    int64_t settled, pending;
+    int64_t stamp;   /* in a barrier: the last arrival that `settled` takes into account */
+    uint64_t joined; /* number of the thread that it waits for in a join */
     struct lull_wait_location sums;
 };
 
 struct wait_crew {
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects all below */
     uint32_t process, first_location, n_threads;
     bool no_memory;
-    int64_t forked;              /* when the master's parallel region began */
+    int64_t forked;              /* when the first thread last began a parallel region */
     struct crew_thread *threads; /* [n_threads] */
-    struct crew_meeting *open;   /* the barrier that threads still come to; or NULL */
+    struct crew_meeting *open;   /* the barrier that threads still come to; NULL: there is none */
     struct crew_life *lives;
     size_t n_lives, life_capacity;
-    struct crew_hold *holds; /* in the order of their ends; only those that a wait may be for */
+    struct crew_hold *holds; /* in the order of their ends; only those that a present wait may be
+                                for */
     size_t n_holds, hold_capacity;
     uint32_t n_lock_waiters;
 };

@@ -7,12 +7,13 @@
 
 /* ==== ledger ================================================================================== */
 
-enum { LEFT_FREE = 2 }; /* of a ledger's room, for what is elsewhere */
+enum { LEFT_FREE = 2 }; /* entries that are left free for the two places "elsewhere" */
 
-/* Behind the last entry. */
+/* The entry that stands behind the last one. */
 static const struct wait_entry no_entry = {.key = UINT64_MAX};
 
-/* The index, from `low` to `high`, where the entry of a place is, or belongs. */
+/* The index, from `low` to `high`, at which the entry of a place is, or at which it is to be
+ * inserted. */
 static uint32_t wait_find_entry(const struct wait_entry *entries, uint32_t low, uint32_t high,
                                 uint64_t key)
 {
@@ -28,7 +29,8 @@ static uint32_t wait_find_entry(const struct wait_entry *entries, uint32_t low, 
 
 /* ---- ledgers ------------------------------------------------------------------------------- */
 
-/* What stands for places that there was no room for; there are two of these at most. */
+/* The key that stands for places for which there was no room. There are two such keys: one for own
+ * places, one for those of others. */
 static uint64_t elsewhere_of(uint64_t key)
 {
     const bool own = lull_wait_key_process(key) == LULL_WAIT_OWN;
@@ -40,7 +42,8 @@ static bool is_elsewhere(uint64_t key)
     return key == elsewhere_of(key);
 }
 
-/* The entry with least time, the first of several; NULL: there is none but what is elsewhere. */
+/* The entry with the least time among `least` and those of `places`, without the places
+ * "elsewhere"; of several the first. NULL: there is none. */
 static struct wait_entry *find_least(const struct wait_places *places, struct wait_entry *least)
 {
     for (uint32_t i = 0; i < places->count; i++)
@@ -49,7 +52,7 @@ static struct wait_entry *find_least(const struct wait_places *places, struct wa
     return least;
 }
 
-/* Takes it out, to become part of what is elsewhere. */
+/* Takes the entry with the least time out of a ledger; the caller adds it to "elsewhere". */
 static struct wait_entry remove_least(struct wait_ledger *ledger)
 {
     struct wait_entry *of_others = find_least(&ledger->others, NULL);
@@ -91,6 +94,8 @@ static void drop_snapshot(struct wait_snapshot *snapshot)
     free(snapshot);
 }
 
+/* A ledger changes: its snapshot is not the present one any more; with `others`, nor are its places
+ * of others. */
 static void forget_snapshot(struct wait_ledger *ledger, bool others)
 {
     drop_snapshot(ledger->current);
@@ -101,7 +106,8 @@ static void forget_snapshot(struct wait_ledger *ledger, bool others)
     ledger->current_others = NULL;
 }
 
-/* Parts of a wait come in the order of keys: the next one is behind the last. */
+/* The index at which the entry of a place is, or at which it is to be inserted. The parts of a wait
+ * come in the order of keys, so the search begins at the entry that was added to last. */
 static uint32_t place_of_key(const struct wait_places *places, uint64_t key)
 {
     const uint32_t count = places->count, last = places->last;
@@ -142,7 +148,7 @@ bool lull_wait_ledger_add(struct wait_ledger *ledger, uint64_t key, uint32_t cal
     return insert_entry(places, at, &entry);
 }
 
-/* Not NULL. */
+/* The entries, with their end; never NULL. */
 static const struct wait_entry *wait_entries(const struct wait_places *places)
 {
     return places->entries ? places->entries : &no_entry;
@@ -255,18 +261,20 @@ void lull_wait_moment_move(struct wait_moment *place, struct wait_moment moment)
 
 /* ==== divide ================================================================================== */
 
-/* How a wait is divided among what the late one did more of. Most entries of ledgers have not
- * changed since the two met: those that have are listed first, and nothing else is looked at. */
+/* How a wait is divided among what the late process did more of. Most entries of ledgers have not
+ * changed since the two processes met, so those that have changed are listed first, and only these
+ * are compared. */
 
-/* Entries at two meetings. */
+/* The entries of a ledger at two moments. */
 struct change {
-    const struct wait_entry *entries, *before; /* as of a ledger: an end behind them */
+    const struct wait_entry *entries, *before; /* now, and at the meeting; behind each stands an
+                                                  end, as in a ledger */
     uint32_t count, n_before;
-    uint32_t since; /* entries of a later clock have changed */
-    bool anew;      /* ... or all have */
+    uint32_t since; /* entries with a later clock have changed */
+    bool anew;      /* ... or all may have */
 };
 
-/* What a process did between them. */
+/* What a process did between the two moments. */
 struct span {
     struct change own, others;
     int64_t in_mpi;
@@ -274,7 +282,8 @@ struct span {
 
 static const struct wait_entry nothing = {.key = UINT64_MAX};
 
-/* From `since` on, or, if that was in another epoch, from the begin of its own. */
+/* The span begins at `since` or, if that moment was in another epoch, at the begin of the present
+ * epoch. */
 static void begin_at(struct span *span, uint64_t clock, uint32_t epoch,
                      const struct wait_moment *since)
 {
@@ -312,13 +321,15 @@ static struct span span_until_now(const struct wait_ledger *ledger, const struct
     return span;
 }
 
+/* The time of a place in a list of entries. */
 static int64_t time_until(const struct wait_entry *entries, uint32_t count, uint64_t key)
 {
     const uint32_t at = wait_find_entry(entries, 0, count, key);
     return entries[at].key == key ? entries[at].ns : 0;
 }
 
-/* How long it was in a place of a process: LULL_WAIT_OWN: itself; else it waited for that. */
+/* How long the process of a span was in one of its own places (`process` is LULL_WAIT_OWN), or
+ * waited because of a place of `process`. */
 static int64_t time_in(const struct span *span, uint32_t process, uint32_t region)
 {
     const uint64_t key = lull_wait_key(process, region);
@@ -329,8 +340,9 @@ static int64_t time_in(const struct span *span, uint32_t process, uint32_t regio
     return until > 0 ? until - time_until(change->before, change->n_before, key) : 0;
 }
 
-/* What an entry had before; asked for in the order of keys, from *place on. If none has come or
- * gone in front of it, it is where it was. */
+/* What an entry had at the meeting. Callers ask in the order of keys, and *place is where the
+ * search goes on. If no entry has come or gone in front of the entry, it is at the index `at`,
+ * where it is now. */
 static inline int64_t time_before(const struct change *change, uint32_t *place, uint32_t at,
                                   uint64_t key)
 {
@@ -344,7 +356,7 @@ static inline int64_t time_before(const struct change *change, uint32_t *place, 
     return before[i].key == key ? before[i].ns : 0;
 }
 
-/* Where the entries that have changed are, in their order. */
+/* Lists the indices of the entries that have changed, in their order. */
 static uint32_t list_changed(const struct change *change, uint8_t *ret)
 {
     const struct wait_entry *entries = change->entries;
@@ -364,7 +376,7 @@ static uint32_t list_all(const struct change *change, uint8_t *ret)
     return change->count;
 }
 
-/* The places in which the late one was longer, and how much. */
+/* Lists the places in which the late process has spent time since the meeting, and how much. */
 static uint32_t list_gains(const struct change *late, struct wait_part *ret, int64_t *ret_gains)
 {
     uint8_t changed[LULL_WAIT_LEDGER];
@@ -381,7 +393,8 @@ static uint32_t list_gains(const struct change *late, struct wait_part *ret, int
     return n;
 }
 
-/* How long the other one was in the same places, as their ns, and where its ledger has them. */
+/* Finds how long the other process was in the same places, which becomes the ns of the parts, and
+ * where its ledger has these places. */
 static void list_kept(const struct change *other, struct wait_part *parts, uint32_t count)
 {
     const struct wait_entry *entry = other->entries;
@@ -405,14 +418,15 @@ static int64_t above_zero(int64_t ns)
     return ns > 0 ? ns : 0;
 }
 
-/* How much longer the late one was in a place itself. */
+/* How much longer the late process was in a region itself than the other one. */
 static int64_t own_excess(const struct span *late, const struct span *other, uint32_t region)
 {
     return time_in(late, LULL_WAIT_OWN, region) - time_in(other, LULL_WAIT_OWN, region);
 }
 
-/* What both waited for, what the other one did as well, and what it waited for of the late one,
- * kept both of them. How long the late one and the other one were there: `ns` and `kept`. */
+/* By how much the late process exceeds the other one in a place, where they were for `ns` and
+ * `kept`. Three things kept both of them, so they do not count: what both waited for, what the
+ * other one did as well, and what the other one waited for because of the late one. */
 static int64_t excess_of(const struct wait_between *between, const struct span *late,
                          const struct span *other, uint64_t key, int64_t ns, int64_t kept)
 {
@@ -426,7 +440,8 @@ static int64_t excess_of(const struct wait_between *between, const struct span *
     return ns - kept;
 }
 
-/* The product of two times of less than 2 s fits into 64 bits. */
+/* Computes wait * excess / sum, and its remainder. The product of two times below 2^31 ns, about 2
+ * s, fits into 64 bits; others take a slower division. */
 static void divide_part(int64_t wait, int64_t sum, int64_t excess, int64_t *ret_ns,
                         int64_t *ret_fraction)
 {
@@ -443,7 +458,7 @@ static void divide_part(int64_t wait, int64_t sum, int64_t excess, int64_t *ret_
 
 enum { CLASSES = 16 };
 
-/* One ns to each of the largest fractions of a class, the first of equal ones. */
+/* Adds one ns to each of the `left` largest fractions of a class, of equal ones to the first. */
 static void round_up_in(uint8_t class, uint32_t left, const uint8_t *classes, int64_t *fractions,
                         struct wait_part *parts, uint32_t count)
 {
@@ -458,8 +473,9 @@ static void round_up_in(uint8_t class, uint32_t left, const uint8_t *classes, in
     }
 }
 
-/* What rounding leaves, less than one ns for each part, goes to the largest fractions, all of which
- * are less than `sum`. Classes by their size tell most of them apart. */
+/* Adds what rounding left, less than one ns for each part, to the parts with the largest fractions;
+ * all fractions are less than `sum`. They are put into classes by size, which tells most of them
+ * apart without sorting. */
 static void round_up(int64_t left, int64_t sum, int64_t *fractions, struct wait_part *parts,
                      uint32_t count)
 {
@@ -479,7 +495,7 @@ static void round_up(int64_t left, int64_t sum, int64_t *fractions, struct wait_
         round_up_in(last, (uint32_t)left, classes, fractions, parts, count);
 }
 
-/* Divides a wait in proportion to excesses, whose sum is `sum` >= wait > 0. */
+/* Divides a wait > 0 in proportion to excesses, whose sum is `sum` >= wait. */
 static void share_out(int64_t wait, int64_t sum, const int64_t *excesses, struct wait_part *parts,
                       uint32_t count)
 {

@@ -12,17 +12,20 @@
 
 /* ==== wire ==================================================================================== */
 
-/* Causes as bytes. Ledgers are most of them: of what an agent sends to a
- * member in messages, one behind the other, only what has changed goes along. */
+/* Causes as bytes. Most of these bytes are ledgers. An agent often sends several messages to one
+ * member with few changes of its ledger, so a message carries only what has changed since the
+ * message before (enum form). */
 
-/* The last snapshot that was told of each agent to each member, or by it; kept. */
+/* The last snapshot of each agent that this member has told to another member, or that another has
+ * told to it. It is kept to leave out, or to fill in, what has not changed. */
 struct wait_told {
     struct lull_hash by_agent;
     struct wait_snapshot **snapshots;
     size_t capacity;
 };
 
-/* So many bytes a cause needs at most. */
+/* WIRE_MOMENT is the size of a moment without its entries, WIRE_CAUSE an upper bound of that of a
+ * cause with its two moments. */
 enum {
     WIRE_MOMENT = 32,
     WIRE_CAUSE =
@@ -40,16 +43,16 @@ struct wire_cause {
 
 enum form {
     FORM_NONE,  /* no snapshot */
-    FORM_LAST,  /* the last one that was told */
-    FORM_OWN,   /* own places follow; those of others are as in the last one */
-    FORM_WHOLE, /* both follow */
+    FORM_LAST,  /* the snapshot is the last one that was told */
+    FORM_OWN,   /* the own places follow; those of others are as in the last snapshot */
+    FORM_WHOLE, /* the own places follow, then those of others */
 };
 
 struct wire_moment {
     int64_t in_mpi;
     uint64_t clock;
     uint32_t form, epoch;
-    uint32_t own, others; /* entries */
+    uint32_t own, others; /* how many entries follow of own places, and of those of others */
 };
 
 static_assert(sizeof(struct wire_moment) == WIRE_MOMENT && sizeof(struct wire_cause) == 24,
@@ -57,7 +60,7 @@ static_assert(sizeof(struct wire_moment) == WIRE_MOMENT && sizeof(struct wire_ca
 
 /* ---- what was told ------------------------------------------------------------------------- */
 
-/* Where the last snapshot of an agent is kept; NULL: no memory. */
+/* Where the last snapshot of an agent that was told to, or by, a member is; NULL: no memory. */
 static struct wait_snapshot **last_of(struct wait_told *told, uint32_t agent, uint32_t member)
 {
     const struct told_key key = {agent, member};
@@ -127,7 +130,8 @@ static unsigned char *write_moment(unsigned char *at, const struct wait_moment *
     return at;
 }
 
-/* Returns behind it. `told`: of messages to a member; NULL: all of it is written. */
+/* Writes a cause, and returns what is behind it. `told`: the last snapshots that were told to the
+ * members; NULL: all of the cause is written. */
 static unsigned char *wait_write_cause(unsigned char *at, const struct wait_cause *cause,
                                        struct wait_told *told, uint32_t member, bool *ret_no_memory)
 {
@@ -135,7 +139,7 @@ static unsigned char *wait_write_cause(unsigned char *at, const struct wait_caus
         .time = cause->time, .agent = cause->agent, .call = cause->call, .met = cause->met};
     const struct wait_snapshot *now = cause->late.snapshot, *since = cause->late_since.snapshot;
     struct wait_snapshot **last = told && now ? last_of(told, cause->agent, member) : NULL;
-    /* What was in another epoch is never looked at (ledger.h). */
+    /* A moment of another epoch is left out: it counts as one of an empty ledger (ledger.h). */
     const bool same_epoch = now && since && now->epoch == since->epoch;
     *ret_no_memory |= told && now && !last;
     at = put_bytes(at, &wire, sizeof wire);
@@ -198,7 +202,8 @@ static const unsigned char *read_moment(const unsigned char *at, struct wait_sna
     return at + ((size_t)wire.own + wire.others) * sizeof(struct wait_entry);
 }
 
-/* Likewise; *ret_cause has references. Without a snapshot: no memory, which is noted. */
+/* Reads a cause, and returns what is behind it; *ret_cause has references. Without a snapshot of
+ * `late`: no memory, which is noted. */
 static const unsigned char *wait_read_cause(const unsigned char *at, struct wait_told *told,
                                             uint32_t member, struct wait_cause *ret_cause,
                                             bool *ret_no_memory)
@@ -222,12 +227,15 @@ static const unsigned char *wait_read_cause(const unsigned char *at, struct wait
 
 enum letter_kind {
     LETTER_QUEUE,   /* a: port; b, c: source and target; d: communicator; time: tag */
-    LETTER_MESSAGE, /* a: port; b: number; yes: it waits for its receive; a cause */
-    LETTER_WATCH,   /* a: port; b: number; c: the sender's queue; time: its call ends */
+    LETTER_MESSAGE, /* a: port; b: number; yes: the sender waits for the receive; then a cause */
+    LETTER_WATCH,   /* a: port; b: number; c: the sender's queue; time: when the sender's call
+                       ends */
     LETTER_GIVE_UP, /* a: port; b: number */
-    LETTER_ANSWER,  /* a: the sender's queue; b: number; yes: a cause, else it was not posted */
-    LETTER_NEWS     /* a: communicator; b: number; c: rank or group; d: how many; of operations of
-                       that kind; a cause */
+    LETTER_ANSWER,  /* a: the sender's queue; b: number; yes: then a cause; else the receive was not
+                       posted */
+    LETTER_NEWS     /* a: communicator; b: number; c: rank or group; d: how many; operations: kind
+                       of the series; news: enum wait_news_kind; then a cause, but for
+                       NEWS_FEWEST */
 };
 
 struct letter {
@@ -238,19 +246,21 @@ struct letter {
     int64_t time;
 };
 
-/* Of waits whose readings have a division. */
+/* The office of waits whose reading has a division. */
 struct wait_office {
     struct lull_mailbox *mailbox;
     bool settles; /* this member does nothing before a letter comes */
 
-    /* under the lock of the waits */
-    struct lull_match_ports *ports; /* [members]: the queues here of their channels */
-    struct wait_told told, heard;   /* to others, by others */
+    /* The following are used under the lock of the waits. */
+    struct lull_match_ports *ports; /* [members]: the ports between this member and each other
+                                       one */
+    struct wait_told told, heard;   /* the last snapshots that were told to others, and by others */
 };
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-/* `cause` NULL: without. Those of messages are told by what was told before. */
+/* Writes a letter to a member, with a cause unless `cause` is NULL. All causes but those of news
+ * leave out what was told before. */
 static void post(struct lull_waits *waits, uint32_t member, const struct letter *letter,
                  const struct wait_cause *cause)
 {
@@ -368,7 +378,7 @@ static bool has_cause(const struct letter *letter)
            (letter->kind == LETTER_ANSWER && letter->yes);
 }
 
-/* The references of `cause` are taken, but for those of news. */
+/* Takes a letter from a member, and the references of `cause`. */
 static void take(struct lull_waits *waits, uint32_t from, const struct letter *letter,
                  struct wait_cause *cause)
 {
@@ -397,7 +407,7 @@ static void take(struct lull_waits *waits, uint32_t from, const struct letter *l
     }
 }
 
-/* From a member: as they stand in a parcel. Streams that may go on then are ready. */
+/* Reads the letters of a parcel from a member. Streams that may go on then are made ready. */
 static void wait_read_letters(struct lull_waits *waits, uint32_t from, const unsigned char *bytes,
                               size_t size)
 {
@@ -419,8 +429,8 @@ static void wait_read_letters(struct lull_waits *waits, uint32_t from, const uns
 /* ==== office ================================================================================== */
 
 enum {
-    REST_NS = 1000000, /* of a reader that is ahead, */
-    MOST_RESTS = 100   /* ... for each block */
+    REST_NS = 1000000, /* how long a reader that is ahead sleeps at once */
+    MOST_RESTS = 100   /* how often it sleeps for each block at most */
 };
 
 static void take_letters(void *context, uint32_t from, const void *letters, size_t size)

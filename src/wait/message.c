@@ -1,4 +1,4 @@
-/* The messages of a process: sent, received, and receives that are posted. */
+/* Messages: which are sent and not received yet, and when their receives were posted. */
 #include "activity/channel.h"
 #include "base/array.h"
 #include "wait/letters.h"
@@ -7,25 +7,29 @@
 
 /* ==== post ==================================================================================== */
 
-/* When receives were posted, for senders that wait for that. Message k of a channel is taken by
- * the receive that is told as the k-th: one that names its message when it is posted, others when
- * they are complete.
+/* When receives were posted, for senders that wait for that. Message k of a channel is taken by the
+ * k-th receive that the trace tells for the channel: a receive that names its message is told when
+ * it is posted, any other when it is complete.
  *
- * Who waits needs what the receiver posted before this wait ended, so the receiver's stream must
- * have come so far. No circle arises: whoever blocks the receiver ended or sent before, as long as
- * clocks agree. Where they do not, two that wait for each other are told apart here, and longer
+ * A sender that waits needs what the receiver posted before the wait ended, so the receiver's
+ * stream must have come that far. As long as clocks agree, this makes no circle of streams that
+ * wait for each other: the process that blocks the receiver ended its call or sent before. Where
+ * clocks do not agree, two processes that wait for each other are recognised here, and longer
  * circles at the end of the run. */
 
+/* UNKNOWN: neither the message nor the receive has been seen. NEEDED: the sender of the message
+ * waits for the receive. THERE: the receive was posted. DONE: nobody needs the post any more. */
 enum post_state { POST_UNKNOWN, POST_NEEDED, POST_THERE, POST_DONE };
 
-/* One message of a channel; number = first + place in the ring. */
+/* The receive of one message of a channel. Element i of the ring has the number first_post + i. */
 struct wait_post {
     struct wait_cause posted;
-    int64_t told; /* begin of the call that told it */
+    int64_t told; /* begin of the call in which the trace tells which message it takes */
     uint8_t state;
 };
 
-/* NULL: no memory, which is noted; or the message is done with. */
+/* The post of a message, which is made if it does not exist. NULL: the message is done with; or
+ * there is no memory, which is noted. */
 static struct wait_post *find_post(struct lull_waits *waits, uint32_t queue, uint32_t number)
 {
     struct lull_ring *ring = &waits->channels[queue].posts;
@@ -43,6 +47,7 @@ static struct wait_post *find_post(struct lull_waits *waits, uint32_t queue, uin
     return lull_ring_at(ring, sizeof(struct wait_post), place);
 }
 
+/* Nobody needs a post any more. */
 static void finish_post(struct lull_waits *waits, uint32_t queue, struct wait_post *post)
 {
     struct lull_ring *ring = &waits->channels[queue].posts;
@@ -65,7 +70,7 @@ void lull_wait_count_send(struct lull_waits *waits, uint32_t queue, bool waits_f
         post->state = POST_NEEDED;
 }
 
-/* What it waits for is known. Takes the references. */
+/* It is known what a watcher waits for. Takes the references of `posted`. */
 static void answer(struct lull_waits *waits, struct wait_watcher *watcher,
                    const struct wait_cause *posted)
 {
@@ -81,8 +86,8 @@ static void answer(struct lull_waits *waits, struct wait_watcher *watcher,
     lull_wait_ready(waits, watcher->stream);
 }
 
-/* Whether it is known when a receive was posted; then *ret_posted has it, and the message is done
- * with. */
+/* Whether it is known when the receive was posted that a watcher waits for. If so, *ret_posted has
+ * it, and the message is done with. */
 static bool is_known(struct lull_waits *waits, const struct wait_watcher *watcher,
                      struct wait_cause *ret_posted)
 {
@@ -100,7 +105,8 @@ static bool is_known(struct lull_waits *waits, const struct wait_watcher *watche
     return true;
 }
 
-/* The one that waits for this message, if there is one, may go on. */
+/* If a watcher waits for the receive of this message, and the post is known, the watcher's stream
+ * goes on. */
 static void tell_watcher(struct lull_waits *waits, uint32_t queue, uint32_t number)
 {
     struct wait_watcher **at = &waits->watchers[waits->channels[queue].target];
@@ -114,7 +120,8 @@ static void tell_watcher(struct lull_waits *waits, uint32_t queue, uint32_t numb
     answer(waits, watcher, &posted);
 }
 
-/* Those who may go on, do. `alone`: whoever sends from that process goes on without. */
+/* Lets the watchers of a receiver go on whose posts are known. A watcher whose sender is the
+ * process `alone` goes on in any case; LULL_NONE: there is no such process. */
 static void recheck_watchers(struct lull_waits *waits, uint32_t receiver, uint32_t alone)
 {
     struct wait_watcher **at = &waits->watchers[receiver];
@@ -149,6 +156,7 @@ void lull_wait_tell_post(struct lull_waits *waits, uint32_t queue, const struct 
 
 /* ---- who watches whom ---------------------------------------------------------------------- */
 
+/* Whether a stream waits for a message of a process, and none has come. */
 static bool is_blocked_by(const struct lull_waits *waits, const struct wait_stream *stream,
                           uint32_t process)
 {
@@ -159,7 +167,7 @@ static bool is_blocked_by(const struct lull_waits *waits, const struct wait_stre
            waits->queues.all[pending->what].first == LULL_NONE;
 }
 
-/* Whether it is known now what the watcher waits for; else it watches until it is. */
+/* Whether it is known now what a watcher waits for; else it joins the watchers of the receiver. */
 static bool watch(struct lull_waits *waits, struct wait_watcher *watcher,
                   struct wait_cause *ret_posted)
 {
@@ -285,8 +293,8 @@ void lull_wait_posts_free(struct wait_channel *channel)
 
 /* ==== mail ==================================================================================== */
 
-/* Messages that are sent and not received. Message k of a channel belongs to receive k: they are in
- * this order, or numbered (stream.c). */
+/* Messages that are sent and not received. Message k of a channel belongs to receive k: messages
+ * come in this order, or are numbered (lanes in stream.c). */
 
 static_assert(sizeof(struct wait_cause) % 8 == 0, "messages carry it");
 
@@ -386,7 +394,8 @@ static void find_route(struct lull_waits *waits, struct wait_stream *stream,
                  : WAIT_NOBODY;
 }
 
-/* Of a receive that says which message it takes: the queue, else LULL_NONE. */
+/* Puts the queue of the message that a posted receive takes into its note; LULL_NONE: the receive
+ * does not say which message it takes. */
 static void name_queue(struct lull_waits *waits, const struct wait_stream *stream,
                        struct wait_note *note)
 {
@@ -420,6 +429,8 @@ void lull_wait_find_routes(struct lull_waits *waits, struct wait_stream *stream,
 
 /* ---- sends --------------------------------------------------------------------------------- */
 
+/* The call of a send waits for the receive of its message; for a send with a request, the call that
+ * completes it. */
 static void wait_for_receive(struct lull_waits *waits, struct wait_stream *stream,
                              const struct wait_note *note, uint32_t queue, uint32_t number)
 {
@@ -435,7 +446,8 @@ static void wait_for_receive(struct lull_waits *waits, struct wait_stream *strea
     }
 }
 
-/* To a process that another member of the team has. */
+/* Sends a message to a process that another member of the team reads. Takes the references of
+ * `sent`. */
 static void post_message(struct lull_waits *waits, uint32_t queue, uint32_t number,
                          bool waits_for_receive, const struct wait_cause *sent)
 {
@@ -495,7 +507,7 @@ static void post_receive(struct lull_waits *waits, struct wait_stream *stream,
         waits->no_memory = true;
 }
 
-/* One that blocks begins with its call. */
+/* The post of a receive that blocks: it was posted at the begin of the call. */
 static struct wait_cause post_of_call(struct lull_waits *waits, struct wait_stream *stream)
 {
     struct wait_cause posted = lull_wait_make_cause(waits, stream, stream->call_began);
@@ -503,7 +515,8 @@ static struct wait_cause post_of_call(struct lull_waits *waits, struct wait_stre
     return posted;
 }
 
-/* It is complete, and known now which message it took. */
+/* A receive is complete, so it is known now which message it took; if its post was not told before,
+ * it is told now. */
 static void tell_receive(struct lull_waits *waits, struct wait_stream *stream,
                          const struct wait_note *note, uint32_t queue)
 {

@@ -1,4 +1,5 @@
-/* One agent: notes move its ledger, and its calls wait for what they need. */
+/* Streams: steps become notes; notes change the ledger of an agent, and its calls wait for what
+ * they need. */
 #include "wait/stream.h"
 
 #include "base/array.h"
@@ -12,7 +13,7 @@
 
 /* ==== note ==================================================================================== */
 
-/* NULL: there is none. It stays where it is until it is dropped. */
+/* The first note of a queue; NULL: there is none. The pointer is valid until it is dropped. */
 static inline const struct wait_note *wait_notes_first(const struct wait_note_queue *queue)
 {
     if (!queue->first || (queue->first == queue->last && queue->first_at == queue->last_at))
@@ -54,7 +55,7 @@ static bool wait_notes_push(struct wait_note_queue *queue, const struct wait_not
     return true;
 }
 
-/* the first; there is one */
+/* Drops the first note; there must be one. */
 static void wait_notes_drop(struct wait_note_queue *queue)
 {
     struct wait_note_block *block = queue->first;
@@ -78,8 +79,8 @@ static void wait_notes_free(struct wait_note_queue *queue)
 
 /* ---- steps --------------------------------------------------------------------------------- */
 
-/* Time outside of calls, also in MPI, as some tracers tell it; spans in one region of the user become
- * one note. */
+/* Notes time outside of calls, which some tracers also tell of MPI. Consecutive spans in one region
+ * of the user become one note. */
 static size_t note_work(const struct wait_reading *reading, const struct lull_step *step,
                         struct wait_note *notes, size_t count)
 {
@@ -100,7 +101,8 @@ static size_t note_work(const struct wait_reading *reading, const struct lull_st
     return count + 1;
 }
 
-/* Of what it waited for nothing is known. */
+/* Whether it is not known what a call waited for: no operation of the call was recorded, and it is
+ * not a call that needs none. */
 static bool is_lost(const struct wait_reading *reading, uint8_t call)
 {
     if (reading->operations || call == LULL_CALL_TEST || call == LULL_CALL_FINALIZE)
@@ -144,16 +146,18 @@ static struct wait_note note_of_operation(const struct lull_step *step)
     }
 }
 
-/* Synchronous ones do. A blocking one of the standard mode may, if it is large: then it ends after
- * its receive began, which is seen at its end. What does not block is not asked for: it may end
- * late because nobody looked. */
+/* A synchronous send waits for its receive. A blocking send of the standard mode may wait if its
+ * message is large: it did if it ended after its receive was posted, which is seen at its end. A
+ * standard send that does not block is left out, because it may end late only because nobody
+ * looked. */
 bool lull_wait_may_wait(const struct wait_note *send, uint8_t call)
 {
     return send->op == LULL_SEND_SYNCHRONOUS ||
            (send->op == LULL_SEND_STANDARD && send->large && call == LULL_CALL_SEND);
 }
 
-/* The last two notes are the begin of a call and what it sent. */
+/* Whether the last two notes are the begin of a call and its one send, which does not wait, and the
+ * times fit a NOTE_SEND_CALL. */
 static bool is_send_call(const struct wait_note *notes, size_t count, int64_t end)
 {
     const struct wait_note *begin = notes + count - 2, *send = notes + count - 1;
@@ -162,7 +166,9 @@ static bool is_send_call(const struct wait_note *notes, size_t count, int64_t en
            end - send->time <= UINT32_MAX;
 }
 
-/* The usual calls become one note each; those that need nothing one for all. */
+/* Notes the end of a call. Most calls become one note each: a call with nothing to wait for a
+ * NOTE_CALL, which also takes in the NOTE_CALL before it if nothing lies between them, and a call
+ * that only sends a NOTE_SEND_CALL. */
 static size_t note_end(const struct wait_reading *reading, const struct lull_step *step,
                        struct wait_note *notes, size_t count)
 {
@@ -199,7 +205,7 @@ static size_t note_end(const struct wait_reading *reading, const struct lull_ste
     return count + 1;
 }
 
-/* As in struct lull_wait_call. */
+/* The bytes of an operation, as in struct lull_wait_call. */
 static uint64_t moved_bytes(const struct lull_step *step)
 {
     if (step->kind == LULL_STEP_RECV)
@@ -210,6 +216,7 @@ static uint64_t moved_bytes(const struct lull_step *step)
     return sent > received ? sent : received;
 }
 
+/* Whether a step makes no note: a blocking collective operation is noted at its end. */
 static bool is_silent(const struct lull_step *step)
 {
     return step->kind == LULL_STEP_COLLECTIVE_BEGIN && step->collective.request == LULL_NO_REQUEST;
@@ -267,9 +274,10 @@ size_t lull_wait_notes_of_steps(struct wait_reading *reading, const struct lull_
 
 /* ==== what never comes ======================================================================== */
 
-/* See wait.c, which learns it behind the pass. */
+/* wait.c says how this is learned after the pass. */
 
-/* A stream has come to its end. */
+/* A stream of the process has come to its end. If the process has ended thereby, those that wait
+ * for its messages look again. */
 static void wait_end(struct lull_waits *waits, uint32_t process)
 {
     waits->ends[process]++;
@@ -284,7 +292,7 @@ static void wait_end(struct lull_waits *waits, uint32_t process)
 static bool wait_never_comes(const struct lull_waits *waits, const struct wait_pending *pending)
 {
     if (pending->is_post)
-        return false; /* who has ended has come as far as need be */
+        return false; /* `reached` of a process that has ended is INT64_MAX, so the post is known */
     if (pending->is_message) {
         const uint32_t source = waits->channels[pending->what].source;
         return waits->ended[source] || (waits->knows_ends && !lull_wait_is_far(waits, source) &&
@@ -294,13 +302,13 @@ static bool wait_never_comes(const struct lull_waits *waits, const struct wait_p
     const uint32_t rank = waits->members[pending->member].rank;
     const uint32_t *fewest = series->fewest;
     switch ((enum lull_awaited)pending->part.awaits) {
-    case LULL_AWAITS_ROOT: /* where nobody says that it is the root, all are waited for */
+    case LULL_AWAITS_ROOT: /* if no process says that it is the root, all are waited for */
         if (pending->root >= 0 && !waits->ended[pending->root])
             return false;
         break;
     case LULL_AWAITS_OTHERS:
         return pending->number >= fewest[!lull_circle_side(waits->trace, series->comm, rank)];
-    case LULL_AWAITS_LOWER: /* perhaps it was one above that has ended */
+    case LULL_AWAITS_LOWER: /* the rank that has ended may be above this one */
         return false;
     default:
         break;
@@ -375,7 +383,8 @@ static void begin_collective(struct lull_waits *waits, struct wait_stream *strea
     }
 }
 
-/* One that does not block is taken out of those that are open; false: it began before the trace. */
+/* Takes a collective operation that does not block out of the open ones. False: it began before the
+ * trace. */
 static bool take_open(struct wait_stream *stream, uint64_t request, struct wait_open *ret_open)
 {
     size_t i = 0;
@@ -402,7 +411,7 @@ static bool end_open(struct lull_waits *waits, struct wait_stream *stream,
     return open.arrived;
 }
 
-/* One whose communicator has one member, or cannot be followed. */
+/* Forgets an operation whose communicator has one rank, or cannot be followed. */
 static void forget_open(struct wait_stream *stream, uint64_t request)
 {
     struct wait_open open;
@@ -435,7 +444,7 @@ static void end_collective(struct lull_waits *waits, struct wait_stream *stream,
         lull_wait_need(waits, stream, &pending);
 }
 
-/* In MPI_Finalize all wait for all, though no operation is recorded. */
+/* In MPI_Finalize all processes wait for all, though no operation is recorded. */
 static void come_to_end(struct lull_waits *waits, struct wait_stream *stream)
 {
     struct wait_pending pending;
@@ -467,8 +476,9 @@ static int64_t time_inside(const struct lull_waits *waits, const struct wait_str
     return sum;
 }
 
-/* The call ends operations in which all ranks waited for all, and so met: keeps what this process
- * had done by then, since when the next wait in such an operation is divided. */
+/* The call may end operations in which all ranks waited for all, and so met. For these, keeps what
+ * this process had done by then: the next wait in such an operation is divided by what was done
+ * since. */
 static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
 {
     for (size_t i = 0; i < stream->n_pending; i++) {
@@ -483,7 +493,7 @@ static void meet_all(struct lull_waits *waits, struct wait_stream *stream)
         lull_wait_ledger_begin_anew(&stream->ledger);
 }
 
-/* `length`: of the call, inside the windows. */
+/* `length` and `transfer` are the parts of the call inside the windows. */
 static void count_call(struct lull_waits *waits, const struct wait_stream *stream, int64_t length,
                        int64_t transfer)
 {
@@ -495,6 +505,7 @@ static void count_call(struct lull_waits *waits, const struct wait_stream *strea
     call->transfer_ns += transfer;
 }
 
+/* Ends a call when all that it needs is there: charges the wait for the latest cause. */
 static void end_call(struct lull_waits *waits, struct wait_stream *stream)
 {
     const int64_t begin = stream->told, end = stream->call_ends;
@@ -526,8 +537,8 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
     stream->unmatched = stream->anew = stream->in_call = false;
 }
 
-/* The latest of what a call needs is what it waits for; of two at the same time that of the lower
- * agent. */
+/* Keeps the latest of the causes that a call needs, because that is the one it waits for; of two at
+ * the same time, that of the lower agent. Takes the references of `cause`. */
 static void keep_latest(struct wait_stream *stream, struct wait_cause *cause,
                         const struct wait_moment *since, uint8_t kind, bool met_all)
 {
@@ -554,6 +565,8 @@ bool lull_wait_go_without(struct lull_waits *waits, struct wait_stream *stream,
     return true;
 }
 
+/* Whether what a call needs next is there, or never comes. If not, the stream waits for it in a
+ * list. */
 static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
                      const struct wait_pending *pending)
 {
@@ -582,18 +595,18 @@ static bool is_there(struct lull_waits *waits, struct wait_stream *stream,
         }
         waits->gathered += pending->kind != LULL_WAIT_FINALIZE;
         const struct wait_member *member = lull_wait_meets_all(waits, pending);
-        if (member && member->met == cause.met) /* other threads may have met before */
+        if (member && member->met == cause.met) /* else other threads of the processes met later */
             since = &member->base;
     }
     keep_latest(stream, &cause, since, pending->kind, since != NULL);
     return true;
 }
 
-/* Ends the call when all that it needs is there; else the stream is blocked. */
+/* Ends the call if all that it needs is there; else the stream is blocked. */
 static void wait_for_all(struct lull_waits *waits, struct wait_stream *stream)
 {
     for (; stream->pending_at < stream->n_pending; stream->pending_at++) {
-        stream->blocked = true; /* is seen by those whom this wakes */
+        stream->blocked = true; /* streams that is_there makes ready see this stream as blocked */
         if (!is_there(waits, stream, &stream->pending[stream->pending_at]))
             return;
         stream->blocked = false;
@@ -624,14 +637,14 @@ static void begin_call(struct wait_stream *stream, int64_t time, uint32_t region
     stream->call_began = stream->told = time;
 }
 
-/* Whoever waits for a receive of this process may see now that there is none. */
+/* Tells senders that wait for a receive of this process that the process has come to `time`. */
 static void reach(struct lull_waits *waits, const struct wait_stream *stream, int64_t time)
 {
     if (waits->follows_posts)
         lull_wait_reach(waits, stream->process, time);
 }
 
-/* Nothing comes any more for which others wait. */
+/* The stream does nothing more that others may wait for. */
 static void end_stream(struct lull_waits *waits, struct wait_stream *stream)
 {
     if (!stream->ended)
@@ -640,7 +653,7 @@ static void end_stream(struct lull_waits *waits, struct wait_stream *stream)
     reach(waits, stream, INT64_MAX);
 }
 
-/* A call, or several, in which there is nothing to wait for. */
+/* Ends a call, or several ones, in which there is nothing to wait for. */
 static void end_alone(struct lull_waits *waits, struct wait_stream *stream, int64_t end)
 {
     const int64_t length = time_inside(waits, stream, stream->call_began, end);
@@ -728,7 +741,7 @@ static void go_on(struct lull_waits *waits, struct wait_stream *stream)
 
 void lull_wait_ready(struct lull_waits *waits, struct wait_stream *stream)
 {
-    stream->blocked = false; /* as others see it */
+    stream->blocked = false; /* others must not count it as blocked any more */
     stream->next_ready = waits->ready;
     waits->ready = stream;
 }
@@ -778,19 +791,19 @@ void lull_wait_stream_free(struct wait_stream *stream)
 
 /* ==== lanes =================================================================================== */
 
-/* A lane holds the threads of a process that communicate side by side. Their sends, receives and
- * operations are numbered in the order of time. After that each thread is a stream of its own,
+/* A lane holds the threads of a process that communicate side by side. It numbers their sends,
+ * receives and operations in the order of time. After that each thread is a stream of its own,
  * which may wait while the others go on. */
 
 struct lane_thread {
-    struct wait_stream *stream; /* NULL: nothing has been read */
+    struct wait_stream *stream; /* NULL: nothing of the thread has been read */
     struct wait_note_queue notes;
     bool ended;
 };
 
 struct wait_lane {
     uint32_t n_threads;
-    struct lane_thread threads[]; /* from the process's first location on */
+    struct lane_thread threads[]; /* [n_threads], from the first location of the process on */
 };
 
 bool lull_wait_lanes_create(struct lull_waits *waits)
@@ -819,8 +832,8 @@ void lull_wait_lanes_free(struct lull_waits *waits)
     free(waits->lanes);
 }
 
-/* The thread with the first of all notes, the lower one of two; NULL: of a thread that has not
- * ended none is known. */
+/* The thread with the earliest note, of several the lowest thread. NULL: no note is left, or a
+ * thread that has not ended has none yet, which may be earlier. */
 static struct lane_thread *find_earliest_lane_thread(struct wait_lane *lane)
 {
     struct lane_thread *first = NULL;

@@ -9,7 +9,7 @@
 
 /* ==== result ================================================================================== */
 
-/* What the members of a team have found, to the first. */
+/* The members of a team send what they have found to the first member. */
 
 struct findings {
     struct lull_waits *waits;
@@ -21,7 +21,7 @@ struct counts {
     uint64_t messages, collectives, unmatched_sends, unmatched_operations;
 };
 
-/* Those of each process of a member go their way. */
+/* Puts or gets (`go`) the locations of each process that a member has read. */
 static bool
 go_over_locations(const struct findings *findings, uint32_t member, struct lull_flow *flow,
                   bool (*go)(const struct lull_process *process,
@@ -103,8 +103,9 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
     return good;
 }
 
-/* Together, when all is charged: `result` has what this member has found, of its own locations. On
- * the first it has what all have then. Charges are added up in `waits`, before they are listed. */
+/* Called by all members together, when all waits are charged. `result` has what this member has
+ * found, with its own locations; afterwards, that of the first member has what all have found.
+ * Charges are added up in `waits`; they are listed later. */
 static lull_status wait_gather_result(struct lull_waits *waits, struct lull_wait_result *result,
                                       struct lull_wait_location *locations, struct lull_error *err)
 {
@@ -113,7 +114,7 @@ static lull_status wait_gather_result(struct lull_waits *waits, struct lull_wait
     return lull_team_bring(waits->reading->division->team, &freight, err);
 }
 
-/* The same of whether threads communicate that are no masters: on all. */
+/* Lets all members know whether any of them has seen threads communicate that are not followed. */
 static lull_status wait_gather_others(struct lull_waits *waits, bool *others,
                                       struct lull_error *err)
 {
@@ -127,22 +128,24 @@ static lull_status wait_gather_others(struct lull_waits *waits, bool *others,
 /* ==== what never comes ======================================================================== */
 
 /* Some messages and arrivals never come, because the records of the process that would send, or
- * take part, have ended: the program was killed, the recorder's budget was spent, or a file is
+ * take part, have ended: the program was killed, the budget of the recorder was spent, or a file is
  * damaged.
  *
- * This is looked at when no stream can go on any more. Then all members of a team know which
- * processes have ended, and what these have sent and taken part in. A stream that waits for more
- * than that goes on without it, then and later. These facts are true whenever they are learned, so
- * the order in which processes end makes no difference. If even then no stream can go on, all go on
- * without what they wait for. */
+ * This is looked at when no stream can go on any more. Then all members of a team learn which
+ * processes have ended, which messages these have sent, and in how many operations they have taken
+ * part. A stream that waits for more than that goes on without it, then and later. These facts are
+ * true whenever they are learned, so the order in which processes end makes no difference. If even
+ * then no stream can go on, all streams go on without what they wait for. */
 
+/* Whether this member reads the process, and it belongs to the application. */
 static bool is_follower(const struct lull_waits *waits, uint32_t process)
 {
     return waits->trace->processes[process].application == waits->reading->application &&
            !lull_wait_is_far(waits, process);
 }
 
-/* Learns from all members which processes have ended: each member sets the bits of its own. */
+/* Learns from all members which processes have ended: each member sets the bits of its own
+ * processes. */
 static lull_status learn_processes(struct lull_waits *waits, struct lull_error *err)
 {
     const uint32_t n = waits->trace->n_processes;
@@ -166,7 +169,8 @@ static lull_status learn_processes(struct lull_waits *waits, struct lull_error *
 
 /* ---- collective operations ------------------------------------------------------------------ */
 
-/* What the ranks that this member has, and that have ended, took part in. */
+/* Looks at the ranks that this member has and that have ended: in how many operations of the series
+ * each took part. */
 static void look_at_series(struct lull_waits *waits, uint32_t index)
 {
     struct wait_series *series = &waits->series[index];
@@ -185,7 +189,8 @@ static void tell_fewest(struct lull_waits *waits, uint32_t series, unsigned grou
     waits->no_memory |= !lull_wait_tell_fewest(waits, &waits->series[series], group);
 }
 
-/* Who has none of the ranks that came to a series, may have some that have ended. */
+/* Tells other members of the series that they may not know: a member may have ranks that have ended
+ * without coming to any operation of the series. */
 static void announce_series(struct lull_waits *waits)
 {
     for (uint32_t s = 0; s < waits->series_by_comm.count; s++)
@@ -206,13 +211,13 @@ static void learn_series(struct lull_waits *waits)
 
 /* ---- both ---------------------------------------------------------------------------------- */
 
-/* All that members have told each other has come. */
+/* Returns when all letters that members have sent each other have come. */
 static lull_status settle_letters(struct lull_waits *waits, struct lull_error *err)
 {
     return waits->office ? lull_wait_office_settle(waits, err) : LULL_OK;
 }
 
-/* By all members together. */
+/* Called by all members together. */
 static lull_status learn_ends(struct lull_waits *waits, struct lull_error *err)
 {
     lull_status status = learn_processes(waits, err);
@@ -228,7 +233,8 @@ static lull_status learn_ends(struct lull_waits *waits, struct lull_error *err)
 
 /* ---- what is left ---------------------------------------------------------------------------- */
 
-/* Those who wait for a message or an operation look once more whether it is there. */
+/* A stream that waits for a message or an operation looks once more whether it is there. The list
+ * of streams that wait for it is emptied, because all of them do this. */
 static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
 {
     const struct wait_pending *pending = &stream->pending[stream->pending_at];
@@ -241,7 +247,7 @@ static void recheck_stream(struct lull_waits *waits, struct wait_stream *stream)
     lull_wait_ready(waits, stream);
 }
 
-/* Nobody comes any more whom the stream waits for. */
+/* The stream goes on without what it waits for, which does not come any more. */
 static void release(struct lull_waits *waits, struct wait_stream *stream)
 {
     const struct wait_pending *pending = &stream->pending[stream->pending_at];
@@ -265,10 +271,10 @@ static void go_on_all(struct lull_waits *waits,
     lull_wait_run_ready(waits);
 }
 
-/* What members of a team know together when all that they have told each other has come. */
+/* What the members of a team know together when all letters have come. */
 struct standstill {
-    int64_t blocked;  /* streams */
-    int64_t released; /* since `before` */
+    int64_t blocked;  /* how many streams are blocked */
+    int64_t released; /* things that streams went on without, since the standstill before */
     uint64_t before;
 };
 
@@ -290,7 +296,8 @@ static lull_status stand_still(struct lull_waits *waits, struct standstill *stil
     return status;
 }
 
-/* Streams whose partners have ended go on first, because others may wait only for them. */
+/* Lets blocked streams go on. Those whose partners have ended go first, because others may wait
+ * only for them. */
 static lull_status go_on_without(struct lull_waits *waits, struct lull_error *err)
 {
     struct standstill still = {0};
@@ -308,8 +315,9 @@ static lull_status go_on_without(struct lull_waits *waits, struct lull_error *er
     return status;
 }
 
-/* By all members of a team together, after the pass: streams that are blocked go on without what
- * they wait for, until none is blocked; then all waits are charged. Missing memory is noted. */
+/* Called by all members of a team together, after the pass. Blocked streams go on without what they
+ * wait for, until none is blocked; then all waits are charged that were kept. Missing memory is
+ * noted. */
 static lull_status release_all(struct lull_waits *waits, struct lull_error *err)
 {
     lull_status status = go_on_without(waits, err);
@@ -414,7 +422,7 @@ lull_status lull_waits_create(const struct lull_trace *trace,
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         waits->queues_of[p] = LULL_NONE;
         if (trace->processes[p].n_threads == 0)
-            waits->reached[p] = INT64_MAX; /* of it nothing will be read */
+            waits->reached[p] = INT64_MAX; /* nothing will be read of this process */
     }
     const lull_status status =
         waits->reading->division ? lull_wait_office_open(waits, options->workers, err) : LULL_OK;
@@ -467,7 +475,8 @@ static bool communicates(const struct lull_steps *steps)
     return false;
 }
 
-/* NULL: no memory, which is noted. Each location has one worker at a time. */
+/* The stream of a location, which is made if it does not exist. NULL: no memory. Each location has
+ * one worker at a time. */
 static struct wait_stream *find_stream(struct lull_waits *waits, uint32_t location)
 {
     struct wait_stream *stream = waits->streams[location];
@@ -479,7 +488,8 @@ static struct wait_stream *find_stream(struct lull_waits *waits, uint32_t locati
         stream->process = waits->trace->locations[location].process;
         stream->agent = waits->lanes ? location : stream->process;
         stream->reading.posts = waits->follows_posts;
-        pthread_mutex_lock(&waits->lock); /* those who wait for its process look at it */
+        pthread_mutex_lock(&waits->lock); /* other workers look at the streams of processes that are
+                                             waited for */
         waits->streams[location] = stream;
         pthread_mutex_unlock(&waits->lock);
     }
@@ -602,7 +612,7 @@ static void list_charges(const struct lull_waits *waits, struct lull_arena *aren
     struct lull_wait_charge *charges = lull_arena_alloc(arena, (most + 1) * sizeof *charges);
     size_t n = 0;
     for (size_t i = 0; i < most; i++)
-        if (waits->charges[i].waits > 0) /* else they turned out to be of another kind */
+        if (waits->charges[i].waits > 0) /* else all its waits turned out to be of another kind */
             charges[n++] = waits->charges[i];
     qsort(charges, n, sizeof *charges, compare_charges);
     result->charges = charges;

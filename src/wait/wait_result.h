@@ -1,5 +1,5 @@
-/* What is told of waits: how long each location waited, for what kind of thing, and which places made
- * others wait. wait/wait.h says how that is found. */
+/* The result of the analysis of waits: how long each location waited, for what kind of event, and
+ * which places made others wait. wait/wait.h says how that is found. */
 #ifndef LULL_WAIT_RESULT_H
 #define LULL_WAIT_RESULT_H
 
@@ -28,84 +28,94 @@ const char *lull_wait_kind_name(unsigned kind); /* "late sender" */
 
 enum {
     LULL_WAIT_LEDGER = 64,
-    LULL_WAIT_HELD = 4, /* waits for senders whose kind may still change, of each process */
-    /* Bytes. Every MPI library as it is installed sends messages up to this size without waiting
-     * for their receive: the smallest limit of a transport that was found is that of Open MPI's
-     * shared memory (btl_sm_eager_limit, btl_vader_eager_limit). */
+    LULL_WAIT_HELD = 4, /* per process: waits for senders whose kind may still change */
+    /* Bytes. MPI libraries with their default settings send messages up to this size without
+     * waiting for the receive: the smallest limit of a transport that was found is that of Open
+     * MPI's shared memory (btl_sm_eager_limit, btl_vader_eager_limit). */
     LULL_WAIT_EAGER = 4096
 };
 
-/* A process or region that stands for several which a ledger had no room for. */
+/* As a process or region: it stands for several that a ledger had no room for. */
 #define LULL_WAIT_ELSEWHERE (UINT32_MAX - 1)
 
-/* What made others wait: a process spent time in a region of the user, or in MPI itself. */
+/* What made others wait: time of a process in a region of the user, or in MPI itself. */
 struct lull_wait_place {
     uint32_t process; /* or LULL_WAIT_ELSEWHERE */
-    uint32_t region;  /* innermost of the user; LULL_NONE: in none, or in MPI */
-    uint32_t call;    /* region of the call by which the others' wait ended: the send, or the
-                         collective operation; LULL_NONE: outside of calls */
-    uint32_t in_mpi;  /* 1: the time went into MPI, without waiting for others there */
-    uint32_t thread;  /* location, if threads waited for each other or each thread is followed; else
-                         LULL_NONE */
+    uint32_t region;  /* the innermost region of the user; LULL_NONE: the time was in none, or in
+                         MPI */
+    uint32_t call;    /* the region of the call that ended the wait of the others: the send, or the
+                         collective operation; LULL_NONE: it ended outside of calls */
+    uint32_t in_mpi;  /* 1: the time went into MPI, and was no wait for others there */
+    uint32_t thread;  /* the location, if threads waited for each other or each thread is followed;
+                         else LULL_NONE */
 };
 
 struct lull_wait_charge {
     struct lull_wait_place place;
-    uint8_t kind;      /* of the waits: enum lull_wait_kind */
-    int64_t ns;        /* that others waited because of the place, the sum over all of them */
-    int64_t passed_ns; /* the part of `ns` of waits for somebody else, whom this place had kept */
-    uint64_t waits;    /* how many waits have a part in it */
-    uint32_t
-        parallel; /* of waits of threads at a barrier: the outermost OpenMP parallel region that
-                          the longest of them was in; else LULL_NONE */
+    uint8_t kind;      /* enum lull_wait_kind of the waits */
+    int64_t ns;        /* how long others waited because of the place, the sum over all of them */
+    int64_t passed_ns; /* the part of `ns` in waits for other processes, which this place had kept
+                          waiting */
+    uint64_t waits;    /* how many waits have a part in this charge */
+    /* For waits of threads at a barrier: the outermost OpenMP parallel region that `longest` was
+     * in; else LULL_NONE. */
+    uint32_t parallel;
     struct {
-        uint32_t location; /* that waited */
-        int64_t begin, ns; /* of the whole wait, also what is outside of windows */
-    } longest;             /* the longest wait with a part in it, the first of several */
+        uint32_t location; /* the location that waited */
+        int64_t begin, ns; /* of the whole wait, with what is outside of the windows */
+    } longest;             /* the longest wait with a part in this charge; of several, the first */
 };
 
-/* Where the time of a location in calls of MPI, and in waits for other threads of its process,
- * went, as far as it is inside the windows. */
+/* Where the time of a location went that it spent in calls of MPI, and in waits for other threads
+ * of its process, as far as that time is inside the windows. */
 struct lull_wait_location {
     int64_t mpi_ns; /* in calls of MPI: the sum of the waits in MPI, transfer_ns and unmatched_ns */
     int64_t waited_ns[LULL_WAIT_KINDS];
     int64_t transfer_ns;
-    int64_t
-        unmatched_ns;   /* in calls that wait for something unknown: MPI_Init, MPI_Probe, one-sided
-                             operations, or records are missing */
-    int64_t tail_ns;    /* from its last operation of MPI to the begin of MPI_Finalize; not cut to
-                           windows; 0: not known */
-    int64_t threads_ns; /* in barriers and joins of threads and for locks: the sum of the waits of
-                             threads and threads_rest_ns */
-    int64_t threads_ends_ns; /* the part of threads_ns at ends of parallel regions whose barrier the
-                                trace does not tell; the breakdown has it elsewhere */
-    int64_t threads_rest_ns; /* nobody was waited for any more, or it is not known who was */
+    /* In calls for which it is not known what they wait for: MPI_Init, MPI_Probe, one-sided
+     * operations, or calls of which records are missing. */
+    int64_t unmatched_ns;
+    /* From the end of the last call with an operation to the begin of MPI_Finalize, not cut to the
+     * windows; 0: not known. */
+    int64_t tail_ns;
+    /* In barriers and joins of threads and for locks: the sum of the waits of threads and
+     * threads_rest_ns. */
+    int64_t threads_ns;
+    /* The part of threads_ns at ends of parallel regions whose barrier the trace does not tell. The
+     * breakdown counts this part elsewhere. */
+    int64_t threads_ends_ns;
+    /* The part of threads_ns in which nobody was waited for any more, or it is unknown who was. */
+    int64_t threads_rest_ns;
 };
 
-/* Calls of one region of MPI, of all processes. */
+/* The calls of one region of MPI, of all processes. */
 struct lull_wait_call {
     uint32_t region;
-    uint64_t calls;      /* that lie inside the windows, or a part of them */
-    uint64_t bytes;      /* that each process had in them: of receives and collective operations, of
-                            the latter the larger of what it sent and received */
+    uint64_t calls; /* calls that are at least partly inside the windows */
+    /* Bytes of receives and collective operations in these calls, summed over the processes; of a
+     * collective operation, the larger of what the process sent and what it received. */
+    uint64_t bytes;
     int64_t transfer_ns; /* as in struct lull_wait_location */
 };
 
 struct lull_wait_result {
-    const char *absent;                     /* why there is none; NULL: there is one */
-    bool needs_each_thread;                 /* there is none because options.each_thread was not
-                                               set */
-    const struct lull_wait_charge *charges; /* most ns first */
+    const char *absent; /* why there is no result; NULL: there is one */
+    /* There is no result because options.each_thread was not set. */
+    bool needs_each_thread;
+    const struct lull_wait_charge *charges; /* those with most ns first */
     uint32_t n_charges;
-    const struct lull_wait_call *calls; /* by region; calls with operations */
+    const struct lull_wait_call *calls; /* in the order of regions; only calls with operations */
     uint32_t n_calls;
-    const struct lull_wait_location *locations; /* [n_locations] of the trace; or absent */
-    int64_t waited_ns;                          /* of all locations: the sum of the charges */
-    uint64_t messages, collectives;             /* messages received; operations, counted once
-                                                       for each process in them */
-    uint64_t unmatched_sends,
-        unmatched_operations; /* sends without receive; receives and collective
-                                                       operations whose others never came */
+    const struct lull_wait_location
+        *locations; /* [n_locations] of the trace; NULL where there is no result */
+    /* Of all locations; also the sum of the charges. */
+    int64_t waited_ns;
+    /* `messages` counts messages that were received, `collectives` counts a collective operation
+     * once for each process that takes part. */
+    uint64_t messages, collectives;
+    /* Sends without a receive; and receives and collective operations whose other processes never
+     * came. */
+    uint64_t unmatched_sends, unmatched_operations;
 };
 
 #endif
