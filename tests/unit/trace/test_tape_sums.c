@@ -420,6 +420,35 @@ static void test_a_thread_that_was_killed(void **state)
     assert_int_equal(sums.end, 1100);
 }
 
+/* A thread had begun, at 6150, when its process was killed; the last event of all is at 6100, and with it the run ends. */
+static void test_a_thread_that_began_at_the_end(void **state)
+{
+    (void)state;
+    struct tape_maker tape = {0};
+    struct lull_sums sums;
+    write_sums();
+    tape_begin(&tape, 0, 0);
+    tape.header.role = 1;
+    tape_call(&tape, 5000, BARRIER, 1100);
+    tape_write(&tape, run, 0);
+    tape = (struct tape_maker){0};
+    tape_begin(&tape, 0, 1);
+    tape.header.role = 2;
+    tape_write(&tape, run, 0);
+    memset(file.sums, 0, sizeof file.sums);
+    file.header.number = 1;
+    file.header.begin = 6150;
+    file.header.end = 6170;
+    file.header.paused = file.header.flushing[0] = file.header.flushing[1] = 0;
+    write_sums();
+    struct lull_breakdown *breakdown = NULL;
+    fail_if(break_down(&breakdown) != LULL_OK, "%s", err.text);
+    assert_int_equal(trace->duration, 1100);
+    fail_if(lull_trace_read_sums(trace, 1, arena, &sums, &err) != LULL_OK, "%s", err.text);
+    assert_int_equal(sums.begin, 1100);
+    assert_int_equal(sums.end, 1100);
+}
+
 TEST_GROUP(test_tape_sums)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +465,7 @@ TEST_GROUP(test_tape_sums)
         cmocka_unit_test_setup_teardown(test_bad_sums, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_thread_that_never_began, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_thread_that_was_killed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_thread_that_began_at_the_end, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

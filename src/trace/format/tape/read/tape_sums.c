@@ -169,16 +169,21 @@ static lull_status take_life(const struct reader *reader, struct lull_sums *sums
     sums->end = (int64_t)(end - (uint64_t)data->origin);
     if (header->begin == 0 && header->end == 0) /* the process died before the thread began */
         sums->begin = sums->end = 0;
-    /* The sums of a killed program end a little later than its events. The length of the run is
-     * measured by sums only where these go on after the events. */
+    const bool in_order = sums->begin >= 0 && sums->begin <= sums->end;
+    /* The sums of a killed program end a little later than its events, and a thread may have begun
+     * behind them. The length of the run is measured by sums only where these go on after the
+     * events. */
+    const int64_t duration = reader->trace->duration;
     if ((reader->trace->events == LULL_EVENTS_ALL || !lull_tape_sums_go_on(reader->file)) &&
-        sums->end > reader->trace->duration)
-        sums->end = reader->trace->duration;
-    if (sums->begin < 0 || sums->end < sums->begin || sums->end > reader->trace->duration)
+        in_order && sums->end > duration) {
+        sums->end = duration;
+        sums->begin = sums->begin < duration ? sums->begin : duration;
+    }
+    if (!in_order || sums->end > duration)
         return lull_fail(reader->err, LULL_ERR_FORMAT,
                          "%s: a life from %lld to %lld ns does not lie in the run of %lld ns",
                          reader->path, (long long)sums->begin, (long long)sums->end,
-                         (long long)reader->trace->duration);
+                         (long long)duration);
     *ret_rate = (struct rate){header->end - header->begin, sums->end - sums->begin};
     return LULL_OK;
 }
