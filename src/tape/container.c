@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_NAMES = 100, MOST_NAME = 100, MOST_WAITS = 1000, MOST_ATTEMPTS = 10 };
+enum { MOST_NAMES = 100, MOST_NAME = 100, NAME_SIZE = MOST_NAME + 100 };
 
 void lull_tape_clean_name(char *name)
 {
@@ -53,8 +53,8 @@ static uint64_t node_key(void)
     return length > 0 ? lull_tape_checksum(1, text, (size_t)length) | 1 : 0;
 }
 
-/* RUN/<node>.tapes, then RUN/<node>-2.tapes ... */
-static bool name_file(const char *run, unsigned number, char *path, size_t size)
+/* <node>.tapes, then <node>-2.tapes ... */
+static bool name_file(unsigned number, char name[NAME_SIZE])
 {
     struct utsname system;
     char count[16] = "";
@@ -66,9 +66,9 @@ static bool name_file(const char *run, unsigned number, char *path, size_t size)
     lull_tape_clean_name(system.nodename);
     if (number > 1)
         snprintf(count, sizeof count, "-%u", number);
-    const int length = snprintf(path, size, "%s/%s%s" LULL_TAPE_NODE_ENDING, run,
-                                *system.nodename ? system.nodename : "node", count);
-    return length > 0 && (size_t)length < size;
+    snprintf(name, NAME_SIZE, "%s%s" LULL_TAPE_NODE_ENDING,
+             *system.nodename ? system.nodename : "node", count);
+    return true;
 }
 
 /* ---- making the file ------------------------------------------------------------------------- */
@@ -76,77 +76,59 @@ static bool name_file(const char *run, unsigned number, char *path, size_t size)
 /* Reserves the blocks of the whole first page, so that writing into a mapping of it cannot fail. */
 static bool write_first_page(int fd, uint64_t node)
 {
-    const struct lull_tape_container_header header = {
+    struct lull_tape_container_header header = {
         .version = LULL_TAPE_VERSION,
         .byte_order = LULL_TAPE_BYTE_ORDER,
         .header_size = offsetof(struct lull_tape_container_header, tables),
         .flags = LULL_TAPE_NODE_RECORDED,
         .node = node,
         .end = LULL_TAPE_PAGE};
-    const size_t magic = sizeof header.magic;
+    memcpy(header.magic, LULL_TAPE_NODE_MAGIC, sizeof header.magic);
     errno = posix_fallocate(fd, 0, LULL_TAPE_PAGE);
-    return errno == 0 && pwrite(fd, &header, sizeof header, 0) == (ssize_t)sizeof header &&
-           pwrite(fd, LULL_TAPE_NODE_MAGIC, magic, 0) == (ssize_t)magic;
+    return errno == 0 && pwrite(fd, &header, sizeof header, 0) == (ssize_t)sizeof header;
 }
 
-/* -1 with EEXIST: another process is making it. */
-static int make_file(const char *path, uint64_t node)
+/* The file gets its name once its header is written. So no process waits for the one that makes it,
+ * and one that is killed meanwhile leaves a file with another ending, which nobody reads. Returns
+ * whether the file is there, made by this process or by a faster one. */
+static bool make_file(int folder, const char *name, uint64_t node)
 {
-    const int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    char making[NAME_SIZE + 64];
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    snprintf(making, sizeof making, "%s.%ld-%lld%09ld", name, (long)getpid(), (long long)now.tv_sec,
+             now.tv_nsec);
+    const int fd = openat(folder, making, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0)
-        return -1;
+        return false;
     lull_tape_write_in_place(fd);
-    if (write_first_page(fd, node))
-        return fd;
+    const bool made = write_first_page(fd, node) &&
+                      (linkat(folder, making, folder, name, 0) == 0 || errno == EEXIST);
     const int reason = errno;
-    unlink(path);
+    unlinkat(folder, making, 0);
     close(fd);
     errno = reason;
-    return -1;
+    return made;
 }
 
 /* ---- opening the file ------------------------------------------------------------------------ */
 
+/* False: the file is none of a node. */
 static bool read_header(int fd, struct lull_tape_container_header *header)
 {
     return pread(fd, header, sizeof *header, 0) == (ssize_t)sizeof *header &&
-           memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) == 0;
-}
-
-static bool is_container(const struct lull_tape_container_header *header)
-{
-    return header->version == LULL_TAPE_VERSION && header->byte_order == LULL_TAPE_BYTE_ORDER &&
+           memcmp(header->magic, LULL_TAPE_NODE_MAGIC, sizeof header->magic) == 0 &&
+           header->version == LULL_TAPE_VERSION && header->byte_order == LULL_TAPE_BYTE_ORDER &&
            header->header_size == offsetof(struct lull_tape_container_header, tables) &&
            header->flags == LULL_TAPE_NODE_RECORDED;
 }
 
-/* 1: the file is this node's; 0: it is another node's; -1: the process that makes it has died, or
- * takes longer than MOST_WAITS ms. */
-static int look_at(int fd, uint64_t node)
+static int open_or_make(int folder, const char *name, uint64_t node)
 {
-    struct lull_tape_container_header header;
-    for (unsigned waits = 0; !read_header(fd, &header); waits++) {
-        if (waits == MOST_WAITS) {
-            errno = ETIMEDOUT;
-            return -1;
-        }
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    return is_container(&header) && header.node == node;
-}
-
-static int open_or_make(const char *path, uint64_t node)
-{
-    int fd = -1;
-    for (unsigned i = 0; fd < 0 && i < MOST_ATTEMPTS; i++) {
-        fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-        if (fd >= 0 || errno != ENOENT)
-            break;
-        fd = make_file(path, node);
-        if (fd < 0 && errno != EEXIST)
-            break;
-    }
-    return fd;
+    static const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
+    const int fd = openat(folder, name, flags);
+    return fd < 0 && errno == ENOENT && make_file(folder, name, node) ? openat(folder, name, flags)
+                                                                      : fd;
 }
 
 static bool may_be_large(void)
@@ -155,29 +137,42 @@ static bool may_be_large(void)
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
 }
 
+/* The file of the node: the first one of its names that no other node has. */
+static int open_in(int folder, uint64_t node, char name[NAME_SIZE])
+{
+    for (unsigned number = 1; number <= MOST_NAMES; number++) {
+        struct lull_tape_container_header header;
+        const int fd = name_file(number, name) ? open_or_make(folder, name, node) : -1;
+        if (fd < 0 || (read_header(fd, &header) && header.node == node))
+            return fd;
+        close(fd);
+    }
+    errno = EEXIST;
+    return -1;
+}
+
 int lull_tape_container_open(const char *run, char *path, size_t size)
 {
+    char name[NAME_SIZE];
     const uint64_t node = node_key();
     if (node == 0 || !may_be_large()) {
         errno = node == 0 ? ENOSYS : EFBIG;
         return -1;
     }
-    for (unsigned number = 1; number <= MOST_NAMES; number++) {
-        errno = ENAMETOOLONG;
-        const int fd = name_file(run, number, path, size) ? open_or_make(path, node) : -1;
-        if (fd < 0)
-            return -1;
-        const int ours = look_at(fd, node);
-        if (ours > 0)
-            return fd;
-        const int reason = errno;
+    const int folder = open(run, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder < 0)
+        return -1;
+    const int fd = open_in(folder, node, name);
+    const int reason = errno;
+    close(folder);
+    const int length = fd >= 0 ? snprintf(path, size, "%s/%s", run, name) : 0;
+    if (fd >= 0 && (length < 0 || (size_t)length >= size)) {
         close(fd);
-        errno = reason;
-        if (ours < 0)
-            return -1;
+        errno = ENAMETOOLONG;
+        return -1;
     }
-    errno = EEXIST;
-    return -1;
+    errno = reason;
+    return fd;
 }
 
 /* ---- which processes are in it --------------------------------------------------------------- */
@@ -203,7 +198,7 @@ static int look_through(int fd, uint64_t offset, uint32_t count, uint32_t proces
 static bool has(int fd, uint32_t process)
 {
     struct lull_tape_container_header header;
-    if (!read_header(fd, &header) || !is_container(&header))
+    if (!read_header(fd, &header))
         return false;
     int found = look_through(fd, sizeof header, LULL_TAPE_FIRST_ENTRIES, process);
     for (unsigned t = 0; found < 0 && t < LULL_TAPE_TABLES && header.tables[t] != 0; t++)

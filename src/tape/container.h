@@ -28,7 +28,7 @@ struct lull_tape_container_entry {
 
 /* The table with index k has 256 << k entries more than those in the first page. */
 struct lull_tape_container_header {
-    char magic[8];    /* LULL_TAPE_NODE_MAGIC; stored last: without it the file is not ready yet */
+    char magic[8];    /* LULL_TAPE_NODE_MAGIC */
     uint32_t version; /* LULL_TAPE_VERSION */
     uint32_t byte_order;
     uint32_t header_size; /* up to `tables` */
@@ -55,8 +55,8 @@ void lull_tape_write_in_place(int fd);
 /* Opens the file of this node in the folder of a run, or makes it where there is none. Returns its
  * descriptor, and writes its path to `path`, which has room for `size` bytes. On failure it returns
  * -1 and errno says why: EFBIG where the size of files is limited (RLIMIT_FSIZE), EEXIST where all
- * names are taken. Allocates nothing; waits a second at most, for another process that is just
- * making the file. */
+ * names are taken; the file system's own errors where it has no hard links. Allocates nothing, and
+ * waits for nobody. */
 int lull_tape_container_open(const char *run, char *path, size_t size);
 
 /* Whether the process has taken an entry in one of the run's files of nodes that can be read. */

@@ -13,11 +13,14 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -222,12 +225,68 @@ static void test_full_disk(void **state)
     assert_int_equal(check_file(NUMBER, NUMBER + 2), 1);
 }
 
+/* Opens the file of the node in `run` and ends, or is killed when it has begun and ended `stops`
+ * system calls, each of which is two stops. Returns whether it was killed. */
+static bool kill_at_stop(const char *run, unsigned stops)
+{
+    int status;
+    const pid_t child = fork();
+    if (child == 0) {
+        char path[4096];
+        ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+        raise(SIGSTOP);
+        _exit(lull_tape_container_open(run, path, sizeof path) >= 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    for (unsigned i = 0; i < stops && WIFSTOPPED(status); i++) {
+        ptrace(PTRACE_SYSCALL, child, NULL, NULL);
+        assert_int_equal(waitpid(child, &status, 0), child);
+    }
+    if (!WIFSTOPPED(status)) {
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+        return false;
+    }
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+    return true;
+}
+
+/* Wherever the process that makes the file is killed, the next one has it, under its first name. */
+static void test_killed_while_making(void **state)
+{
+    (void)state;
+    const pid_t probe = fork();
+    if (probe == 0)
+        _exit(ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0 ? 0 : 1);
+    int status;
+    waitpid(probe, &status, 0);
+    if (status != 0) {
+        printf("skipped: no process may be traced here\n");
+        skip();
+    }
+    unsigned stops = 0;
+    for (bool killed = true; killed; stops++) {
+        char run[4096], path[4096];
+        snprintf(run, sizeof run, "%s/made-%u", recorded_run(), stops);
+        assert_int_equal(mkdir(run, 0777), 0);
+        killed = kill_at_stop(run, stops);
+        const int fd = lull_tape_container_open(run, path, sizeof path);
+        assert_true(fd >= 0);
+        close(fd);
+        assert_non_null(strstr(path, LULL_TAPE_NODE_ENDING));
+        assert_null(strstr(path, "-2" LULL_TAPE_NODE_ENDING));
+    }
+    assert_reached("a system call of the process that makes the file", stops, 10, stops);
+}
+
 static int tests(void)
 {
     const struct CMUnitTest all[] = {
         cmocka_unit_test(test_killed),
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_killed_while_making),
     };
     told = mmap(NULL, MOST_NUMBERS * sizeof *told, PROT_READ | PROT_WRITE,
                 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
