@@ -215,15 +215,21 @@ const char *lull_case_time(const struct lull_case *c, int64_t ns)
     return lull_arena_strdup(c->arena, lull_format_time(ns, text, sizeof text));
 }
 
+const char *lull_case_name(const struct lull_case *c, uint32_t region)
+{
+    const struct lull_region *of = region_at(c, region);
+    const char *site = site_of(c, of);
+    if (!of || !site || strstr(of->name, site))
+        return of ? of->name : NULL;
+    return lull_arena_printf(c->arena, strchr(site, '(') ? "%s in %s" : "%s (%s)", of->name, site);
+}
+
 const char *lull_case_where(const struct lull_case *c, uint32_t region, uint32_t call)
 {
-    const struct lull_region *of = region_at(c, region), *ended = region_at(c, call);
-    const char *site = site_of(c, of ? of : ended);
-    const char *name = of ? of->name : ended ? ended->name : NULL;
-    if (!name)
-        return "outside of any region";
-    return site ? lull_arena_printf(c->arena, "%s %s (%s)", of ? "in" : "before", name, site)
-                : lull_arena_printf(c->arena, "%s %s", of ? "in" : "before", name);
+    const char *name = lull_case_name(c, region);
+    const char *word = name ? "in" : "before";
+    name = name ? name : lull_case_name(c, call);
+    return name ? lull_arena_printf(c->arena, "%s %s", word, name) : "outside of any region";
 }
 
 const char *lull_case_word(const struct lull_case *c, const char *text)

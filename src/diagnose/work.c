@@ -35,11 +35,16 @@ struct reading {
     struct lull_hash places_of; /* by region: those beyond the first FEW_PLACES */
     struct bursts *calls;
     size_t n_calls, call_capacity, last_call;
-    uint64_t burst;    /* number of the burst that is open, from 1 on */
-    int64_t begin, ns; /* of the open burst; begin 0: it has not begun */
-    uint32_t sends_in; /* the call of a blocking send that goes on, or LULL_NONE */
-    bool counted;      /* its send was counted already */
-    uint64_t bytes;    /* bytes of that send */
+    struct lull_work_serial *serials; /* in the order of their first use */
+    size_t n_serials, serial_capacity;
+    size_t last_serial; /* pair of places that was found last */
+    uint32_t after;     /* what ended before the serial stretch that is open */
+    int64_t alone_ns;   /* of that stretch */
+    uint64_t burst;     /* number of the burst that is open, from 1 on */
+    int64_t begin, ns;  /* of the open burst; begin 0: it has not begun */
+    uint32_t sends_in;  /* the call of a blocking send that goes on, or LULL_NONE */
+    bool counted;       /* its send was counted already */
+    uint64_t bytes;     /* bytes of that send */
 };
 
 /* What one worker adds up. */
@@ -163,6 +168,48 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
     }
 }
 
+/* ---- serial stretches ------------------------------------------------------------------------ */
+
+/* The stretches between `reading->after` and `before`; NULL: too many are known, or no memory. An
+ * iteration has them in the order of the one before: the next one is tried first. */
+static struct lull_work_serial *find_serial(struct lull_work_collector *collector,
+                                            struct reading *reading, uint32_t process,
+                                            uint32_t before)
+{
+    for (size_t i = 1; i <= reading->n_serials; i++) {
+        const size_t at = (reading->last_serial + i) % reading->n_serials;
+        if (reading->serials[at].after == reading->after && reading->serials[at].before == before) {
+            reading->last_serial = at;
+            return &reading->serials[at];
+        }
+    }
+    if (reading->n_serials == LULL_WORK_SERIALS_MOST)
+        return NULL;
+    if (!lull_array_reserve(&reading->serials, &reading->serial_capacity, reading->n_serials + 1,
+                            sizeof *reading->serials)) {
+        atomic_store(&collector->no_memory, true);
+        return NULL;
+    }
+    reading->last_serial = reading->n_serials++;
+    reading->serials[reading->last_serial] =
+        (struct lull_work_serial){.process = process, .after = reading->after, .before = before};
+    return &reading->serials[reading->last_serial];
+}
+
+/* A call of MPI outside of parallel regions begins or goes on, or a parallel region has ended. */
+static void end_serial(struct lull_work_collector *collector, struct reading *reading,
+                       uint32_t process, uint32_t before)
+{
+    struct lull_work_serial *serial =
+        reading->alone_ns > 0 ? find_serial(collector, reading, process, before) : NULL;
+    if (serial) {
+        serial->count++;
+        serial->ns += reading->alone_ns;
+    }
+    reading->alone_ns = 0;
+    reading->after = before;
+}
+
 /* ---- sends ----------------------------------------------------------------------------------- */
 
 static void begin_send(const struct lull_work_collector *collector, struct reading *reading,
@@ -202,8 +249,12 @@ static void take_span(struct lull_work_collector *collector, struct reading *rea
         }
         add_work(collector, reading, process, step, ns);
         reading->ns += ns;
+        if (!step->parallel && collector->trace->processes[process].n_threads > 1)
+            reading->alone_ns += ns;
     } else if (step->activity >= LULL_MPI_P2P && step->activity <= LULL_MPI_OTHER) {
         end_burst(collector, reading, process, step->region);
+        if (!step->parallel)
+            end_serial(collector, reading, process, step->region);
     }
 }
 
@@ -225,9 +276,12 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             go_on_sending(sums, reading, step);
         if (step->kind == LULL_STEP_SPAN)
             take_span(collector, reading, process, step);
-        else if (step->kind == LULL_STEP_END)
+        else if (step->kind == LULL_STEP_JOIN)
+            end_serial(collector, reading, process, step->region);
+        else if (step->kind == LULL_STEP_END) {
             end_burst(collector, reading, process, LULL_NONE);
-        else if (LULL_STEP_MASK(step->kind) & OPERATIONS) /* an operation of a call that takes no
+            end_serial(collector, reading, process, LULL_NONE);
+        } else if (LULL_STEP_MASK(step->kind) & OPERATIONS) /* an operation of a call that takes no
                                                              time */
             end_burst(collector, reading, process, step->region);
     }
@@ -246,7 +300,7 @@ static void find_sends(struct lull_work_collector *collector)
         collector->is_send[r] = trace->regions[r].paradigm == LULL_PARADIGM_MPI &&
                                 lull_call_of_region(&trace->regions[r]) == LULL_CALL_SEND;
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        collector->readings[p].sends_in = LULL_NONE;
+        collector->readings[p].sends_in = collector->readings[p].after = LULL_NONE;
 }
 
 lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
@@ -274,6 +328,7 @@ struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
 {
     return (struct lull_consumer){.context = collector,
                                   .wants = LULL_STEP_MASK(LULL_STEP_SPAN) |
+                                           LULL_STEP_MASK(LULL_STEP_JOIN) |
                                            LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS,
                                   .steps = take_steps};
 }
@@ -301,12 +356,14 @@ bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow
     bool good = true;
     for (uint32_t p = 0; good && p < collector->trace->n_processes; p++) {
         const struct reading *reading = &collector->readings[p];
-        if (reading->n_places + reading->n_calls > 0)
-            good =
-                lull_flow_put(flow, &p, sizeof p) &&
-                lull_flow_put_items(flow, reading->places, reading->n_places,
-                                    sizeof *reading->places) &&
-                lull_flow_put_items(flow, reading->calls, reading->n_calls, sizeof *reading->calls);
+        if (reading->n_places + reading->n_calls + reading->n_serials > 0)
+            good = lull_flow_put(flow, &p, sizeof p) &&
+                   lull_flow_put_items(flow, reading->places, reading->n_places,
+                                       sizeof *reading->places) &&
+                   lull_flow_put_items(flow, reading->calls, reading->n_calls,
+                                       sizeof *reading->calls) &&
+                   lull_flow_put_items(flow, reading->serials, reading->n_serials,
+                                       sizeof *reading->serials);
     }
     add_sends(collector, sends);
     return good && lull_flow_put(flow, &last, sizeof last) &&
@@ -321,6 +378,9 @@ static bool get_process(struct lull_work_collector *collector, uint32_t p, struc
         return false;
     reading->calls = lull_flow_get_items(flow, sizeof *reading->calls, &reading->n_calls);
     if (!reading->calls)
+        return false;
+    reading->serials = lull_flow_get_items(flow, sizeof *reading->serials, &reading->n_serials);
+    if (!reading->serials)
         return false;
     atomic_fetch_add(&collector->calls, (unsigned)reading->n_calls);
     if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) { /* there are too many to follow:
@@ -379,26 +439,34 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
                         struct lull_work *ret_work)
 {
     const struct lull_trace *trace = collector->trace;
-    size_t n_places = 0, n_bursts = 0;
+    size_t n_places = 0, n_bursts = 0, n_serials = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         n_places += collector->readings[p].n_places;
         n_bursts += collector->readings[p].n_calls;
+        n_serials += collector->readings[p].n_serials;
     }
     struct lull_work_place *places = lull_arena_zero(arena, n_places + 1, sizeof *places);
     struct lull_work_bursts *bursts = lull_arena_zero(arena, n_bursts + 1, sizeof *bursts);
-    n_places = n_bursts = 0;
+    struct lull_work_serial *serials = lull_arena_zero(arena, n_serials + 1, sizeof *serials);
+    n_places = n_bursts = n_serials = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct reading *reading = &collector->readings[p];
         for (size_t i = 0; i < reading->n_places; i++)
             places[n_places + i] = reading->places[i].known;
         for (size_t i = 0; i < reading->n_calls; i++)
             bursts[n_bursts + i] = evaluate(&reading->calls[i]);
+        for (size_t i = 0; i < reading->n_serials; i++)
+            serials[n_serials + i] = reading->serials[i];
         qsort(places + n_places, reading->n_places, sizeof *places, compare_places);
         qsort(bursts + n_bursts, reading->n_calls, sizeof *bursts, compare_bursts);
         n_places += reading->n_places;
         n_bursts += reading->n_calls;
+        n_serials += reading->n_serials;
     }
-    struct lull_work result = {.places = places, .n_places = (uint32_t)n_places};
+    struct lull_work result = {.places = places,
+                               .n_places = (uint32_t)n_places,
+                               .serials = serials,
+                               .n_serials = (uint32_t)n_serials};
     add_sends(collector, result.sends);
     const bool whole = atomic_load(&collector->calls) <= LULL_WORK_BURSTS_MOST;
     if (whole) {
@@ -415,6 +483,7 @@ void lull_work_destroy(struct lull_work_collector *collector)
     for (uint32_t p = 0; collector->readings && p < collector->trace->n_processes; p++) {
         free(collector->readings[p].places);
         free(collector->readings[p].calls);
+        free(collector->readings[p].serials);
         lull_hash_free(&collector->readings[p].places_of);
     }
     free(collector->readings);
@@ -427,6 +496,18 @@ uint32_t lull_work_first(const struct lull_work *work, uint32_t process)
 {
     return lull_sorted_first_u32(work->places, work->n_places, sizeof *work->places,
                                  offsetof(struct lull_work_place, process), process);
+}
+
+const struct lull_work_serial *lull_work_longest_serial(const struct lull_work *work,
+                                                        uint32_t process)
+{
+    const struct lull_work_serial *longest = NULL;
+    for (uint32_t i = lull_sorted_first_u32(work->serials, work->n_serials, sizeof *work->serials,
+                                            offsetof(struct lull_work_serial, process), process);
+         i < work->n_serials && work->serials[i].process == process; i++)
+        if (!longest || work->serials[i].ns > longest->ns)
+            longest = &work->serials[i];
+    return longest;
 }
 
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,

@@ -1,4 +1,4 @@
-/* Work: how long the first thread of each process computed, by region and burst by burst.
+/* Work: how long the first thread of each process computed, by region, burst by burst, and alone.
  *
  * A burst is the useful time between two calls of MPI. Bursts that end with the same call repeat
  * each other; calls are the same when their region is, which tells their place in the program where
@@ -6,11 +6,16 @@
  * of 19 % (a quarter of an octave). A burst of more than about 1.7 times the median is a long one:
  * noise makes such bursts.
  *
+ * A serial stretch is what the first thread of a process with several computes outside of parallel
+ * regions, from the end of one call of MPI or parallel region to the begin of the next one.
+ * Stretches between the same two are added up: of a loop that assembles in a parallel region, solves
+ * alone and calls MPI_Allreduce, all iterations have one stretch between the region and the call.
+ *
  * Of blocking sends it is known how long their calls were, by size.
  *
  * The collector rides on a pass (activity/pass.h). Memory: 700 bytes for each process and place of
- * a call, and 48 for each process and region in which it computes, or 110 where it computes in
- * many. */
+ * a call, 48 for each process and region in which it computes, or 110 where it computes in many, and
+ * 32 for each process and two places between which it computes alone. */
 #ifndef LULL_DIAGNOSE_WORK_H
 #define LULL_DIAGNOSE_WORK_H
 
@@ -36,6 +41,19 @@ struct lull_work_bursts {
     int64_t longest_begin, longest_ns;
 };
 
+/* All serial stretches of a process between two places. */
+struct lull_work_serial {
+    uint32_t process;
+    uint32_t after; /* region of the call or parallel region that ended; LULL_NONE: the run began */
+    uint32_t before; /* the one that began; LULL_NONE: the run ended, or the region is not known */
+    uint32_t reserved;
+    uint64_t count;
+    int64_t ns;
+};
+
+/* Serial stretches are followed between at most so many pairs of places of a process. */
+enum { LULL_WORK_SERIALS_MOST = 256 };
+
 /* Bursts are followed for at most so many places of calls of all processes together: 140 MB. */
 enum { LULL_WORK_BURSTS_MOST = 200000 };
 
@@ -50,6 +68,8 @@ struct lull_work {
     uint32_t n_places;
     const struct lull_work_bursts *bursts; /* by process and call; NULL: there were too many */
     uint32_t n_bursts;
+    const struct lull_work_serial *serials; /* by process */
+    uint32_t n_serials;
     struct lull_work_sends sends[LULL_MESSAGES_CLASSES];
 };
 
@@ -70,6 +90,10 @@ void lull_work_destroy(struct lull_work_collector *collector); /* NULL is allowe
 
 /* The index of the first place of a process, or where it would be. */
 uint32_t lull_work_first(const struct lull_work *work, uint32_t process);
+/* The serial stretches between those two places between which the process computed longest; NULL: it
+ * has none. */
+const struct lull_work_serial *lull_work_longest_serial(const struct lull_work *work,
+                                                        uint32_t process);
 /* The place of a process and region; NULL: the process did not compute there. */
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
                                            uint32_t region);

@@ -3,6 +3,7 @@
 #include "diagnose/rule.h"
 #include "diagnose/rules.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -142,17 +143,15 @@ static struct late_thread late_thread_of(const struct lull_case *c, unsigned kin
     return nobody;
 }
 
-/* " until it comes to !$omp barrier (solve.c:20)", where that is another place than the region. */
+/* " until it comes to !$omp barrier in solve (solve.c:20)", where that is another place than the
+ * region. */
 static const char *until_barrier(const struct lull_case *c, const struct late_thread *late)
 {
     const struct lull_trace *trace = c->evidence->trace;
-    const struct lull_region *call =
-        late->call < trace->n_regions ? &trace->regions[late->call] : NULL;
-    if (!call || late->region >= trace->n_regions || call == &trace->regions[late->region] ||
-        call->activity != LULL_OMP_SYNC)
+    if (late->call >= trace->n_regions || late->region >= trace->n_regions ||
+        late->call == late->region || trace->regions[late->call].activity != LULL_OMP_SYNC)
         return "";
-    return lull_arena_printf(c->arena, " until it comes to %s%s%s%s", call->name,
-                             *call->site ? " (" : "", call->site, *call->site ? ")" : "");
+    return lull_arena_printf(c->arena, " until it comes to %s", lull_case_name(c, late->call));
 }
 
 /* Puts the thread into the place of a finding, and ends `cause` with who it is: "One ...; thread 2
@@ -341,6 +340,31 @@ static uint32_t region_of_serial(const struct lull_case *c, uint32_t process, in
     return 2 * ns >= serial ? most : LULL_NONE;
 }
 
+/* " 300 ms of it, in 20 pieces, between !$omp parallel (a.c:20) and MPI_Allreduce (a.c:30).", and
+ * the place of the finding, if half of it is between the same two; else "". */
+static const char *tell_where_serial(struct lull_case *c, struct lull_finding *finding,
+                                     uint32_t process, int64_t serial)
+{
+    const struct lull_work *work = c->evidence->work;
+    const struct lull_work_serial *longest = work && c->evidence->trace && process != LULL_NONE
+                                                 ? lull_work_longest_serial(work, process)
+                                                 : NULL;
+    if (!longest || 2 * longest->ns < serial)
+        return "";
+    const char *after = lull_case_name(c, longest->after);
+    const char *before = lull_case_name(c, longest->before);
+    if (!after && !before)
+        return "";
+    if (!finding->place.region)
+        lull_finding_set_region(c, finding, LULL_NONE, before ? longest->before : longest->after);
+    const char *where = !before  ? lull_arena_printf(c->arena, "behind %s", after)
+                        : !after ? lull_arena_printf(c->arena, "before %s", before)
+                                 : lull_arena_printf(c->arena, "between %s and %s", after, before);
+    return lull_arena_printf(c->arena, " %s of it, in %" PRIu64 " %s, %s.",
+                             lull_case_time(c, longest->ns), longest->count,
+                             longest->count == 1 ? "piece" : "pieces", where);
+}
+
 static void find_serial_time(struct lull_case *c)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
@@ -374,7 +398,10 @@ static void find_serial_time(struct lull_case *c)
         lull_case_time(c, longest), lull_case_time(c, breakdown->runtime_ns),
         breakdown->n_processes > 1 ? lull_arena_printf(c->arena, " on rank %u", process->rank) : "",
         lull_case_time(c, lost), limit);
-    finding->cause = "One thread computes outside of parallel regions (Amdahl's law).";
+    finding->cause = lull_arena_printf(c->arena,
+                                       "One thread computes outside of parallel regions (Amdahl's "
+                                       "law).%s",
+                                       tell_where_serial(c, finding, of, longest));
     threads_fix(c, finding, LULL_THREADS_NO_SERIAL, NULL);
     finding->fixed = "Divided among its threads";
 }
