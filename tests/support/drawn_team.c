@@ -1,11 +1,11 @@
 #include "support/drawn_team.h"
 
 #include "support/seed.h"
+#include "support/team_of.h"
 #include "support/test.h"
 
 #include <stddef.h>
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -49,15 +49,10 @@ unsigned drawn_teams_run(int (*differs)(uint64_t seed))
 
 struct lull_team *drawn_team_open(struct lull_random *random, uint64_t seed, unsigned fewest)
 {
-    char wish[64];
     struct lull_team *team;
-    const struct lull_team_start start = {.size = 1, .version = "1"};
     const unsigned more = (unsigned)lull_random_below(random, DRAWN_MEMBERS + 1 - fewest);
-    snprintf(wish, sizeof wish, "%u:%u", fewest + more, (unsigned)seed);
-    setenv("LULL_TEAM_CHAOS", wish, 1);
-    if (lull_team_open(&start, &team, NULL) != LULL_OK)
+    if (team_of(fewest + more, (unsigned)seed, "", &team, NULL) != LULL_OK)
         _exit(2);
-    unsetenv("LULL_TEAM_CHAOS");
     alarm(TEST_HANG_SECONDS);
     return team;
 }

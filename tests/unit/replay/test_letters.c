@@ -5,52 +5,35 @@
 
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/team_of.h"
 #include "support/test.h"
 
 #include <malloc.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 enum { MOST_MEMBERS = 5 };
 
 typedef const char *body_fn(struct lull_team *team, const struct lull_sim_part *part);
 
-/* In a process of its own; every member runs the body. */
+static body_fn *letters_body; /* the same in all members */
+
+static const char *with_letters(struct lull_team *team)
+{
+    lull_team_begin(team, LULL_TEAM_REPLAY);
+    struct lull_letters *letters = lull_letters_create(team);
+    const struct lull_sim_part part = lull_letters_part(letters);
+    const char *wrong = letters_body(team, &part);
+    wrong = wrong || lull_letters_ended(letters) ? wrong : "has not ended";
+    lull_letters_destroy(letters);
+    return wrong;
+}
+
 static void run_team(body_fn *body, unsigned members, unsigned seed)
 {
-    const pid_t child = fork();
-    int status;
-    assert_true(child >= 0);
-    if (child == 0) {
-        const struct lull_team_start start = {.size = 1, .version = "1"};
-        struct lull_team *team;
-        struct lull_error err;
-        char wish[32];
-        alarm(TEST_HANG_SECONDS);
-        snprintf(wish, sizeof wish, "%u:%u", members, seed);
-        setenv("LULL_TEAM_CHAOS", wish, 1);
-        if (lull_team_open(&start, &team, NULL) != LULL_OK)
-            _exit(1);
-        lull_team_begin(team, LULL_TEAM_REPLAY);
-        struct lull_letters *letters = lull_letters_create(team);
-        const struct lull_sim_part part = lull_letters_part(letters);
-        const char *wrong = body(team, &part);
-        wrong = wrong || lull_letters_ended(letters) ? wrong : "has not ended";
-        if (wrong)
-            fprintf(stderr, "member %u, seed %u: %s\n", lull_team_index(team), seed, wrong);
-        lull_letters_destroy(letters);
-        int64_t bad = wrong != NULL;
-        lull_team_max(team, &bad, 1, &err);
-        lull_team_end(team);
-        _exit(bad != 0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
+    letters_body = body;
+    team_of_run(with_letters, members, seed);
 }
 
 static lull_status post(const struct lull_sim_part *part, uint32_t to, uint32_t number)

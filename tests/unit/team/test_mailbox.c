@@ -4,49 +4,19 @@
 
 #include "stats/random.h"
 #include "support/seed.h"
+#include "support/team_of.h"
 #include "support/test.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 enum { MOST_MEMBERS = 7 };
 
-/* In a process of its own; every member runs the body, which returns 0 or the line that is not as
- * expected. */
-static void run_team(int (*body)(struct lull_team *team, unsigned seed), unsigned members,
-                     unsigned seed)
-{
-    const pid_t child = fork();
-    int status;
-    assert_true(child >= 0);
-    if (child == 0) {
-        const struct lull_team_start start = {.size = 1, .version = "1"};
-        struct lull_team *team;
-        struct lull_error err;
-        char wish[32];
-        alarm(TEST_HANG_SECONDS);
-        snprintf(wish, sizeof wish, "%u:%u", members, seed);
-        setenv("LULL_TEAM_CHAOS", wish, 1);
-        if (lull_team_open(&start, &team, NULL) != LULL_OK)
-            _exit(1);
-        int64_t wrong = body(team, seed);
-        if (wrong)
-            fprintf(stderr, "member %u, seed %u: line %d\n", lull_team_index(team), seed,
-                    (int)wrong);
-        lull_team_max(team, &wrong, 1, &err);
-        lull_team_end(team);
-        _exit(wrong != 0);
-    }
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_int_equal(status, 0);
-}
-
+#define TEXT_OF(number)   #number
+#define LINE_TEXT(number) "line " TEXT_OF(number)
 #define EXPECT(condition) \
     if (!(condition))     \
-    return __LINE__
+    return LINE_TEXT(__LINE__) ": not " #condition
 
 /* ---- lead ------------------------------------------------------------------------------------ */
 
@@ -73,7 +43,7 @@ static bool hear(struct lull_lead *lead, uint32_t member, int64_t time)
     return lull_lead_goes_on(lead, 0);
 }
 
-static int follow(struct lull_lead *lead)
+static const char *follow(struct lull_lead *lead)
 {
     EXPECT(!post(lead, 10, 60));
     EXPECT(!post(lead, 20, 40)); /* 100 that nobody has come near */
@@ -92,51 +62,49 @@ static int follow(struct lull_lead *lead)
     EXPECT(post(lead, 80, 1));
     EXPECT(hear(lead, 1, INT64_MAX)); /* nobody needs to be waited for */
     EXPECT(!post(lead, 90, 1000000));
-    return 0;
+    return NULL;
 }
 
-static int tell(struct lull_lead *lead)
+static const char *tell(struct lull_lead *lead)
 {
     int64_t time;
     lull_lead_reads(lead, 0, 7);
     lull_lead_reads(lead, 1, 3);
     EXPECT(lull_lead_to_tell(lead, &time) && time == 3);
     EXPECT(!lull_lead_to_tell(lead, &time)); /* it is as it was told */
-    return 0;
+    return NULL;
 }
 
-static int with_lead(struct lull_team *team, int (*body)(struct lull_lead *lead))
+static const char *with_lead(struct lull_team *team, const char *(*body)(struct lull_lead *lead))
 {
     if (!lull_team_is_first(team))
-        return 0;
+        return NULL;
     struct lull_lead *lead = lead_of(team);
-    const int wrong = body(lead);
+    const char *wrong = body(lead);
     lull_lead_destroy(lead);
     return wrong;
 }
 
-static int follow_in_team(struct lull_team *team, unsigned seed)
+static const char *follow_in_team(struct lull_team *team)
 {
-    (void)seed;
     return with_lead(team, follow);
 }
 
-static int tell_in_team(struct lull_team *team, unsigned seed)
+static const char *tell_in_team(struct lull_team *team)
 {
-    (void)seed;
     return with_lead(team, tell);
 }
 
 static void rests_where_others_are_far_behind(void **state)
 {
     (void)state;
-    run_team(follow_in_team, 3, 1);
+    team_of_run(follow_in_team, 3, 1);
 }
 
 static void tells_once(void **state)
 {
     (void)state;
-    run_team(tell_in_team, 3, 1);
+    team_of_run(tell_in_team, 3, 1);
 }
 
 /* ---- rounds ---------------------------------------------------------------------------------- */
@@ -232,12 +200,14 @@ static const struct lull_mailbox_owner ramblers = {.channel = LULL_TEAM_WAITS,
                                                    .look = find_own_bit,
                                                    .decide = end_round};
 
-static int ramble(struct lull_team *team, unsigned seed)
+static unsigned ramble_seed; /* the same in all members */
+
+static const char *ramble(struct lull_team *team)
 {
-    struct rambler rambler = {.team = team, .alone = (seed + lull_team_index(team)) % 2};
+    struct rambler rambler = {.team = team, .alone = (ramble_seed + lull_team_index(team)) % 2};
     const struct lull_mailbox_options options = {.team = team, .workers = 1};
     struct lull_error err;
-    lull_random_seed(&rambler.random, seed * UINT64_C(100) + lull_team_index(team));
+    lull_random_seed(&rambler.random, ramble_seed * UINT64_C(100) + lull_team_index(team));
     lull_team_begin(team, LULL_TEAM_WAITS);
     rambler.mailbox = lull_mailbox_open(&ramblers, &rambler, &options);
     EXPECT(rambler.mailbox);
@@ -250,15 +220,18 @@ static int ramble(struct lull_team *team, unsigned seed)
     EXPECT(counts[2] == 0);
     EXPECT(counts[0] == (int64_t)lull_team_size(team) * ROUNDS * LETTERS * (LEGS + 1));
     EXPECT(counts[1] == counts[0]);
-    return rambler.wrong;
+    EXPECT(rambler.wrong == 0);
+    return NULL;
 }
 
 static void brings_all_letters_of_a_round(void **state)
 {
     (void)state;
     const unsigned seed = (unsigned)lull_test_seed() % 1000;
-    for (unsigned members = 2; members <= MOST_MEMBERS; members++)
-        run_team(ramble, members, seed + members);
+    for (unsigned members = 2; members <= MOST_MEMBERS; members++) {
+        ramble_seed = seed + members;
+        team_of_run(ramble, members, ramble_seed);
+    }
 }
 
 TEST_GROUP(test_mailbox)

@@ -1,6 +1,7 @@
 /* The functions of a team, each over members joined at random (chaos) and alone. What members
  * should have of each other is worked out by each of them for itself. */
 #include "support/seed.h"
+#include "support/team_of.h"
 #include "support/test.h"
 #include "team/ending.h"
 #include "team/team.h"
@@ -17,48 +18,7 @@
 enum { SEEDS = 6, WORDS = 50 };
 #define LULL_NOBODY UINT32_MAX
 
-/* A body that all members run: NULL, or what is wrong. */
-typedef const char *body_fn(struct lull_team *team);
-
-static const char *open_team(unsigned members, unsigned seed, const char *more,
-                             struct lull_team **ret_team, struct lull_error *err)
-{
-    char wish[64];
-    snprintf(wish, sizeof wish, "%u:%u%s", members, seed, more);
-    setenv("LULL_TEAM_CHAOS", wish, 1);
-    const struct lull_team_start start = {.size = 1, .version = "1.0"};
-    lull_status status = lull_team_open(&start, ret_team, err);
-    unsetenv("LULL_TEAM_CHAOS");
-    return status == LULL_OK ? NULL : "cannot be opened";
-}
-
-/* In a process of its own, which ends with 1 where one of the members found something wrong: others
- * tell the first by the largest of their findings. */
-static void run_members(body_fn *body, unsigned members, unsigned seed)
-{
-    pid_t child = fork();
-    assert_true(child >= 0);
-    if (child == 0) {
-        struct lull_team *team = NULL;
-        struct lull_error err = {""};
-        alarm(TEST_HANG_SECONDS);
-        const char *wrong = open_team(members, seed, "", &team, &err);
-        wrong = wrong ? wrong : body(team);
-        if (wrong)
-            fprintf(stderr, "member %u of %u, seed %u: %s\n", lull_team_index(team), members, seed,
-                    wrong);
-        int64_t bad = wrong != NULL;
-        lull_team_max(team, &bad, 1, &err);
-        bad |= !lull_team_end(team);
-        _exit(bad != 0);
-    }
-    int status;
-    assert_int_equal(waitpid(child, &status, 0), child);
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-static void run_all(body_fn *body)
+static void run_all(team_body *body)
 {
     static const unsigned sizes[] = {1, 2, 3, 4, 5, 7, 8};
     static unsigned calls; /* every second size where processes are dear, others each time */
@@ -66,7 +26,7 @@ static void run_all(body_fn *body)
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned seed = 0; lull_test_picks(i + calls, 2) && seed < lull_test_rounds(SEEDS);
              seed++)
-            run_members(body, sizes[i], seed);
+            team_of_run(body, sizes[i], seed);
 }
 
 /* ---- together ------------------------------------------------------------------------------ */
@@ -238,7 +198,7 @@ static void test_bring(void **state)
     static const unsigned sizes[] = {1, 2, 3, 5};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned seed = 0; seed < lull_test_rounds(2); seed++)
-            run_members(bring, sizes[i], seed);
+            team_of_run(bring, sizes[i], seed);
 }
 
 /* The other way; `bad`: who goes on no further than half of it. */
@@ -283,7 +243,7 @@ static void test_spread(void **state)
     static const unsigned sizes[] = {1, 2, 3, 5};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
         for (unsigned seed = 0; seed < lull_test_rounds(2); seed++)
-            run_members(spread, sizes[i], seed);
+            team_of_run(spread, sizes[i], seed);
 }
 
 /* The first that failed is told, whoever it is, and afterwards all goes on. */
@@ -569,7 +529,7 @@ static void test_killed(void **state)
             char expected[32];
             alarm(TEST_HANG_SECONDS);
             /* Who is told last that there is a team may already find the victim gone. */
-            if (open_team(4, seed, "", &team, &err)) {
+            if (team_of(4, seed, "", &team, &err) != LULL_OK) {
                 lull_team_end(team);
                 _exit(2);
             }
@@ -606,7 +566,7 @@ static void test_other_version(void **state)
         struct lull_error err = {""};
         alarm(TEST_HANG_SECONDS);
         pid_t own = getpid();
-        bool refused = open_team(3, 1, ":other", &team, &err) && team;
+        bool refused = team_of(3, 1, ":other", &team, &err) != LULL_OK && team;
         bool first = getpid() == own;
         bool says = strstr(err.text, "rank 2 on ") && strstr(err.text, "1.0-other");
         lull_team_end(team);
