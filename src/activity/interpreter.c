@@ -30,13 +30,13 @@ static const struct lull_event *run_last(const struct lull_interpreter *it,
 static void parallel_enter(struct lull_interpreter *it, uint32_t region);
 static void parallel_leave(struct lull_interpreter *it);
 static void call_begin(struct lull_interpreter *it, uint32_t region, int64_t kept);
-static void lull_call_end(struct lull_interpreter *it, int64_t kept);
+static void end_call(struct lull_interpreter *it, int64_t kept);
 static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,
                                 struct lull_error *err);
 static void region_leave(struct lull_interpreter *it);
 
 /* Moves the clock, within the slot. */
-static inline void lull_spend(struct lull_interpreter *it, int64_t until)
+static inline void spend_until(struct lull_interpreter *it, int64_t until)
 {
     int64_t length = until - it->ledger.now;
     if (length <= 0)
@@ -60,7 +60,7 @@ static inline bool is_kept(const struct lull_interpreter *it, uint8_t slot)
 }
 
 /* The time inside the windows and not paused, up to the clock. */
-static inline int64_t lull_analysed(const struct lull_interpreter *it)
+static inline int64_t analysed_time(const struct lull_interpreter *it)
 {
     const int64_t *ns = it->ledger.ns;
     return it->ledger.now - ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] -
@@ -331,13 +331,13 @@ static const struct lull_event *detail_call(struct lull_interpreter *it,
         next++;
     if (next > last || next->time < end)
         return NULL;
-    lull_spend(it, event->time);
+    spend_until(it, event->time);
     region_enter(it, event, NULL);
     for (const struct lull_event *operation = event + 1; operation < next; operation++) {
-        lull_spend(it, operation->time);
+        spend_until(it, operation->time);
         lull_emit_operation(it, operation, lull_kept(it));
     }
-    lull_spend(it, end);
+    spend_until(it, end);
     region_leave(it);
     return next - 1;
 }
@@ -354,21 +354,21 @@ static const struct lull_event *take_event(struct lull_interpreter *it,
     case LULL_EVENT_ENTER:
         if (it->depth == it->capacity)
             return NULL;
-        lull_spend(it, event->time);
+        spend_until(it, event->time);
         region_enter(it, event, NULL);
         return event;
     case LULL_EVENT_LEAVE:
-        lull_spend(it, event->time);
+        spend_until(it, event->time);
         region_leave(it);
         return event;
     case LULL_EVENT_COUNTERS:
-        lull_spend(it, event->time);
+        spend_until(it, event->time);
         detail_counters(it, event);
         return event;
     default:
         if (!is_operation(event))
             return NULL;
-        lull_spend(it, event->time);
+        spend_until(it, event->time);
         lull_emit_operation(it, event, lull_kept(it));
         return event;
     }
@@ -461,7 +461,7 @@ static void change_special(struct lull_interpreter *it, struct run *run,
         if (enters)
             call_begin(it, event->id, lull_kept(it));
         else
-            lull_call_end(it, lull_kept(it));
+            end_call(it, lull_kept(it));
     }
     if (code.special & PARALLEL) {
         if (enters)
@@ -542,7 +542,7 @@ static const struct lull_event *take_call_of_mpi(struct lull_interpreter *it, st
     }
     spend_run(it, run, end);
     it->ledger.now = run->now;
-    lull_call_end(it, kept + (grows ? event->duration : 0));
+    end_call(it, kept + (grows ? event->duration : 0));
     run->slot = outer;
     return next - 1;
 }
@@ -753,7 +753,7 @@ static void cross(struct lull_interpreter *it, int64_t time)
 {
     while (it->limit <= time) {
         int64_t at = it->limit;
-        lull_spend(it, at);
+        spend_until(it, at);
         if (it->call_end <= at) {
             it->call_end = NEVER;
             region_leave(it);
@@ -777,7 +777,7 @@ static void interpreter_advance(struct lull_interpreter *it, int64_t time)
 {
     if (time >= it->limit)
         cross(it, time);
-    lull_spend(it, time);
+    spend_until(it, time);
 }
 
 /* ---- events -------------------------------------------------------------------------------- */
@@ -863,7 +863,7 @@ static void handle_operation(struct lull_interpreter *it, const struct lull_even
     if (event->time == it->call_end) {
         if (it->limit < it->call_end)
             cross(it, it->call_end - 1);
-        lull_spend(it, event->time);
+        spend_until(it, event->time);
     } else if (event->time > it->ledger.now)
         interpreter_advance(it, event->time);
     lull_emit_operation(it, event, lull_kept(it));
@@ -1069,7 +1069,7 @@ static void call_begin(struct lull_interpreter *it, uint32_t region, int64_t kep
     emit_call(it, LULL_STEP_CALL_BEGIN, kept);
 }
 
-static void lull_call_end(struct lull_interpreter *it, int64_t kept)
+static void end_call(struct lull_interpreter *it, int64_t kept)
 {
     if (--it->mpi_depth > 0)
         return;
@@ -1109,7 +1109,7 @@ static void note_visit(struct lull_interpreter *it, struct frame *frame,
 {
     frame->outermost = !is_open(it, event->id);
     frame->counted = it->inside;
-    frame->entered = lull_analysed(it);
+    frame->entered = analysed_time(it);
     frame->time = it->ledger.now;
     if (it->sums && it->inside)
         it->sums[event->id].visits += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
@@ -1154,7 +1154,7 @@ static lull_status region_enter(struct lull_interpreter *it, const struct lull_e
 
 static void end_visit(struct lull_interpreter *it, const struct frame *frame)
 {
-    int64_t inclusive = lull_analysed(it) - frame->entered;
+    int64_t inclusive = analysed_time(it) - frame->entered;
     if (it->sums && frame->outermost)
         it->sums[frame->region].inclusive_ns += inclusive;
     if (it->crew && frame->code.special & OF_CREW)
@@ -1177,7 +1177,7 @@ static void region_leave(struct lull_interpreter *it)
     if (frame->code.special & VISITED)
         end_visit(it, frame);
     if (frame->code.special & CALL_OF_MPI)
-        lull_call_end(it, lull_kept(it));
+        end_call(it, lull_kept(it));
     if (frame->code.special & PARALLEL) {
         parallel_leave(it);
         it->base = interpreter_base(it);

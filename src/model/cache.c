@@ -68,7 +68,7 @@ static inline struct set_layout set_layout(uint32_t ways, enum lull_cache_policy
 
 /* The order is an argument beside the layout, which says it too: where it is a constant, the code
  * for other orders, and for more ways than one compare takes, is left out. */
-static inline uint32_t lull_hash_bytes(const struct set_layout *layout, enum set_order order)
+static inline uint32_t hash_bytes(const struct set_layout *layout, enum set_order order)
 {
     return order == ORDER_DIGITS ? SET_GROUP : layout->hash_bytes;
 }
@@ -80,10 +80,10 @@ static inline lull_way *set_ways(const struct set_layout *layout, enum set_order
     return (lull_way *)(void *)(set + head);
 }
 
-static inline uint64_t *lull_set_word(const struct set_layout *layout, enum set_order order,
-                                      lull_set set)
+static inline uint64_t *order_word(const struct set_layout *layout, enum set_order order,
+                                   lull_set set)
 {
-    return (uint64_t *)(void *)(set + lull_hash_bytes(layout, order));
+    return (uint64_t *)(void *)(set + hash_bytes(layout, order));
 }
 
 static inline void set_clear(const struct set_layout *layout, lull_set set)
@@ -96,7 +96,7 @@ static inline void set_clear(const struct set_layout *layout, lull_set set)
         for (uint32_t i = 0; i < layout->ways; i++)
             set[layout->hash_bytes + i] = (uint8_t)i;
     else if (layout->order == ORDER_DIGITS)
-        *lull_set_word(layout, layout->order, set) = UINT64_C(0xfedcba9876543210);
+        *order_word(layout, layout->order, set) = UINT64_C(0xfedcba9876543210);
 }
 
 /* ---- which way holds a line ------------------------------------------------------------------ */
@@ -130,7 +130,7 @@ static inline uint32_t set_find(const struct set_layout *layout, enum set_order 
     uint32_t first = 0;
     for (;; first += SET_GROUP) {
         uint32_t matches = match_group(set + first, hash);
-        bool last = first + SET_GROUP == lull_hash_bytes(layout, order);
+        bool last = first + SET_GROUP == hash_bytes(layout, order);
         if (last)
             matches &= layout->last_group;
         for (; matches; matches &= matches - 1) {
@@ -182,7 +182,7 @@ static inline void tree_point_away(uint64_t *bits, uint32_t ways, uint32_t posit
 static inline void set_use(const struct set_layout *layout, enum set_order order, lull_set set,
                            uint32_t position)
 {
-    uint64_t *word = lull_set_word(layout, order, set);
+    uint64_t *word = order_word(layout, order, set);
     if (order == ORDER_DIGITS) {
         unsigned place = digit_place(*word, position);
         uint64_t nearer = (UINT64_C(1) << place) - 1;
@@ -201,7 +201,7 @@ static inline lull_way *set_recent(const struct set_layout *layout, enum set_ord
 {
     if (order != ORDER_DIGITS)
         return NULL;
-    lull_way *recent = &set_ways(layout, order, set)[*lull_set_word(layout, order, set) & 15];
+    lull_way *recent = &set_ways(layout, order, set)[*order_word(layout, order, set) & 15];
     return way_holds(*recent, line) ? recent : NULL;
 }
 
@@ -210,7 +210,7 @@ static inline lull_way set_remove(const struct set_layout *layout, enum set_orde
                                   lull_set set, uint32_t position)
 {
     lull_way *way = &set_ways(layout, order, set)[position], entry = *way;
-    uint64_t *word = lull_set_word(layout, order, set);
+    uint64_t *word = order_word(layout, order, set);
     *way = WAY_EMPTY;
     if (order == ORDER_DIGITS) {
         uint64_t nearer = (UINT64_C(1) << digit_place(*word, position)) - 1;
@@ -230,7 +230,7 @@ static inline lull_way set_remove(const struct set_layout *layout, enum set_orde
 static inline uint32_t set_take(const struct set_layout *layout, enum set_order order, lull_set set)
 {
     const lull_way *entries = set_ways(layout, order, set);
-    uint64_t *word = lull_set_word(layout, order, set);
+    uint64_t *word = order_word(layout, order, set);
     uint32_t ways = layout->ways;
     if (order == ORDER_DIGITS) {
         uint32_t position = *word >> layout->last_digit & 15;
@@ -545,7 +545,7 @@ static ALWAYS_INLINE void expect_leaving(const struct lull_cache *cache, uint32_
     const struct level *level = &cache->levels[number], *next = level + 1;
     enum set_order order = ORDER_DIGITS;
     lull_set set = find_set(level, core, line, known.simple);
-    uint32_t last = *lull_set_word(&level->layout, order, set) >> level->layout.last_digit & 15;
+    uint32_t last = *order_word(&level->layout, order, set) >> level->layout.last_digit & 15;
     lull_way way = set_ways(&level->layout, order, set)[last];
     lull_set beyond = find_set(next, core, way >> WAY_SHIFT, known.simple);
     __builtin_prefetch(&set_ways(&next->layout, order, beyond)[way_beyond(way)], 1);

@@ -19,7 +19,7 @@ static bool metric_is_time(const char *metric)
 }
 
 /* A value of a metric as a cell. */
-static struct lull_cell lull_metric_cell(const char *metric, double value)
+static struct lull_cell cell_of_metric(const char *metric, double value)
 {
     if (!isfinite(value))
         return lull_cell_absent("none");
@@ -159,9 +159,9 @@ static void add_cases(struct lull_document *document, const struct lull_gate *ga
             lull_table_row(table, judged->condition->text, judged->condition->text, LULL_NO_ROW);
         const struct lull_cell cells[] = {
             lull_cell_text(lull_gate_verdict_name(judged->verdict)),
-            judged->runs ? lull_metric_cell(metric, judged->value) : lull_cell_absent(judged->why),
-            lull_metric_cell(metric, judged->limit),
-            judged->baseline_runs ? lull_metric_cell(metric, judged->baseline)
+            judged->runs ? cell_of_metric(metric, judged->value) : lull_cell_absent(judged->why),
+            cell_of_metric(metric, judged->limit),
+            judged->baseline_runs ? cell_of_metric(metric, judged->baseline)
                                   : lull_cell_absent("no history"),
             lull_cell_count(judged->runs),
             lull_cell_count(judged->baseline_runs),
@@ -360,7 +360,7 @@ static void add_history_levels(struct lull_document *document, const struct lull
         const uint32_t row = lull_table_row(table, time, time, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(first->commit));
         lull_table_set(table, row, 1, lull_cell_count(levels[i].runs));
-        lull_table_set(table, row, 2, lull_metric_cell(metric, levels[i].median));
+        lull_table_set(table, row, 2, cell_of_metric(metric, levels[i].median));
         if (i)
             lull_table_set(table, row, 3, level_change_cell(&levels[i]));
     }
@@ -383,7 +383,7 @@ static void add_runs(struct lull_document *document, const struct lull_history *
         lull_table_set(table, row, 1, lull_cell_text(entry->run));
         for (size_t m = 0; m < n_metrics; m++)
             lull_table_set(table, row, 2 + (uint32_t)m,
-                           lull_metric_cell(metrics[m], lull_history_value_of(entry, metrics[m])));
+                           cell_of_metric(metrics[m], lull_history_value_of(entry, metrics[m])));
     }
 }
 

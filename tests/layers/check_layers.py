@@ -15,7 +15,8 @@ usage: check_layers.py [ROOT]
     file, unless something keeps it in its own: a static name or data that it needs, a function there that calls it, a
     test, or that other exported functions of its file work on the same or begin with the same name
     ("rec_counters_").
- 8. No text of the tree has the marks of a merge in it.
+ 8. A static function of a file has no name that begins as those of exported functions do (lull_, rec_).
+ 9. No text of the tree has the marks of a merge in it.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
@@ -257,6 +258,16 @@ def check_exports(src):
                 yield f"{where}: {name} is exported for {next(iter(callers)).relative_to(src)} alone, and could be there"
 
 
+STATIC_FUNCTION = re.compile(r"^static\b[^;{}=()]*?\b((?:lull|rec)_\w+)\(", re.MULTILINE)
+
+
+def check_static_names(src):
+    for path in sorted(src.rglob("*.c")):
+        code = without_comments_and_strings(path.read_text(encoding="utf-8"))
+        for name in sorted(set(STATIC_FUNCTION.findall(code))):
+            yield f"{path.relative_to(src.parent).as_posix()}: {name} is static and named as exported functions are"
+
+
 def linked(room):
     """The rooms that a room or one of its folders sees."""
     return SEES[room] + [other for folder, rooms in ALSO_SEES.items()
@@ -307,6 +318,7 @@ def violations(root):
         yield from check_file(src, path)
     yield from check_files(src)
     yield from check_exports(src)
+    yield from check_static_names(src)
     yield from check_merges(root)
     yield from check_links(root)
 

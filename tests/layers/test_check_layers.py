@@ -102,7 +102,7 @@ class Rules(unittest.TestCase):
 
     def test_function_that_nobody_calls(self):
         self.check({"src/base/a.c": FUNCTION % "lull_a"}, "a.c: lull_a is exported for nobody")
-        self.check({"src/base/a.c": "static " + FUNCTION % "lull_a"})
+        self.check({"src/base/a.c": "static " + FUNCTION % "a"})
         self.check({"src/base/a.c": FUNCTION % "lull_a", "tests/unit/a.c": "lull_a();\n"})
 
     def test_function_that_one_file_calls(self):
@@ -111,6 +111,11 @@ class Rules(unittest.TestCase):
         self.check({**alone, "src/base/c.c": "static int c = lull_a(0);\n"})
         self.check({**alone, "src/base/a.c": "static int sum = 1;\n" + FUNCTION % "lull_a"})
         self.check({**alone, "src/base/a.c": FUNCTION % "lull_a" + FUNCTION % "lull_c", "src/cli/c.c": "lull_c(0);\n"})
+
+    def test_static_function_with_the_name_of_an_exported_one(self):
+        self.check({"src/base/a.c": "static " + FUNCTION % "lull_a"}, "a.c: lull_a is static")
+        self.check({"src/base/a.c": "static const struct heap *" + FUNCTION.removeprefix("int ") % "rec_a"},
+                   "a.c: rec_a is static")
 
     def test_mark_of_a_merge(self):
         self.check({"docs/a.md": "text\n" + "<" * 7 + " HEAD\n"}, "docs/a.md:2: the mark of a merge")

@@ -74,10 +74,10 @@ static double longest(const struct work *work, double mine)
     return all;
 }
 
-static double lull_now(void);
+static double now_in_seconds(void);
 static double global_now(const struct world *world);
 static bool has_time(const struct world *world);
-static void lull_meet(const struct world *world);
+static void meet_all(const struct world *world);
 static void record_write(const struct world *world, const struct record *record);
 static void pair_pingpong(struct world *world, int level, double seconds);
 static void pair_eager_limit(struct world *world, int level);
@@ -89,9 +89,9 @@ static double estimate(const struct work *work)
 {
     double best = 1e9;
     for (int i = 0; i < WINDOW_TRIES; i++) {
-        double begin = lull_now();
+        double begin = now_in_seconds();
         work->run(work);
-        double took = longest(work, lull_now() - begin);
+        double took = longest(work, now_in_seconds() - begin);
         best = took < best ? took : best;
     }
     return best;
@@ -300,7 +300,7 @@ static void all_collectives(struct world *world, double seconds)
             measure_collectives(world, comm, seconds / n);
             MPI_Comm_free(&comm);
         }
-        lull_meet(world);
+        meet_all(world);
     }
 }
 
@@ -309,7 +309,7 @@ static void all_collectives(struct world *world, double seconds)
 static const char *const pair_names[PAIR_LEVELS] = {"socket", "node", "remote"};
 
 /* Monotonic seconds of this process; of rank 0's clock. */
-static double lull_now(void)
+static double now_in_seconds(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -318,18 +318,18 @@ static double lull_now(void)
 
 static double global_now(const struct world *world)
 {
-    return lull_now() + world->offset;
+    return now_in_seconds() + world->offset;
 }
 
-static void lull_spin(double seconds)
+static void spin_for(double seconds)
 {
-    double end = lull_now() + seconds;
-    while (lull_now() < end)
+    double end = now_in_seconds() + seconds;
+    while (now_in_seconds() < end)
         ;
 }
 
 /* times that this process had to give its core away */
-static long lull_switches(void)
+static long count_switches(void)
 {
     struct rusage usage;
     return getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_nivcsw : 0;
@@ -338,11 +338,11 @@ static long lull_switches(void)
 /* Whether there is time for another measurement; rank 0 decides. */
 static bool has_time(const struct world *world)
 {
-    return !world->again || lull_now() < world->deadline;
+    return !world->again || now_in_seconds() < world->deadline;
 }
 
 /* All ranks meet; those that come first sleep, so that those at work are not disturbed. */
-static void lull_meet(const struct world *world)
+static void meet_all(const struct world *world)
 {
     (void)world;
     MPI_Request request;
@@ -354,7 +354,7 @@ static void lull_meet(const struct world *world)
 }
 
 /* Contents of messages that can be checked: every byte follows from seed and place. */
-static void lull_fill(char *buffer, size_t bytes, unsigned seed)
+static void fill_buffer(char *buffer, size_t bytes, unsigned seed)
 {
     for (size_t i = 0; i < bytes; i++)
         buffer[i] = (char)((i * 31 + (i >> 8) + seed) & 127);
@@ -480,10 +480,10 @@ static double offset_to_first(void)
 {
     double offset = 0, least = 1e9;
     for (int i = 0; i < CLOCK_TRIPS; i++) {
-        double theirs, begin = lull_now();
+        double theirs, begin = now_in_seconds();
         MPI_Send(&begin, 1, MPI_DOUBLE, 0, CLOCK_TAG, MPI_COMM_WORLD);
         MPI_Recv(&theirs, 1, MPI_DOUBLE, 0, CLOCK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        double end = lull_now();
+        double end = now_in_seconds();
         if (end - begin >= least)
             continue;
         least = end - begin;
@@ -497,7 +497,7 @@ static void answer(int rank)
     for (int i = 0; i < CLOCK_TRIPS; i++) {
         double theirs;
         MPI_Recv(&theirs, 1, MPI_DOUBLE, rank, CLOCK_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        double now = lull_now();
+        double now = now_in_seconds();
         MPI_Send(&now, 1, MPI_DOUBLE, rank, CLOCK_TAG, MPI_COMM_WORLD);
     }
 }
@@ -526,9 +526,9 @@ static double find_clock_cost(void)
 {
     double best = 1e9;
     for (int i = 0; i < 20; i++) {
-        double begin = lull_now(), end = begin;
+        double begin = now_in_seconds(), end = begin;
         for (int k = 0; k < 100; k++)
-            end = lull_now();
+            end = now_in_seconds();
         best = (end - begin) / 100 < best ? (end - begin) / 100 : best;
     }
     return best;
@@ -609,7 +609,7 @@ static void run_passes(struct world *world, const struct settings *settings)
     world->clock_cost = find_clock_cost();
     if (world->rank == 0)
         write_header(world, seats);
-    world->deadline = lull_now() + settings->seconds;
+    world->deadline = now_in_seconds() + settings->seconds;
     for (int pass = 0; pass < settings->passes; pass++) {
         world->again = pass > 0;
         compare_clocks(world, seats); /* clocks drift */
@@ -728,18 +728,18 @@ static bool is_due(const struct pair *pair)
 static void take_blocks(const struct pair *pair, pair_block *block, size_t bytes, double seconds,
                         struct run *run)
 {
-    double end = lull_now() + seconds;
-    long before = lull_switches(), more = 1;
+    double end = now_in_seconds() + seconds;
+    long before = count_switches(), more = 1;
     run->count = 0;
     run->interrupted = 0;
     while (more) {
         for (long i = 0; i < run->plan[1] && run->count < LULL_MOST_SAMPLES; i++) {
             run->samples[run->count++] = block(pair, bytes, run->plan[0]) / (double)run->plan[0];
-            long now = lull_switches();
+            long now = count_switches();
             run->interrupted += now != before;
             before = now;
         }
-        more = run->count < LULL_MOST_SAMPLES && lull_now() < end;
+        more = run->count < LULL_MOST_SAMPLES && now_in_seconds() < end;
         agree(pair, &more, 1);
     }
 }
@@ -778,7 +778,7 @@ static void write_run(const struct pair *pair, const char *what, size_t bytes,
 
 static double pingpong_block(const struct pair *pair, size_t bytes, long repetitions)
 {
-    double begin = lull_now();
+    double begin = now_in_seconds();
     for (long i = 0; i < repetitions; i++) {
         if (pair->first)
             send(pair, bytes);
@@ -786,7 +786,7 @@ static double pingpong_block(const struct pair *pair, size_t bytes, long repetit
         if (!pair->first)
             send(pair, bytes);
     }
-    return (lull_now() - begin) / 2; /* one way */
+    return (now_in_seconds() - begin) / 2; /* one way */
 }
 
 /* The content goes there and back. */
@@ -794,7 +794,7 @@ static void check_content(const struct pair *pair, size_t bytes)
 {
     struct world *world = pair->world;
     memset(world->receive, 0, bytes);
-    lull_fill(world->send, bytes, (unsigned)bytes);
+    fill_buffer(world->send, bytes, (unsigned)bytes);
     if (pair->first)
         send(pair, bytes);
     receive(pair, bytes);
@@ -832,7 +832,7 @@ static void pair_pingpong(struct world *world, int level, double seconds)
             write_run(&pair, "pingpong", sizes[i], &run);
         }
     }
-    lull_meet(world);
+    meet_all(world);
 }
 
 /* ---- eager limit ----------------------------------------------------------------------------- */
@@ -855,8 +855,8 @@ static void receive_late(const struct pair *pair, size_t bytes)
 {
     char token = 0;
     MPI_Send(&token, 1, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD);
-    double begun, start = lull_now();
-    for (int there; lull_now() < start + EAGER_DELAY;)
+    double begun, start = now_in_seconds();
+    for (int there; now_in_seconds() < start + EAGER_DELAY;)
         MPI_Iprobe(pair->other, PAIR_TAG + 1, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
     begun = global_now(pair->world);
     receive(pair, bytes);
@@ -897,7 +897,7 @@ static void pair_eager_limit(struct world *world, int level)
         if (pair.first)
             record_write(world, &record);
     }
-    lull_meet(world);
+    meet_all(world);
 }
 
 /* ---- LogGP ----------------------------------------------------------------------------------- */
@@ -907,20 +907,20 @@ static void pair_eager_limit(struct world *world, int level)
  * Modern Interconnection Networks" (IPDPS 2007). */
 static double round_trip(const struct pair *pair, int messages, double delay)
 {
-    double begin = lull_now();
+    double begin = now_in_seconds();
     for (int i = 0; i < messages; i++) {
         if (pair->first)
             send(pair, 1);
         else
             receive(pair, 1);
         if (pair->first && delay > 0 && i + 1 < messages)
-            lull_spin(delay);
+            spin_for(delay);
     }
     if (pair->first)
         receive(pair, 1);
     else
         send(pair, 1);
-    return lull_now() - begin;
+    return now_in_seconds() - begin;
 }
 
 /* What a delay really takes, with reading the clock. */
@@ -929,10 +929,10 @@ static double real_delay(double delay)
     enum { TIMES = 64 };
     double best = 1e9;
     for (int k = 0; k < 10; k++) {
-        double begin = lull_now();
+        double begin = now_in_seconds();
         for (int i = 0; i < TIMES; i++)
-            lull_spin(delay);
-        double took = (lull_now() - begin) / TIMES;
+            spin_for(delay);
+        double took = (now_in_seconds() - begin) / TIMES;
         best = took < best ? took : best;
     }
     return best;
@@ -978,7 +978,7 @@ static void pair_loggp(struct world *world, int level, double seconds)
         measure_trips(&pair, "burst", BURST, 0, seconds / 3);
         measure_trips(&pair, "delayed", BURST, 2 * least, seconds / 3);
     }
-    lull_meet(world);
+    meet_all(world);
 }
 
 /* ---- overlap --------------------------------------------------------------------------------- */
@@ -996,7 +996,7 @@ static double exchange(const struct pair *pair, size_t bytes, const struct excha
     MPI_Sendrecv(&token, 1, MPI_BYTE, pair->other, PAIR_TAG, world->receive, 1, MPI_BYTE,
                  pair->other, PAIR_TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     MPI_Status statuses[2];
-    double begin = lull_now();
+    double begin = now_in_seconds();
     if (what->communicate) {
         MPI_Irecv(world->receive, (int)bytes, MPI_BYTE, pair->other, PAIR_TAG, MPI_COMM_WORLD,
                   &requests[0]);
@@ -1004,10 +1004,10 @@ static double exchange(const struct pair *pair, size_t bytes, const struct excha
                   &requests[1]);
     }
     if (what->compute > 0)
-        lull_spin(what->compute);
+        spin_for(what->compute);
     if (what->communicate)
         MPI_Waitall(2, requests, statuses);
-    return lull_now() - begin;
+    return now_in_seconds() - begin;
 }
 
 static double best_exchange(const struct pair *pair, size_t bytes, const struct exchange *what)
@@ -1059,5 +1059,5 @@ static void pair_overlap(struct world *world, int level, double seconds)
             measure_exchange(&pair, "compute", sizes[i], &what, alone, part);
         }
     }
-    lull_meet(world);
+    meet_all(world);
 }

@@ -568,8 +568,8 @@ static void on_task_schedule(union ompt_data *prior, int status, union ompt_data
 
 /* ---- start ----------------------------------------------------------------------------------- */
 
-static void rec_ompt_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
-                          uint64_t count, const void *code);
+static void on_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                    uint64_t count, const void *code);
 
 static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
 {
@@ -582,7 +582,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
         {OMPT_PARALLEL_END, (ompt_interface)on_parallel_end},
         {OMPT_IMPLICIT_TASK, (ompt_interface)on_implicit_task},
         {OMPT_SYNC_REGION, (ompt_interface)on_sync_region},
-        {OMPT_WORK, (ompt_interface)rec_ompt_work},
+        {OMPT_WORK, (ompt_interface)on_work},
         {OMPT_TASK_CREATE, (ompt_interface)on_task_create},
         {OMPT_TASK_SCHEDULE, (ompt_interface)on_task_schedule},
         {OMPT_MUTEX_ACQUIRE, (ompt_interface)ompt_mutex_acquire},
@@ -715,8 +715,8 @@ static enum rec_omp_region work_region(int type)
     }
 }
 
-static void rec_ompt_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
-                          uint64_t count, const void *code)
+static void on_work(int type, int endpoint, union ompt_data *parallel, union ompt_data *task,
+                    uint64_t count, const void *code)
 {
     (void)parallel, (void)task, (void)count;
     const enum rec_omp_region construct = work_region(type);

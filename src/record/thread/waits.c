@@ -229,7 +229,7 @@ static struct rec_map thread_numbers;
 static uint32_t newest_number; /* atomic */
 
 /* The number of the next thread that the program makes. */
-static uint64_t rec_thread_number(void)
+static uint64_t number_of_thread(void)
 {
     return __atomic_add_fetch(&newest_number, 1, __ATOMIC_RELAXED);
 }
@@ -386,7 +386,7 @@ static struct beginning *make_beginning(struct beginning what, const void *calle
     struct beginning *kept = take_beginning();
     if (!kept)
         return NULL;
-    what.number = rec_process.on ? rec_thread_number() : 0;
+    what.number = rec_process.on ? number_of_thread() : 0;
     *kept = what;
     return kept;
 }

@@ -21,14 +21,14 @@ static uint64_t collective_block(const struct lull_collective_call *call);
 static uint32_t log2_up(uint32_t n);
 static uint32_t power_of_two(uint32_t n);
 
-static inline uint32_t lull_rest(const struct lull_collective_call *call)
+static inline uint32_t ranks_beyond_power(const struct lull_collective_call *call)
 {
     return call->size - power_of_two(call->size);
 }
 
-static inline uint32_t lull_place(const struct lull_collective_call *call, uint32_t rank)
+static inline uint32_t place_of_rank(const struct lull_collective_call *call, uint32_t rank)
 {
-    uint32_t rest = lull_rest(call);
+    uint32_t rest = ranks_beyond_power(call);
     if (rank >= 2 * rest)
         return rank - rest;
     return rank % 2 ? rank / 2 : NO_PLACE;
@@ -36,7 +36,7 @@ static inline uint32_t lull_place(const struct lull_collective_call *call, uint3
 
 static inline uint32_t rank_of_place(const struct lull_collective_call *call, uint32_t place)
 {
-    uint32_t rest = lull_rest(call);
+    uint32_t rest = ranks_beyond_power(call);
     return place < rest ? 2 * place + 1 : place + rest;
 }
 
@@ -150,13 +150,13 @@ static const struct rounds rounds_line = {two_line_steps, line_count, line};
 
 static uint32_t fold_steps(const struct lull_collective_call *call)
 {
-    return lull_rest(call) > 0;
+    return ranks_beyond_power(call) > 0;
 }
 
 static uint32_t fold_count(const struct lull_collective_call *call, uint32_t step)
 {
     (void)step;
-    return call->me < 2 * lull_rest(call);
+    return call->me < 2 * ranks_beyond_power(call);
 }
 
 static void between_neighbours(const struct lull_collective_call *call, bool even_sends,
@@ -195,13 +195,13 @@ static uint32_t doubling_steps(const struct lull_collective_call *call)
 static uint32_t doubling_count(const struct lull_collective_call *call, uint32_t step)
 {
     (void)step;
-    return lull_place(call, call->me) == NO_PLACE ? 0 : 2;
+    return place_of_rank(call, call->me) == NO_PLACE ? 0 : 2;
 }
 
 static void swap_vectors(const struct lull_collective_call *call, uint32_t step, uint32_t i,
                          uint64_t bytes, struct lull_collective_transfer *ret)
 {
-    uint32_t place = lull_place(call, call->me) ^ (UINT32_C(1) << step);
+    uint32_t place = place_of_rank(call, call->me) ^ (UINT32_C(1) << step);
     *ret = (struct lull_collective_transfer){
         .send = i == 1, .peer = rank_of_place(call, place), .bytes = bytes};
 }
@@ -272,7 +272,7 @@ static uint32_t halving_steps(const struct lull_collective_call *call)
 static uint32_t count_of_placed(const struct lull_collective_call *call, uint32_t step)
 {
     (void)step;
-    return lull_place(call, call->me) == NO_PLACE ? 0 : 2;
+    return place_of_rank(call, call->me) == NO_PLACE ? 0 : 2;
 }
 
 /* A 2^bits-th part of the vector, rounded up. */
@@ -286,7 +286,7 @@ static uint64_t part(const struct lull_collective_call *call, uint32_t bits)
 static void swap_parts(const struct lull_collective_call *call, uint32_t bit, uint32_t i,
                        struct lull_collective_transfer *ret)
 {
-    uint32_t place = lull_place(call, call->me) ^ (UINT32_C(1) << bit);
+    uint32_t place = place_of_rank(call, call->me) ^ (UINT32_C(1) << bit);
     *ret = (struct lull_collective_transfer){.send = i == 1,
                                              .peer = rank_of_place(call, place),
                                              .bytes = part(call, halving_steps(call) - bit)};
@@ -307,7 +307,7 @@ static void regather(const struct lull_collective_call *call, uint32_t step, uin
 /* A root that was folded into its neighbour gets the neighbour's part, and its place. */
 static bool is_folded(const struct lull_collective_call *call)
 {
-    return lull_place(call, call->root) == NO_PLACE;
+    return place_of_rank(call, call->root) == NO_PLACE;
 }
 
 static uint32_t hand_over_steps(const struct lull_collective_call *call)
@@ -332,7 +332,7 @@ static void hand_over_part(const struct lull_collective_call *call, uint32_t ste
 
 static uint32_t root_place(const struct lull_collective_call *call)
 {
-    return lull_place(call, is_folded(call) ? call->root ^ 1 : call->root);
+    return place_of_rank(call, is_folded(call) ? call->root ^ 1 : call->root);
 }
 
 /* The way from a rank's place to that of the root, bit by bit; NO_PLACE: it has none. */
@@ -340,7 +340,7 @@ static uint32_t way(const struct lull_collective_call *call)
 {
     if (call->me == call->root)
         return 0;
-    uint32_t place = lull_place(call, call->me);
+    uint32_t place = place_of_rank(call, call->me);
     if (place == NO_PLACE || place == root_place(call)) /* the latter has handed it over */
         return NO_PLACE;
     return place ^ root_place(call);

@@ -292,7 +292,7 @@ lull_status lull_run_some(struct lull_engine *engine, uint32_t most, bool *ret_m
 }
 
 /* Handles the events of the first window of the queue. */
-static lull_status lull_run_window(struct lull_engine *engine)
+static lull_status run_first_window(struct lull_engine *engine)
 {
     struct lull_entry entry;
     if (engine->queue.run.count == engine->queue.run_at && engine->queue.side.count == 0)
@@ -456,7 +456,7 @@ static void run_window(struct lull_shards *all, struct lull_shard *shard, uint_f
     if (turn == 1)
         start_shard(engine);
     if (lull_queue_first(&engine->queue) == all->window && engine->status == LULL_OK)
-        engine->status = lull_run_window(engine);
+        engine->status = run_first_window(engine);
     int64_t first = lull_queue_first(&engine->queue);
     shard->next = first < shard->next ? first : shard->next;
 }

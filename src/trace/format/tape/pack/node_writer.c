@@ -212,9 +212,9 @@ static lull_status add_of_container(struct pack_plan *plan, const struct lull_tr
 
 /* Divides a file on disk, which is open in `source`, into blocks. The chunks are those that the
  * trace knows of; chunks that make no sense are left out. */
-static lull_status lull_pack_plan(const struct lull_trace *trace, struct lull_tape_source *source,
-                                  const struct lull_tape_node_file *file,
-                                  struct pack_plan *ret_plan, struct lull_error *err)
+static lull_status plan_file(const struct lull_trace *trace, struct lull_tape_source *source,
+                             const struct lull_tape_node_file *file, struct pack_plan *ret_plan,
+                             struct lull_error *err)
 {
     struct pack_plan plan = {0};
     lull_status status = file->kind == LULL_TAPE_NODE_CONTAINER
@@ -325,7 +325,7 @@ static lull_status plan_all(struct node_writer *writer, uint32_t n_files, struct
         if (status != LULL_OK)
             break;
         writer->files[f].size = source.size;
-        status = lull_pack_plan(writer->trace, &source, &writer->files[f], &plan, err);
+        status = plan_file(writer->trace, &source, &writer->files[f], &plan, err);
         if (status == LULL_OK && !add_plan(writer, f, &plan))
             status = no_memory_for_node(writer, err);
         free(plan.parts);
