@@ -486,14 +486,14 @@ static lull_status make_walkers(struct nest_simulation *simulation,
 }
 
 /* The bytes that an access brings in per iteration of the body. A loop brings in what it moves the
- * access by, a line at most; of the loops around the access the one counts that brings in most. */
+ * access by, a cache line at most; of the loops around the access the one counts that brings in most. */
 static double bytes_of_access(const struct lull_kernel *kernel,
-                              const struct lull_kernel_access *access)
+                              const struct lull_kernel_access *access, double line_bytes)
 {
     double most = 0;
     for (int loop = access->loop; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent) {
         double stride = fabs(lull_kernel_stride(kernel, access, (size_t)loop));
-        most = fmax(most, fmin(64, stride * kernel->arrays[access->array].bytes) *
+        most = fmax(most, fmin(line_bytes, stride * kernel->arrays[access->array].bytes) *
                               lull_kernel_iterations(kernel, loop));
     }
     return most / lull_kernel_iterations(kernel, kernel->body);
@@ -501,14 +501,14 @@ static double bytes_of_access(const struct lull_kernel *kernel,
 
 /* The iterations of the body that bring in a number of bytes, with what the other innermost loops
  * bring in meanwhile. For each array the access counts that touches most of it. */
-static double iterations_for(const struct lull_kernel *kernel, double bytes)
+static double iterations_for(const struct lull_kernel *kernel, double bytes, double line_bytes)
 {
     double per_iteration = 0;
     for (size_t a = 0; a < kernel->n_arrays; a++) {
         double most = 0;
         for (size_t i = 0; i < kernel->n_accesses; i++)
             if (kernel->accesses[i].array == a)
-                most = fmax(most, bytes_of_access(kernel, &kernel->accesses[i]));
+                most = fmax(most, bytes_of_access(kernel, &kernel->accesses[i], line_bytes));
         per_iteration += most;
     }
     return ceil(bytes / fmax(per_iteration, 1));
@@ -544,8 +544,9 @@ static void run_all(struct nest_simulation *simulation, const struct lull_cache_
     /* Arrays that stay in a cache have to be there before lines are counted; nothing replaces them.
      * Their lines may come in more slowly than iterations_for supposes, as where a matrix is accessed
      * by columns. */
-    double enough = lull_kernel_footprint(kernel) <= 2 * bytes ? count_elements(kernel)
-                                                               : iterations_for(kernel, 2 * bytes);
+    double enough = lull_kernel_footprint(kernel) <= 2 * bytes
+                        ? count_elements(kernel)
+                        : iterations_for(kernel, 2 * bytes, spec->line_bytes);
     if (2 * enough < all) {
         run_nest(simulation, enough, enough);
     } else {
