@@ -1123,6 +1123,18 @@ static void note_user(const struct lull_interpreter *it, struct frame *frame, ui
     frame->mark = marks && marks[region] ? marks[region] : below ? below->mark : 0;
 }
 
+/* Tells that the region of the user in the topmost frame is entered or left. */
+static void tell_user(struct lull_interpreter *it, const struct frame *frame, uint8_t op)
+{
+    const uint32_t below = it->depth > 1 ? (frame - 1)->user : LULL_NONE;
+    if (frame->user == below)
+        return;
+    lull_emit_span(it);
+    struct lull_step *step = lull_emit(it, LULL_STEP_USER, it->ledger.now, lull_kept(it));
+    step->region = frame->region;
+    step->op = op;
+}
+
 static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,
                                 struct lull_error *err)
 {
@@ -1141,9 +1153,11 @@ static lull_status region_enter(struct lull_interpreter *it, const struct lull_e
         call_begin(it, region, lull_kept(it));
     if (frame->code.special & VISITED)
         note_visit(it, frame, event);
-    if (it->spans || it->stretches)
+    if (it->spans || it->stretches || it->users)
         note_user(it, frame, region);
     it->depth++;
+    if (it->users)
+        tell_user(it, frame, LULL_USER_ENTERED);
     if (frame->code.special & PARALLEL) {
         parallel_enter(it, region);
         it->base = interpreter_base(it);
@@ -1173,6 +1187,8 @@ static void region_leave(struct lull_interpreter *it)
 {
     if (it->depth == 0) /* the scan drops these; nothing to close */
         return;
+    if (it->users)
+        tell_user(it, &it->stack[it->depth - 1], LULL_USER_LEFT);
     const struct frame *frame = &it->stack[--it->depth];
     if (frame->code.special & VISITED)
         end_visit(it, frame);
@@ -1187,12 +1203,12 @@ static void region_leave(struct lull_interpreter *it)
 
 /* ==== making interpreters ===================================================================== */
 
-static const uint32_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_CALL) |
+static const uint64_t call_kinds = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_CALL) |
                                    LULL_STEP_MASK(LULL_STEP_ONE_SIDED) |
                                    LULL_STEP_MASK(LULL_STEP_IO);
 
 /* CREWs are made of these steps, and of visits of regions that threads meet in. */
-static const uint32_t crew_kinds = LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_SPAN) |
+static const uint64_t crew_kinds = LULL_STEPS_OF_THREADS | LULL_STEP_MASK(LULL_STEP_SPAN) |
                                    LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) |
                                    LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE) |
                                    LULL_STEP_MASK(LULL_STEP_LOCK_RELEASE);
@@ -1409,6 +1425,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->last = LULL_ACTIVITY_OUTSIDE;
         it->call_region = it->parallel_region = LULL_NONE;
         it->spans = lull_wants(it, LULL_STEP_SPAN);
+        it->users = lull_wants(it, LULL_STEP_USER);
         it->brief = lull_wants(it, LULL_STEP_CALL) && !lull_wants(it, LULL_STEP_CALL_BEGIN);
         if (lull_wants(it, LULL_STEP_STRETCH))
             it->stretches = shared->stretches[it->master];

@@ -69,7 +69,7 @@ enum { LULL_EMITTER_STEPS = 512 };
 struct lull_interpretation {
     const struct lull_trace *trace;
     const struct lull_pass_options *options;
-    uint32_t wants; /* kinds of steps that somebody wants */
+    uint64_t wants; /* kinds of steps that somebody wants */
     bool wants_ledger;
     bool decides_waits;  /* what completes in MPI_Wait and its like decides where its time goes */
     uint64_t event_mask; /* kinds of events to be read for that */
@@ -128,6 +128,7 @@ struct lull_interpreter {
     int64_t last_time;               /* of the last event */
 
     bool spans; /* SPANs are wanted */
+    bool users; /* USERs are wanted */
     struct {
         int64_t begin;
         uint32_t region, user;

@@ -22,7 +22,7 @@ struct lull_step_cursor {
     bool ended;
 };
 
-lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint32_t wants,
+lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t wants,
                                   const struct lull_pass_options *options,
                                   struct lull_step_cursor **ret_cursor, struct lull_error *err)
 {

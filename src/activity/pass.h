@@ -49,7 +49,7 @@ void lull_pass_destroy(struct lull_pass *pass); /* NULL is allowed */
 /* A cursor pulls the steps of one location: for the replay, whose engine decides which location
  * goes on. */
 struct lull_step_cursor; /* has a copy of the options and of their reading */
-lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint32_t wants,
+lull_status lull_step_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t wants,
                                   const struct lull_pass_options *options,
                                   struct lull_step_cursor **ret_cursor, struct lull_error *err);
 /* The next steps; count 0: the end (END was the last). They live until the next call. */

@@ -60,7 +60,7 @@ struct lull_steps {
  * than LULL_OK ends the pass and is returned. */
 struct lull_consumer {
     void *context;  /* handed back with each call */
-    uint32_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */
+    uint64_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */
     /* True: JOIN and TICK hold the ledger's times inside parallel regions (parallel_ns), and
      * `steps` is called at the end of each block of events, even without steps. */
     bool wants_ledger;

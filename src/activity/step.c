@@ -146,6 +146,7 @@ const char *lull_step_kind_name(unsigned kind)
         [LULL_STEP_THREAD_WAIT_END] = "thread wait end",
         [LULL_STEP_CREW] = "crew",
         [LULL_STEP_READING] = "reading",
+        [LULL_STEP_USER] = "region of the user",
         [LULL_STEP_VISIT] = "visit",
         [LULL_STEP_TICK] = "tick",
         [LULL_STEP_END] = "end",

@@ -40,6 +40,12 @@
  * tells it; SPANs and STRETCHes end at these steps. The creation of a thread comes before its
  * begin, and its end before the end of the wait for it. These steps come in pauses, too.
  *
+ * The user's regions. USERs say how the innermost region of the user changes: which one is entered
+ * and which one is left, so that who follows them knows all of the user's regions that are open, and
+ * SPANs end there. A region that is entered again directly within itself is not told: there the
+ * innermost one stays the same. Example: of main, which calls f, which calls f, which calls g, are
+ * told the beginnings and ends of main, of one f, and of g.
+ *
  * Crews. The threads of a process with several are a crew. CREWs say how they wait for each other:
  * at barriers, for locks, and for ends of threads, and what they did meanwhile. They come beside
  * the steps that they are made of (SPAN, FORK, JOIN, LOCK_ACQUIRE, LOCK_RELEASE and those of
@@ -117,6 +123,8 @@ enum lull_step_kind {
                           activity: where the ledger adds it. Only in passes in which a consumer
                           wants the ledger */
 
+    LULL_STEP_USER, /* the innermost region of the user changes: region, op (enum lull_user_op), see
+                        above */
     LULL_STEP_VISIT, /* a region is left: region; `visit`. Of the regions in the pass's `visits` */
     LULL_STEP_TICK,  /* the time is a multiple of the pass's `tick`, within the run; only on threads
                         other than the master, and only inside parallel regions; region and forked
@@ -125,7 +133,8 @@ enum lull_step_kind {
     LULL_STEP_KINDS
 };
 
-#define LULL_STEP_MASK(kind) (UINT32_C(1) << (kind))
+/* A set of kinds has 64 bits. */
+#define LULL_STEP_MASK(kind) (UINT64_C(1) << (kind))
 #define LULL_STEPS_OF_MPI                                                          \
     (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |   \
      LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_SEND_DONE) |        \
@@ -209,6 +218,8 @@ enum lull_crew_kind {
 
 /* OUTERMOST: the region was not open already. COUNTED: it was entered inside a window. */
 enum lull_visit_flags { LULL_VISIT_OUTERMOST = 1, LULL_VISIT_COUNTED = 2 };
+
+enum lull_user_op { LULL_USER_ENTERED, LULL_USER_LEFT };
 
 /* When the outermost parallel region that a location is in began. */
 struct lull_forked {

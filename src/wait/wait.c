@@ -466,7 +466,7 @@ enum { STEPS_AT_ONCE = 256 };
 
 static bool communicates(const struct lull_steps *steps)
 {
-    const uint32_t operations = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
+    const uint64_t operations = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
                                 LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) |
                                 LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END);
     for (uint32_t i = 0; i < steps->count; i++)
@@ -555,7 +555,7 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
                                      LULL_STEP_SEND_DONE,      LULL_STEP_RECV_POST,
                                      LULL_STEP_RECV,           LULL_STEP_COLLECTIVE_BEGIN,
                                      LULL_STEP_COLLECTIVE_END, LULL_STEP_END};
-    uint32_t wants = 0;
+    uint64_t wants = 0;
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)

@@ -461,7 +461,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
 
 static struct lull_consumer consumer_of(struct lull_wave_collector *collector, uint32_t calls)
 {
-    uint32_t marker = collector->marker != LULL_NONE ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0;
+    uint64_t marker = collector->marker != LULL_NONE ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0;
     return (struct lull_consumer){.context = collector,
                                   .wants = marker | calls | LULL_STEP_MASK(LULL_STEP_SEND) |
                                            LULL_STEP_MASK(LULL_STEP_RECV) |

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_USERS = 64 }; /* regions of the user that are open at once */
+
 /* Steps of each kind are compared. */
 static struct branch branches[LULL_STEP_KINDS];
 
@@ -109,7 +111,7 @@ static void free_gathered(struct gathered *all, uint32_t n)
     free(all);
 }
 
-static struct gathered *by_pass(const struct lull_trace *trace, uint32_t wants, bool abreast,
+static struct gathered *by_pass(const struct lull_trace *trace, uint64_t wants, bool abreast,
                                 unsigned workers, const struct lull_windows *windows)
 {
     struct gathered *all = make_gathered(trace);
@@ -128,7 +130,7 @@ static struct gathered *by_pass(const struct lull_trace *trace, uint32_t wants, 
     return all;
 }
 
-static struct gathered *by_cursors(const struct lull_trace *trace, uint32_t wants,
+static struct gathered *by_cursors(const struct lull_trace *trace, uint64_t wants,
                                    const struct lull_windows *windows)
 {
     struct gathered *all = make_gathered(trace);
@@ -171,7 +173,7 @@ static const struct {
 };
 
 /* Event by event: nothing is taken in one go. */
-static struct gathered *by_events(const struct lull_trace *trace, uint32_t wants,
+static struct gathered *by_events(const struct lull_trace *trace, uint64_t wants,
                                   const struct lull_windows *windows)
 {
     struct gathered *all = make_gathered(trace);
@@ -249,7 +251,7 @@ static unsigned stretch_of(const struct lull_trace *trace, uint32_t location,
 static void check_stretches(const struct lull_trace *trace, uint32_t location,
                             const struct gathered *all)
 {
-    const uint32_t breaks = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
+    const uint64_t breaks = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
                             LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_FORK) |
                             LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEPS_OF_THREADS;
     const struct lull_step *before = NULL;
@@ -289,7 +291,7 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
 {
     int64_t now = 0, spans_to = 0, kept = 0, ns[LULL_SLOT_ACTIVITIES * 2] = {0};
     bool in_call = false, forked = false;
-    uint32_t call_region = LULL_NONE;
+    uint32_t call_region = LULL_NONE, users[MOST_USERS], n_users = 0;
     for (size_t i = 0; i < all->count; i++) {
         const struct lull_step *step = &all->steps[i];
         assert_true(known_at(step) >= now);
@@ -298,6 +300,7 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
         case LULL_STEP_SPAN:
             assert_int_equal(step->time, spans_to);
             assert_true(step->span.end > step->time);
+            assert_int_equal(step->span.user, n_users ? users[n_users - 1] : LULL_NONE);
             spans_to = step->span.end;
             ns[LULL_SLOT(step->activity, step->parallel)] += spans_to - step->time;
             kept += is_kept(trace, location, step) ? spans_to - step->time : 0;
@@ -318,6 +321,19 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
             assert_int_equal(step->kept_ns, kept);
             assert_true(forked == (step->kind == LULL_STEP_JOIN));
             forked = !forked;
+            break;
+        case LULL_STEP_USER:
+            assert_int_equal(spans_to, step->time);
+            assert_int_equal(step->kept_ns, kept);
+            assert_true(trace->regions[step->region].user);
+            if (step->op == LULL_USER_ENTERED) {
+                assert_in_range(n_users, 0, MOST_USERS - 1);
+                assert_true(n_users == 0 || users[n_users - 1] != step->region);
+                users[n_users++] = step->region;
+            } else {
+                assert_int_not_equal(n_users, 0);
+                assert_int_equal(users[--n_users], step->region);
+            }
             break;
         case LULL_STEP_END:
             assert_int_equal(i, all->count - 1);
@@ -396,7 +412,7 @@ static void check_operations(const struct lull_trace *trace, uint32_t location,
 
 /* ---- one way against the other ------------------------------------------------------------- */
 
-static const struct lull_step *next_wanted(const struct gathered *all, size_t *at, uint32_t wants)
+static const struct lull_step *next_wanted(const struct gathered *all, size_t *at, uint64_t wants)
 {
     while (*at < all->count && !(wants >> all->steps[*at].kind & 1))
         ++*at;
@@ -430,7 +446,7 @@ static void check_same_step(const struct lull_step *a, const struct lull_step *b
 }
 
 static void check_same(const struct lull_trace *trace, const struct gathered *a,
-                       const struct gathered *b, uint32_t wants)
+                       const struct gathered *b, uint64_t wants)
 {
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         size_t i = 0, j = 0;
@@ -477,7 +493,7 @@ static void check_one(struct lull_random *random, unsigned round)
                                                  .without_extremes = round % 3};
     struct lull_trace *trace = memory_trace_draw(random, &options);
     const struct lull_windows *windows = round & 4 ? random_windows_draw(random, trace) : NULL;
-    const uint32_t few = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_FORK) |
+    const uint64_t few = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_FORK) |
                          LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END);
     struct gathered *all = by_pass(trace, LULL_STEPS_ALL, false, 1, windows);
     struct gathered *quick = by_pass(trace, few, true, 1 + round % 3, windows);

@@ -219,7 +219,7 @@ static bool is_evaluating(struct lull_ideal *ideal)
 /* Looks whether a thread that is taken not to communicate does so after all. */
 static void watch(struct lull_ideal *ideal, const struct lull_steps *steps)
 {
-    const uint32_t calls = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
+    const uint64_t calls = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
                            LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_CALL);
     bool any = false;
     for (uint32_t i = 0; i < steps->count && !any; i++) {
@@ -345,12 +345,12 @@ static void stop(void *context)
     lull_reader_stop(ideal);
 }
 
-static uint32_t wants_of(const struct lull_ideal *ideal)
+static uint64_t wants_of(const struct lull_ideal *ideal)
 {
     const uint32_t told_in_short =
         LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
         LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_SEND_DONE);
-    uint32_t wants = LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST);
+    uint64_t wants = LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST);
     wants |= LULL_STEP_MASK(LULL_STEP_END);
     if (ideal->brief)
         wants = (wants & ~told_in_short) | LULL_STEP_MASK(LULL_STEP_CALL);
@@ -363,7 +363,7 @@ static uint32_t wants_of(const struct lull_ideal *ideal)
 
 void lull_ideal_consumer(struct lull_ideal *ideal, struct lull_consumer *ret_consumer)
 {
-    const uint32_t wants = wants_of(ideal);
+    const uint64_t wants = wants_of(ideal);
     ideal->takes = wants | LULL_STEP_MASK(LULL_STEP_RECV_POST); /* comes with many posts, unasked */
     *ret_consumer = (struct lull_consumer){.context = ideal,
                                            .wants = wants,

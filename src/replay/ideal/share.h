@@ -515,7 +515,7 @@ struct lull_ideal {
     bool makes_threads;              /* the program may make threads itself */
     bool brief;                      /* the pass is asked for CALLs, not CALL_BEGINs and
                                         CALL_ENDs */
-    uint32_t takes;               /* LULL_STEP_MASK of the kinds that it takes; others may come */
+    uint64_t takes;               /* LULL_STEP_MASK of the kinds that it takes; others may come */
     unsigned epoch_bits;          /* low bits of an ideal time: ns; those above count epochs */
     uint32_t most_epochs;         /* 0: this reading has no epochs */
     uint32_t n_epochs;            /* that all streams have ended; known after

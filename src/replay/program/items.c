@@ -253,7 +253,7 @@ static lull_status read_merged(struct lull_item_cursor *c, uint32_t *ret_count,
 static lull_status open_leader(struct lull_item_cursor *c, uint32_t location,
                                struct lull_error *err)
 {
-    const uint32_t wants = LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
+    const uint64_t wants = LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
     static const struct lull_reading whole = {.application = LULL_NONE};
     static const struct lull_pass_options options = {.reading = &whole};
     c->leader = calloc(1, sizeof *c->leader);
@@ -277,7 +277,7 @@ lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t locat
     c->trace = trace;
     lull_items_init(&c->maker, options);
     c->maker.options.master = location == master;
-    const uint32_t wants =
+    const uint64_t wants =
         LULL_ITEMS_WANT | (options->marks ? LULL_STEP_MASK(LULL_STEP_MARKER) : 0);
     lull_status status = lull_step_cursor_open(trace, location, wants, &pass, &c->cursor, err);
     if (status == LULL_OK && location != master && l->role != LULL_THREAD_FREE)

@@ -28,12 +28,15 @@ static void tell(struct told *told, const struct lull_step *step)
                  : step->activity == LULL_ACTIVITY_OUTSIDE ? "outside"
                                                            : lull_activity_id(step->activity),
                  step->parallel ? " inside" : "", (long long)step->kept_ns);
+    else if (step->kind == LULL_STEP_USER)
+        snprintf(line, LINE, "%s %u at %lld", step->op == LULL_USER_ENTERED ? "enter" : "leave",
+                 step->region, (long long)step->time);
     else
         snprintf(line, LINE, "%s %lld kept %lld", kind, (long long)step->time,
                  (long long)step->kept_ns);
 }
 
-static void check_some_steps(const struct lull_trace *trace, uint32_t location, uint32_t wants,
+static void check_some_steps(const struct lull_trace *trace, uint32_t location, uint64_t wants,
                              const struct lull_windows *windows, const char *const *expected)
 {
     const struct lull_pass_options options = {
@@ -59,8 +62,9 @@ static void check_some_steps(const struct lull_trace *trace, uint32_t location, 
 static void check_steps(const struct lull_trace *trace, uint32_t location,
                         const struct lull_windows *windows, const char *const *expected)
 {
-    const uint32_t wants =
-        LULL_STEPS_ALL & ~(LULL_STEP_MASK(LULL_STEP_VISIT) | LULL_STEP_MASK(LULL_STEP_STRETCH));
+    const uint64_t wants =
+        LULL_STEPS_ALL & ~(LULL_STEP_MASK(LULL_STEP_VISIT) | LULL_STEP_MASK(LULL_STEP_STRETCH) |
+                           LULL_STEP_MASK(LULL_STEP_USER));
     check_some_steps(trace, location, wants, windows, expected);
 }
 
@@ -303,7 +307,7 @@ static void test_ticks_in_a_call(void **state)
     trace->locations[1].role = LULL_THREAD_FREE;
     memory_trace_add(trace, 1, &call);
     memory_trace_add(trace, 1, &receive);
-    const uint32_t wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
+    const uint64_t wants = LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) |
                            LULL_STEP_MASK(LULL_STEP_CALL_END) | LULL_STEP_MASK(LULL_STEP_RECV);
     static const uint8_t kinds[] = {LULL_STEP_CALL_BEGIN, LULL_STEP_RECV, LULL_STEP_CALL_END};
     assert_int_equal(lull_step_cursor_open(trace, 1, wants, &options, &cursor, &err), LULL_OK);
@@ -315,6 +319,39 @@ static void test_ticks_in_a_call(void **state)
     } while (steps.count > 0);
     assert_int_equal(count, 3);
     lull_step_cursor_close(cursor);
+    lull_trace_close(trace);
+}
+
+/* main (0) calls f (1), which calls f, which calls g (2); then MPI. The run ends within main. */
+static void test_user_regions(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"main", "f", "g", "MPI_Barrier", NULL};
+    static const struct {
+        int64_t time;
+        uint8_t kind;
+        uint32_t region;
+    } events[] = {{0, LULL_EVENT_ENTER, 0},  {10, LULL_EVENT_ENTER, 1}, {20, LULL_EVENT_ENTER, 1},
+                  {30, LULL_EVENT_ENTER, 2}, {30, LULL_EVENT_LEAVE, 2}, {40, LULL_EVENT_LEAVE, 1},
+                  {50, LULL_EVENT_ENTER, 3}, {60, LULL_EVENT_LEAVE, 3}, {70, LULL_EVENT_LEAVE, 1}};
+    static const char *const expected[] = {"enter 0 at 0",
+                                           "span 0-10 useful kept 10",
+                                           "enter 1 at 10",
+                                           "span 10-30 useful kept 30",
+                                           "enter 2 at 30",
+                                           "leave 2 at 30",
+                                           "span 30-50 useful kept 50",
+                                           "span 50-60 mpi_collective kept 50",
+                                           "span 60-70 useful kept 60",
+                                           "leave 1 at 70",
+                                           "span 70-100 useful kept 90",
+                                           "leave 0 at 100",
+                                           NULL};
+    struct lull_trace *trace = memory_trace_simple(1, 1, 100, names);
+    for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+        add(trace, 0, events[i].time, events[i].kind, events[i].region);
+    check_some_steps(trace, 0, LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_USER),
+                     NULL, expected);
     lull_trace_close(trace);
 }
 
@@ -440,6 +477,7 @@ TEST_GROUP(test_steps)
         cmocka_unit_test(test_names_of_calls),
         cmocka_unit_test(test_ticks_end_with_the_run),
         cmocka_unit_test(test_ticks_in_a_call),
+        cmocka_unit_test(test_user_regions),
         cmocka_unit_test(test_crews),
         cmocka_unit_test(test_readings),
     };

@@ -100,7 +100,7 @@ static void test_waits(void **state)
 }
 
 /* The steps of one kind and another, in one line each. */
-static uint32_t steps_of(uint32_t location, uint32_t wants, struct lull_step *found, uint32_t most)
+static uint32_t steps_of(uint32_t location, uint64_t wants, struct lull_step *found, uint32_t most)
 {
     const struct lull_pass_options options = {
         .reading = &(const struct lull_reading){.application = LULL_NONE}};
@@ -122,7 +122,7 @@ static void test_steps_of_threads(void **state)
 {
     (void)state;
     struct lull_step found[8];
-    const uint32_t wants =
+    const uint64_t wants =
         LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |
         LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) |
         LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END);
