@@ -3,6 +3,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "diagnose/diagnose.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,6 +22,8 @@ static int compare_suspects(const void *a, const void *b)
         return x->region < y->region ? -1 : 1;
     if (x->at_end != y->at_end)
         return x->at_end ? 1 : -1;
+    if (x->inside != y->inside)
+        return x->inside ? 1 : -1;
     if (x->ns != y->ns)
         return x->ns > y->ns ? -1 : 1;
     return x->process < y->process ? -1 : x->process > y->process;
@@ -33,7 +36,7 @@ static int compare_suspicions(const void *a, const void *b)
         return x->ns > y->ns ? -1 : 1;
     if (x->region != y->region)
         return x->region < y->region ? -1 : 1;
-    return x->at_end - y->at_end;
+    return x->at_end != y->at_end ? x->at_end - y->at_end : x->inside - y->inside;
 }
 
 static void charge_suspect(struct lull_suspect *suspect, const struct lull_wait_charge *charge)
@@ -46,6 +49,19 @@ static void charge_suspect(struct lull_suspect *suspect, const struct lull_wait_
         suspect->longest = charge;
     if (!suspect->most || charge->ns > suspect->most->ns)
         suspect->most = charge;
+}
+
+static void add_suspect(struct lull_suspect *suspect, const struct lull_suspect *other)
+{
+    suspect->ns += other->ns;
+    suspect->passed_ns += other->passed_ns;
+    suspect->waits += other->waits;
+    for (unsigned k = 0; k < LULL_WAIT_KINDS; k++)
+        suspect->kinds[k] += other->kinds[k];
+    if (other->longest->longest.ns > suspect->longest->longest.ns)
+        suspect->longest = other->longest;
+    if (other->most->ns > suspect->most->ns)
+        suspect->most = other->most;
 }
 
 static bool names_suspect(const struct lull_case *c, const struct lull_wait_charge *charge)
@@ -94,6 +110,323 @@ static uint32_t gather(struct lull_case *c)
     return count;
 }
 
+/* ---- how long processes work where a suspicion is -------------------------------------------- */
+
+/* The work of a process in the region at the end of the run, for which others wait in MPI_Finalize: a
+ * rule of its own reports that work, which says nothing of how the work before is divided. */
+static double work_at_end(const struct lull_case *c, uint32_t process, uint32_t region)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    for (uint32_t s = 0; s < c->n_suspicions; s++) {
+        const struct lull_suspicion *suspicion = &c->suspicions[s];
+        if (!suspicion->at_end || suspicion->region != region)
+            continue;
+        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->count; i++)
+            if (c->suspects[i].process == process)
+                return (double)c->evidence->waits
+                    ->locations[trace->processes[process].first_location]
+                    .tail_ns;
+    }
+    return 0;
+}
+
+/* What all processes but `except` compute where the suspicion is; `values` has room for all. Returns
+ * how many there are. */
+static uint32_t work_of_all(const struct lull_case *c, const struct lull_suspicion *suspicion,
+                            uint32_t except, double *values, uint64_t *ret_bursts)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    uint32_t n = 0;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].application == c->evidence->application && p != except) {
+            const struct lull_work_place *place =
+                lull_work_at(c->evidence->work, p, suspicion->region);
+            const int64_t ns = !place ? 0 : suspicion->inside ? place->inside_ns : place->ns;
+            values[n++] = place ? fmax(0, (double)ns - work_at_end(c, p, suspicion->region)) : 0;
+            if (ret_bursts)
+                *ret_bursts += place ? place->bursts : 0;
+        }
+    return n;
+}
+
+struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_suspicion *suspicion,
+                                  uint32_t except)
+{
+    struct lull_uneven uneven = {0};
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    double *values =
+        lull_arena_zero(scratch, c->evidence->trace->n_processes + (size_t)1, sizeof *values);
+    const uint32_t n = work_of_all(c, suspicion, except, values, &uneven.bursts);
+    for (uint32_t i = 0; i < n; i++)
+        uneven.mean += values[i];
+    if (n > 0) {
+        lull_sort(values, n);
+        uneven.mean /= n;
+        uneven.median = lull_median(values, n);
+        uneven.most = values[n - 1];
+    }
+    lull_arena_destroy(scratch);
+    return uneven;
+}
+
+struct lull_uneven lull_peers_of(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const struct lull_suspicion there = {.region = suspect->region, .inside = suspect->inside};
+    return lull_uneven_of(c, &there, suspect->process);
+}
+
+double lull_suspect_work(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    return (double)lull_work_of(c->evidence->work, suspect->process, suspect->region,
+                                suspect->inside);
+}
+
+/* ---- which region holds an excess ------------------------------------------------------------ */
+
+/* Waits are charged to the innermost regions in which who is late was late. Where a helper that many
+ * functions call is the innermost one, the function that took longer is further out. Example: step
+ * calls advance and assemble, which both call nap; advance of rank 1 naps for 400 ms longer than
+ * that of its peers. The excess is in nap, of which 600 ms are as in the peers, in advance, of which
+ * 200 ms are so, and in step. It is told of advance, where the peers have least: the smallest region
+ * that holds the excess.
+ *
+ * Where a process is longer in several regions that one function calls, that function is told if it
+ * is longer by about as large a share as they are. If they are few of many that it calls, they are
+ * told one by one. */
+
+/* A region holds an excess if it has so much of it, */
+#define HOLDS_LEAST 0.9
+/* and holds it better than another region if its peers have so much less in it. */
+#define BETTER_MOST 0.9
+/* A region stands for several others if it is longer by at least so much of the share by which they
+ * are longer. */
+#define SHARE_LEAST 0.5
+/* Only suspects with most charges are looked at. */
+enum { HELD_MOST = 64 };
+
+/* How long all processes computed in a region, shortest first. */
+struct everyone {
+    uint32_t region;
+    bool inside;
+    uint32_t count;
+    double *values;
+};
+
+/* What hold() keeps while it looks at suspects. */
+struct holding {
+    const struct lull_case *c;
+    struct lull_arena *scratch;
+    struct everyone *known;
+    uint32_t n_known;
+    size_t capacity;
+};
+
+static const struct everyone *find_everyone(struct holding *holding, uint32_t region, bool inside)
+{
+    for (uint32_t i = 0; i < holding->n_known; i++)
+        if (holding->known[i].region == region && holding->known[i].inside == inside)
+            return &holding->known[i];
+    holding->known = lull_arena_grow(holding->scratch, holding->known, &holding->capacity,
+                                     holding->n_known + (size_t)1, sizeof *holding->known);
+    struct everyone *everyone = &holding->known[holding->n_known++];
+    const struct lull_suspicion there = {.region = region, .inside = inside};
+    *everyone = (struct everyone){.region = region, .inside = inside};
+    everyone->values =
+        lull_arena_zero(holding->scratch, holding->c->evidence->trace->n_processes + (size_t)1,
+                        sizeof *everyone->values);
+    everyone->count = work_of_all(holding->c, &there, LULL_NONE, everyone->values, NULL);
+    lull_sort(everyone->values, everyone->count);
+    return everyone;
+}
+
+/* How much longer a process computed in a region than the median of its peers, and that median. */
+struct excess {
+    double ns, median;
+};
+
+static struct excess find_excess(struct holding *holding, uint32_t process, uint32_t region,
+                                 bool inside)
+{
+    const struct everyone *all = find_everyone(holding, region, inside);
+    const double own = (double)lull_work_of(holding->c->evidence->work, process, region, inside);
+    uint32_t at = 0; /* where the process stands among all */
+    for (uint32_t end = all->count; at < end;) {
+        const uint32_t middle = at + (end - at) / 2;
+        if (all->values[middle] < own)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    const uint32_t peers = all->count - 1, low = (peers - 1) / 2, high = peers / 2;
+    if (all->count < 2)
+        return (struct excess){own, 0};
+    const double median = (all->values[low + (low >= at)] + all->values[high + (high >= at)]) / 2;
+    return (struct excess){own - median, median};
+}
+
+/* The regions around `region` on the paths of a process that end there, each once. Returns how many.
+ */
+static uint32_t regions_around(struct holding *holding, uint32_t process, uint32_t region,
+                               uint32_t **ret_regions)
+{
+    const struct lull_work *work = holding->c->evidence->work;
+    uint32_t n = 0;
+    size_t capacity = 0;
+    *ret_regions = NULL;
+    for (uint32_t i = lull_work_first_path(work, process);
+         i < work->n_paths && work->paths[i].process == process; i++) {
+        if (work->paths[i].region != region || work->paths[i].ns == 0)
+            continue;
+        for (uint32_t at = work->paths[i].outer; work->paths[at].region != LULL_NONE;
+             at = work->paths[at].outer) {
+            uint32_t known = 0;
+            while (known < n && (*ret_regions)[known] != work->paths[at].region)
+                known++;
+            if (known < n || work->paths[at].region == region)
+                continue;
+            *ret_regions = lull_arena_grow(holding->scratch, *ret_regions, &capacity, n + (size_t)1,
+                                           sizeof **ret_regions);
+            (*ret_regions)[n++] = work->paths[at].region;
+        }
+    }
+    return n;
+}
+
+/* The best region so far. */
+struct holder {
+    uint32_t region;
+    bool inside;
+    double median_most; /* a better region has this median at most */
+};
+
+static void look_at_holder(struct holding *holding, uint32_t process, uint32_t region,
+                           double excess_least, struct holder *holder)
+{
+    const struct excess excess = find_excess(holding, process, region, true);
+    if (excess.ns >= excess_least && excess.median <= holder->median_most)
+        *holder = (struct holder){region, true, BETTER_MOST * excess.median};
+}
+
+/* The smallest region around the suspect's that has HOLDS_LEAST of the excess; the suspect's own if
+ * that is the smallest one. */
+static struct holder find_holder(struct holding *holding, const struct lull_suspect *suspect)
+{
+    const struct excess own = find_excess(holding, suspect->process, suspect->region, false);
+    struct holder holder = {suspect->region, false, BETTER_MOST * own.median};
+    uint32_t *around;
+    if (own.ns <= 0)
+        return holder;
+    const uint32_t n = regions_around(holding, suspect->process, suspect->region, &around);
+    for (uint32_t i = 0; i < n; i++)
+        look_at_holder(holding, suspect->process, around[i], HOLDS_LEAST * own.ns, &holder);
+    return holder;
+}
+
+/* Adds up suspects that have become the same. Returns how many are left. */
+static uint32_t join_suspects(struct lull_case *c, uint32_t count)
+{
+    struct lull_hash numbers = {0};
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_suspect *suspect = &c->suspects[i];
+        const uint32_t key[] = {suspect->process, suspect->region, suspect->at_end,
+                                suspect->inside};
+        bool is_new = false;
+        const uint64_t *number = lull_hash_add(&numbers, key, sizeof key, left, &is_new);
+        if (!number)
+            break;
+        if (is_new)
+            c->suspects[left++] = *suspect;
+        else
+            add_suspect(&c->suspects[*number], suspect);
+    }
+    lull_hash_free(&numbers);
+    return left;
+}
+
+static int compare_charges(const void *a, const void *b)
+{
+    const struct lull_suspect *x = a, *y = b;
+    return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : compare_suspects(a, b);
+}
+
+static bool may_be_held(const struct lull_suspect *suspect)
+{
+    return !suspect->at_end && !suspect->inside && suspect->region != LULL_NONE;
+}
+
+static bool is_around(struct holding *holding, uint32_t outer, const struct lull_suspect *suspect)
+{
+    uint32_t *around, i = 0;
+    const uint32_t n = regions_around(holding, suspect->process, suspect->region, &around);
+    while (i < n && around[i] != outer)
+        i++;
+    return i < n;
+}
+
+/* Puts several suspects of the process of the first one down to the region that stands for them, if
+ * there is one. */
+static bool hold_together(struct holding *holding, struct lull_suspect *suspects, uint32_t count)
+{
+    const uint32_t process = suspects[0].process;
+    struct excess sum = {0, 0};
+    double most = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct excess own = suspects[i].process == process && may_be_held(&suspects[i])
+                                      ? find_excess(holding, process, suspects[i].region, false)
+                                      : (struct excess){0, 0};
+        if (own.ns > 0) {
+            sum = (struct excess){sum.ns + own.ns, sum.median + own.median};
+            most = fmax(most, own.ns);
+        }
+    }
+    if (most >= HOLDS_LEAST * sum.ns)
+        return false; /* one of them has it all */
+    uint32_t *around;
+    struct holder holder = {LULL_NONE, false, INFINITY};
+    const uint32_t n = regions_around(holding, process, suspects[0].region, &around);
+    for (uint32_t i = 0; i < n; i++)
+        look_at_holder(holding, process, around[i], HOLDS_LEAST * sum.ns, &holder);
+    if (!holder.inside)
+        return false;
+    const struct excess whole = find_excess(holding, process, holder.region, true);
+    if (whole.ns * sum.median < SHARE_LEAST * sum.ns * whole.median)
+        return false;
+    for (uint32_t i = count; i-- > 0;)
+        if (suspects[i].process == process && may_be_held(&suspects[i]) &&
+            is_around(holding, holder.region, &suspects[i])) {
+            suspects[i].region = holder.region;
+            suspects[i].inside = true;
+        }
+    return true;
+}
+
+/* Puts the suspects with most charges down to the regions that hold their excess. */
+static uint32_t hold(struct lull_case *c, uint32_t count)
+{
+    if (!c->evidence->work || c->evidence->work->n_paths == 0)
+        return count;
+    struct holding holding = {.c = c, .scratch = lull_arena_create(NULL)};
+    const uint32_t looked_at = count < HELD_MOST ? count : HELD_MOST;
+    bool held = false;
+    qsort(c->suspects, count, sizeof *c->suspects, compare_charges);
+    for (uint32_t i = 0; i < looked_at; i++) {
+        struct lull_suspect *suspect = &c->suspects[i];
+        if (!may_be_held(suspect))
+            continue;
+        const struct holder holder = find_holder(&holding, suspect);
+        if (holder.inside) {
+            suspect->region = holder.region;
+            suspect->inside = true;
+        } else {
+            hold_together(&holding, suspect, looked_at - i);
+        }
+        held |= suspect->inside;
+    }
+    lull_arena_destroy(holding.scratch);
+    return held ? join_suspects(c, count) : count;
+}
+
 void lull_suspicion_divide(struct lull_case *c, struct lull_suspicion *suspicion)
 {
     struct lull_suspect *suspects = &c->suspects[suspicion->first];
@@ -117,16 +450,19 @@ static void case_find_suspects(struct lull_case *c)
     const struct lull_wait_result *waits = c->evidence->waits;
     if (!waits || waits->absent || !c->evidence->trace)
         return;
-    const uint32_t count = gather(c);
+    const uint32_t count = hold(c, gather(c));
     qsort(c->suspects, count, sizeof *c->suspects, compare_suspects);
     c->suspicions = lull_arena_zero(c->arena, count + (size_t)1, sizeof *c->suspicions);
     for (uint32_t i = 0; i < count; i++) {
         struct lull_suspicion *last = c->n_suspicions ? &c->suspicions[c->n_suspicions - 1] : NULL;
         const struct lull_suspect *suspect = &c->suspects[i];
-        if (!last || last->region != suspect->region || last->at_end != suspect->at_end) {
+        if (!last || last->region != suspect->region || last->at_end != suspect->at_end ||
+            last->inside != suspect->inside) {
             last = &c->suspicions[c->n_suspicions++];
-            *last = (struct lull_suspicion){
-                .region = suspect->region, .at_end = suspect->at_end, .first = i};
+            *last = (struct lull_suspicion){.region = suspect->region,
+                                            .inside = suspect->inside,
+                                            .at_end = suspect->at_end,
+                                            .first = i};
         }
         last->count++;
         last->ns += c->suspects[i].ns;

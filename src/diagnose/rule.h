@@ -13,6 +13,7 @@
  * them. */
 struct lull_suspect {
     uint32_t process, region;
+    bool inside; /* meant is the region with all that it called; else the region as the innermost */
     bool at_end; /* others waited in MPI_Finalize while the process worked on without them */
     int64_t ns;  /* that others waited for it; 0: a rule has explained them */
     int64_t kinds[LULL_WAIT_KINDS];
@@ -22,9 +23,11 @@ struct lull_suspect {
     const struct lull_wait_charge *most;    /* the charge with most ns */
 };
 
-/* All suspects with one region, those at the end apart from the others. */
+/* All suspects with one region, those at the end and those of all that the region called apart from
+ * the others. */
 struct lull_suspicion {
     uint32_t region;
+    bool inside;
     bool at_end;
     int64_t ns;
     uint32_t first, count; /* in the suspects of the case, those with most ns first */
@@ -78,6 +81,21 @@ void lull_finding_set_region(struct lull_case *c, struct lull_finding *finding, 
 /* Gives the finding a fix: options of a what-if in which all is as measured, for the caller to
  * change. The command that says the same becomes the finding's `next`. */
 struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_finding *finding);
+
+/* The useful time of the processes' first threads in a region, summed over the run, ns; without what
+ * they work at the end, after their last operation, where others wait for that. */
+struct lull_uneven {
+    double mean, median, most;
+    uint64_t bursts; /* bursts of all processes in which the region has a part */
+};
+/* Those of all processes but `except` (LULL_NONE: of all), where the suspicion is. */
+struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_suspicion *suspicion,
+                                  uint32_t except);
+
+/* Those of the suspect's peers, where the suspect is. */
+struct lull_uneven lull_peers_of(const struct lull_case *c, const struct lull_suspect *suspect);
+/* The useful time of the suspect there, ns. */
+double lull_suspect_work(const struct lull_case *c, const struct lull_suspect *suspect);
 
 /* The charges to a suspect are explained: they are taken from it and from the suspicion. */
 void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect);

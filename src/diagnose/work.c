@@ -27,9 +27,22 @@ struct place {
     uint64_t last_burst; /* the last burst in which it had a part */
 };
 
+/* A path as it is read. Path 0 is the one outside of all regions. */
+struct path {
+    uint32_t region, outer;
+    uint32_t last; /* the longer path by one region that was entered last */
+    int64_t ns, serial_ns;
+};
+
 /* What is read of one process. */
 struct reading {
-    struct place *places; /* in the order of their first use */
+    struct path *paths; /* in the order of their first use; none before a region was entered */
+    size_t n_paths, path_capacity;
+    struct lull_hash longer; /* by outer path and region */
+    uint32_t *open;          /* the path of each region that is open, the innermost last */
+    size_t n_open, open_capacity;
+    int64_t before_ns, before_serial_ns; /* before the first region was entered */
+    struct place *places;                /* in the order of their first use */
     size_t n_places, place_capacity;
     size_t last_place;          /* place that was found last */
     struct lull_hash places_of; /* by region: those beyond the first FEW_PLACES */
@@ -168,6 +181,74 @@ static void add_work(struct lull_work_collector *collector, struct reading *read
     }
 }
 
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+static uint32_t current_path(const struct reading *reading)
+{
+    return reading->n_open ? reading->open[reading->n_open - 1] : 0;
+}
+
+/* The path that is one region longer; the same one where too many are known. False: no memory. */
+static bool find_longer(struct reading *reading, uint32_t outer, uint32_t region,
+                        uint32_t *ret_path)
+{
+    const uint32_t last = reading->paths[outer].last;
+    *ret_path = last;
+    if (last != 0 && reading->paths[last].region == region)
+        return true;
+    const uint32_t key[] = {outer, region};
+    const uint64_t *known = lull_hash_find(&reading->longer, key, sizeof key);
+    if (!known && reading->n_paths == LULL_WORK_PATHS_MOST) {
+        *ret_path = outer;
+        return true;
+    }
+    known =
+        known ? known : lull_hash_add(&reading->longer, key, sizeof key, reading->n_paths, NULL);
+    if (!known || !lull_array_reserve(&reading->paths, &reading->path_capacity, (size_t)*known + 1,
+                                      sizeof *reading->paths))
+        return false;
+    if (*known == reading->n_paths)
+        reading->paths[reading->n_paths++] = (struct path){.region = region, .outer = outer};
+    *ret_path = reading->paths[outer].last = (uint32_t)*known;
+    return true;
+}
+
+static bool enter_region(struct reading *reading, uint32_t region)
+{
+    if (!lull_array_reserve(&reading->open, &reading->open_capacity, reading->n_open + 1,
+                            sizeof *reading->open))
+        return false;
+    if (reading->n_paths == 0) {
+        if (!lull_array_reserve(&reading->paths, &reading->path_capacity, 1,
+                                sizeof *reading->paths))
+            return false;
+        reading->paths[reading->n_paths++] = (struct path){
+            .region = LULL_NONE, .ns = reading->before_ns, .serial_ns = reading->before_serial_ns};
+    }
+    uint32_t path;
+    if (!find_longer(reading, current_path(reading), region, &path))
+        return false;
+    reading->open[reading->n_open++] = path;
+    return true;
+}
+
+static void change_region(struct lull_work_collector *collector, struct reading *reading,
+                          const struct lull_step *step)
+{
+    if (step->op == LULL_USER_LEFT)
+        reading->n_open -= reading->n_open > 0;
+    else if (!enter_region(reading, step->region))
+        atomic_store(&collector->no_memory, true);
+}
+
+static void add_to_path(struct reading *reading, int64_t ns, bool parallel)
+{
+    struct path *path = reading->n_paths ? &reading->paths[current_path(reading)] : NULL;
+    *(path ? &path->ns : &reading->before_ns) += ns;
+    if (!parallel)
+        *(path ? &path->serial_ns : &reading->before_serial_ns) += ns;
+}
+
 /* ---- serial stretches ------------------------------------------------------------------------ */
 
 /* The stretches between `reading->after` and `before`; NULL: too many are known, or no memory. An
@@ -248,6 +329,7 @@ static void take_span(struct lull_work_collector *collector, struct reading *rea
             reading->burst++;
         }
         add_work(collector, reading, process, step, ns);
+        add_to_path(reading, ns, step->parallel);
         reading->ns += ns;
         if (!step->parallel && collector->trace->processes[process].n_threads > 1)
             reading->alone_ns += ns;
@@ -276,6 +358,8 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
             go_on_sending(sums, reading, step);
         if (step->kind == LULL_STEP_SPAN)
             take_span(collector, reading, process, step);
+        else if (step->kind == LULL_STEP_USER)
+            change_region(collector, reading, step);
         else if (step->kind == LULL_STEP_JOIN)
             end_serial(collector, reading, process, step->region);
         else if (step->kind == LULL_STEP_END) {
@@ -326,11 +410,11 @@ lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
 
 struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
 {
-    return (struct lull_consumer){.context = collector,
-                                  .wants = LULL_STEP_MASK(LULL_STEP_SPAN) |
-                                           LULL_STEP_MASK(LULL_STEP_JOIN) |
-                                           LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS,
-                                  .steps = take_steps};
+    return (struct lull_consumer){
+        .context = collector,
+        .wants = LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_USER) |
+                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS,
+        .steps = take_steps};
 }
 
 static void add_send(struct lull_work_sends *sum, const struct lull_work_sends *part)
@@ -356,12 +440,14 @@ bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow
     bool good = true;
     for (uint32_t p = 0; good && p < collector->trace->n_processes; p++) {
         const struct reading *reading = &collector->readings[p];
-        if (reading->n_places + reading->n_calls + reading->n_serials > 0)
+        if (reading->n_places + reading->n_calls + reading->n_paths + reading->n_serials > 0)
             good = lull_flow_put(flow, &p, sizeof p) &&
                    lull_flow_put_items(flow, reading->places, reading->n_places,
                                        sizeof *reading->places) &&
                    lull_flow_put_items(flow, reading->calls, reading->n_calls,
                                        sizeof *reading->calls) &&
+                   lull_flow_put_items(flow, reading->paths, reading->n_paths,
+                                       sizeof *reading->paths) &&
                    lull_flow_put_items(flow, reading->serials, reading->n_serials,
                                        sizeof *reading->serials);
     }
@@ -378,6 +464,9 @@ static bool get_process(struct lull_work_collector *collector, uint32_t p, struc
         return false;
     reading->calls = lull_flow_get_items(flow, sizeof *reading->calls, &reading->n_calls);
     if (!reading->calls)
+        return false;
+    reading->paths = lull_flow_get_items(flow, sizeof *reading->paths, &reading->n_paths);
+    if (!reading->paths)
         return false;
     reading->serials = lull_flow_get_items(flow, sizeof *reading->serials, &reading->n_serials);
     if (!reading->serials)
@@ -435,43 +524,123 @@ static struct lull_work_bursts evaluate(const struct bursts *bursts)
     return known;
 }
 
+/* Sums by region while the paths of one process are added up. */
+struct insides {
+    int64_t *ns, *serial_ns; /* [n_regions] */
+    uint64_t *seen;    /* [n_regions]: the last path that was added to the region's sums, from 1 */
+    uint32_t *regions; /* those that have sums */
+    uint32_t n_regions;
+    uint64_t paths; /* that were added, of all processes */
+};
+
+static struct insides make_insides(const struct lull_trace *trace, struct lull_arena *scratch)
+{
+    const size_t n = trace->n_regions + (size_t)1;
+    return (struct insides){.ns = lull_arena_zero(scratch, n, sizeof(int64_t)),
+                            .serial_ns = lull_arena_zero(scratch, n, sizeof(int64_t)),
+                            .seen = lull_arena_zero(scratch, n, sizeof(uint64_t)),
+                            .regions = lull_arena_zero(scratch, n, sizeof(uint32_t))};
+}
+
+/* The time of a path is inside each of its regions, once where one calls itself. */
+static void add_inside(struct insides *insides, const struct path *paths, uint32_t at)
+{
+    const struct path *path = &paths[at];
+    insides->paths++;
+    for (; at != 0; at = paths[at].outer) {
+        const uint32_t region = paths[at].region;
+        if (insides->seen[region] == insides->paths)
+            continue;
+        if (insides->ns[region] == 0)
+            insides->regions[insides->n_regions++] = region;
+        insides->seen[region] = insides->paths;
+        insides->ns[region] += path->ns;
+        insides->serial_ns[region] += path->serial_ns;
+    }
+}
+
+/* The places of a process, those of regions that only called others too. Returns how many. */
+static uint32_t conclude_places(const struct reading *reading, uint32_t process,
+                                struct insides *insides, struct lull_work_place *places)
+{
+    uint32_t n = 0;
+    insides->n_regions = 0;
+    for (uint32_t i = 1; i < reading->n_paths; i++)
+        if (reading->paths[i].ns > 0)
+            add_inside(insides, reading->paths, i);
+    for (size_t i = 0; i < reading->n_places; i++) {
+        struct lull_work_place *place = &places[n++];
+        *place = reading->places[i].known;
+        const int64_t *inside =
+            place->region != LULL_NONE ? &insides->ns[place->region] : &place->ns;
+        /* A path beyond the most that are told apart counts as a shorter one. */
+        place->inside_ns = *inside > place->ns ? *inside : place->ns;
+        place->serial_inside_ns = place->serial_ns;
+        if (place->region == LULL_NONE)
+            continue;
+        if (insides->serial_ns[place->region] > place->serial_ns)
+            place->serial_inside_ns = insides->serial_ns[place->region];
+        insides->ns[place->region] = insides->serial_ns[place->region] = 0;
+    }
+    for (uint32_t i = 0; i < insides->n_regions; i++) {
+        const uint32_t region = insides->regions[i];
+        if (insides->ns[region] > 0)
+            places[n++] = (struct lull_work_place){.process = process,
+                                                   .region = region,
+                                                   .inside_ns = insides->ns[region],
+                                                   .serial_inside_ns = insides->serial_ns[region]};
+        insides->ns[region] = insides->serial_ns[region] = 0;
+    }
+    qsort(places, n, sizeof *places, compare_places);
+    return n;
+}
+
+static uint32_t conclude_paths(const struct reading *reading, uint32_t process, uint32_t first,
+                               struct lull_work_path *paths)
+{
+    for (uint32_t i = 0; i < reading->n_paths; i++)
+        paths[i] = (struct lull_work_path){.process = process,
+                                           .region = reading->paths[i].region,
+                                           .outer = first + reading->paths[i].outer,
+                                           .ns = reading->paths[i].ns};
+    return (uint32_t)reading->n_paths;
+}
+
 void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena *arena,
                         struct lull_work *ret_work)
 {
     const struct lull_trace *trace = collector->trace;
-    size_t n_places = 0, n_bursts = 0, n_serials = 0;
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    struct insides insides = make_insides(trace, scratch);
+    size_t n_places = 0, n_bursts = 0, n_paths = 0, n_serials = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
-        n_places += collector->readings[p].n_places;
+        n_places += collector->readings[p].n_places + collector->readings[p].n_paths;
         n_bursts += collector->readings[p].n_calls;
+        n_paths += collector->readings[p].n_paths;
         n_serials += collector->readings[p].n_serials;
     }
     struct lull_work_place *places = lull_arena_zero(arena, n_places + 1, sizeof *places);
     struct lull_work_bursts *bursts = lull_arena_zero(arena, n_bursts + 1, sizeof *bursts);
+    struct lull_work_path *paths = lull_arena_zero(arena, n_paths + 1, sizeof *paths);
     struct lull_work_serial *serials = lull_arena_zero(arena, n_serials + 1, sizeof *serials);
-    n_places = n_bursts = n_serials = 0;
+    struct lull_work result = {
+        .places = places, .bursts = bursts, .paths = paths, .serials = serials};
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct reading *reading = &collector->readings[p];
-        for (size_t i = 0; i < reading->n_places; i++)
-            places[n_places + i] = reading->places[i].known;
+        result.n_places += conclude_places(reading, p, &insides, places + result.n_places);
         for (size_t i = 0; i < reading->n_calls; i++)
-            bursts[n_bursts + i] = evaluate(&reading->calls[i]);
+            bursts[result.n_bursts + i] = evaluate(&reading->calls[i]);
+        qsort(bursts + result.n_bursts, reading->n_calls, sizeof *bursts, compare_bursts);
+        result.n_bursts += (uint32_t)reading->n_calls;
+        result.n_paths += conclude_paths(reading, p, result.n_paths, paths + result.n_paths);
         for (size_t i = 0; i < reading->n_serials; i++)
-            serials[n_serials + i] = reading->serials[i];
-        qsort(places + n_places, reading->n_places, sizeof *places, compare_places);
-        qsort(bursts + n_bursts, reading->n_calls, sizeof *bursts, compare_bursts);
-        n_places += reading->n_places;
-        n_bursts += reading->n_calls;
-        n_serials += reading->n_serials;
+            serials[result.n_serials++] = reading->serials[i];
     }
-    struct lull_work result = {.places = places,
-                               .n_places = (uint32_t)n_places,
-                               .serials = serials,
-                               .n_serials = (uint32_t)n_serials};
+    lull_arena_destroy(scratch);
     add_sends(collector, result.sends);
-    const bool whole = atomic_load(&collector->calls) <= LULL_WORK_BURSTS_MOST;
-    if (whole) {
-        result.bursts = bursts;
-        result.n_bursts = (uint32_t)n_bursts;
+    if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) {
+        result.bursts = NULL;
+        result.n_bursts = 0;
     }
     *ret_work = result;
 }
@@ -484,6 +653,9 @@ void lull_work_destroy(struct lull_work_collector *collector)
         free(collector->readings[p].places);
         free(collector->readings[p].calls);
         free(collector->readings[p].serials);
+        free(collector->readings[p].paths);
+        free(collector->readings[p].open);
+        lull_hash_free(&collector->readings[p].longer);
         lull_hash_free(&collector->readings[p].places_of);
     }
     free(collector->readings);
@@ -521,8 +693,14 @@ const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_
     return at < end && work->places[at].region == region ? &work->places[at] : NULL;
 }
 
-int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region)
+int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region, bool inside)
 {
     const struct lull_work_place *place = lull_work_at(work, process, region);
-    return place ? place->ns : 0;
+    return !place ? 0 : inside ? place->inside_ns : place->ns;
+}
+
+uint32_t lull_work_first_path(const struct lull_work *work, uint32_t process)
+{
+    return lull_sorted_first_u32(work->paths, work->n_paths, sizeof *work->paths,
+                                 offsetof(struct lull_work_path, process), process);
 }

@@ -11,6 +11,10 @@
  * Stretches between the same two are added up: of a loop that assembles in a parallel region, solves
  * alone and calls MPI_Allreduce, all iterations have one stretch between the region and the call.
  *
+ * Paths are the user's regions that are open at once, from the outermost one to the innermost. Useful
+ * time is known by path, so that it can be told how long a process computed in a region with all that
+ * the region called.
+ *
  * Of blocking sends it is known how long their calls were, by size.
  *
  * The collector rides on a pass (activity/pass.h). Memory: 700 bytes for each process and place of
@@ -22,14 +26,28 @@
 #include "activity/pass.h"
 #include "diagnose/messages.h"
 
-/* Useful time of a process directly in a region. */
+/* Useful time of a process in a region. */
 struct lull_work_place {
     uint32_t process;
-    uint32_t region; /* the innermost region of the user, or LULL_NONE */
-    int64_t ns;
-    int64_t serial_ns; /* part of `ns`: outside OpenMP parallel regions */
-    uint64_t bursts;   /* bursts in which the region has a part */
+    uint32_t region;                     /* of the user, or LULL_NONE: outside of all of them */
+    int64_t ns;                          /* directly in it, where it is the innermost one */
+    int64_t serial_ns;                   /* part of `ns`: outside OpenMP parallel regions */
+    int64_t inside_ns, serial_inside_ns; /* the same with all that the region called */
+    uint64_t bursts; /* bursts in which the region, as the innermost one, has a part */
 };
+
+/* Useful time of a process directly on a path, which has come up. */
+struct lull_work_path {
+    uint32_t process;
+    uint32_t region; /* the innermost one; LULL_NONE: the path outside of all regions */
+    uint32_t
+        outer; /* index of the path without the innermost region; that of LULL_NONE is its own */
+    uint32_t reserved;
+    int64_t ns;
+};
+
+/* So many paths of a process are told apart; further ones count as the next shorter path. */
+enum { LULL_WORK_PATHS_MOST = 4096 };
 
 struct lull_work_bursts {
     uint32_t process;
@@ -68,6 +86,10 @@ struct lull_work {
     uint32_t n_places;
     const struct lull_work_bursts *bursts; /* by process and call; NULL: there were too many */
     uint32_t n_bursts;
+    const struct lull_work_path
+        *paths; /* by process; of those in which no user's region was entered
+                                           none */
+    uint32_t n_paths;
     const struct lull_work_serial *serials; /* by process */
     uint32_t n_serials;
     struct lull_work_sends sends[LULL_MESSAGES_CLASSES];
@@ -97,7 +119,9 @@ const struct lull_work_serial *lull_work_longest_serial(const struct lull_work *
 /* The place of a process and region; NULL: the process did not compute there. */
 const struct lull_work_place *lull_work_at(const struct lull_work *work, uint32_t process,
                                            uint32_t region);
-/* What a process computed in a region, ns. */
-int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region);
+/* What a process computed in a region, directly or (`inside`) with all that the region called, ns. */
+int64_t lull_work_of(const struct lull_work *work, uint32_t process, uint32_t region, bool inside);
+/* The index of the first path of a process, or where it would be. */
+uint32_t lull_work_first_path(const struct lull_work *work, uint32_t process);
 
 #endif

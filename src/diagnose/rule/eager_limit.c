@@ -68,7 +68,7 @@ static bool find_sides(const struct lull_work *work, struct sides *ret_sides)
  * follow from how long its processes work; else 0. */
 static int64_t waited_of(const struct lull_case *c, const struct lull_suspicion *suspicion)
 {
-    const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
+    const struct lull_uneven uneven = lull_uneven_of(c, suspicion, LULL_NONE);
     int64_t waited = 0, passed = 0;
     if (suspicion->ns < c->least_ns || suspicion->at_end ||
         lull_uneven_explains(c, &uneven, suspicion))

@@ -1,54 +1,11 @@
 #include "diagnose/rule/imbalance.h"
 
 #include "diagnose/rules.h"
-#include "stats/quantile.h"
 
 /* ==== uneven ================================================================================== */
 
 /* The share of the waits that must follow from uneven work. */
 #define UNEVEN_EXPLAINS_LEAST 0.5
-
-/* The work of a process in the region at the end of the run, for which others wait in MPI_Finalize: a
- * rule of its own reports that work, which says nothing of how the work before is divided. */
-static double work_at_end(const struct lull_case *c, uint32_t process, uint32_t region)
-{
-    const struct lull_trace *trace = c->evidence->trace;
-    for (uint32_t s = 0; s < c->n_suspicions; s++) {
-        const struct lull_suspicion *suspicion = &c->suspicions[s];
-        if (!suspicion->at_end || suspicion->region != region)
-            continue;
-        for (uint32_t i = suspicion->first; i < suspicion->first + suspicion->count; i++)
-            if (c->suspects[i].process == process)
-                return (double)c->evidence->waits
-                    ->locations[trace->processes[process].first_location]
-                    .tail_ns;
-    }
-    return 0;
-}
-
-struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except)
-{
-    const struct lull_trace *trace = c->evidence->trace;
-    struct lull_uneven uneven = {0};
-    struct lull_arena *scratch = lull_arena_create(NULL);
-    double *values = lull_arena_zero(scratch, trace->n_processes + (size_t)1, sizeof *values);
-    uint32_t n = 0;
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == c->evidence->application && p != except) {
-            const struct lull_work_place *place = lull_work_at(c->evidence->work, p, region);
-            values[n] = place ? fmax(0, (double)place->ns - work_at_end(c, p, region)) : 0;
-            uneven.mean += values[n++];
-            uneven.bursts += place ? place->bursts : 0;
-        }
-    if (n > 0) {
-        lull_sort(values, n);
-        uneven.mean /= n;
-        uneven.median = lull_median(values, n);
-        uneven.most = values[n - 1];
-    }
-    lull_arena_destroy(scratch);
-    return uneven;
-}
 
 bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *uneven,
                           const struct lull_suspicion *suspicion)
@@ -59,8 +16,8 @@ bool lull_uneven_explains(const struct lull_case *c, const struct lull_uneven *u
 
 bool lull_uneven_is_late(const struct lull_case *c, const struct lull_suspect *suspect)
 {
-    const struct lull_uneven peers = lull_uneven_of(c, suspect->region, suspect->process);
-    const double own = (double)lull_work_of(c->evidence->work, suspect->process, suspect->region);
+    const struct lull_uneven peers = lull_peers_of(c, suspect);
+    const double own = lull_suspect_work(c, suspect);
     return (own - peers.median) * (c->processes - 1) >= UNEVEN_EXPLAINS_LEAST * (double)suspect->ns;
 }
 
@@ -109,7 +66,7 @@ static void find_imbalance(struct lull_case *c)
         struct lull_suspicion *suspicion = &c->suspicions[s];
         if (suspicion->few || suspicion->at_end || suspicion->ns < c->least_ns)
             continue;
-        const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
+        const struct lull_uneven uneven = lull_uneven_of(c, suspicion, LULL_NONE);
         if (!lull_uneven_explains(c, &uneven, suspicion))
             continue;
         tell_imbalance(c, suspicion, &uneven);
@@ -128,8 +85,7 @@ void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
 {
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     const char *region = finding->place.region;
-    if (region && c->evidence->work &&
-        lull_uneven_of(c, suspect->region, suspect->process).median <= 0) {
+    if (region && c->evidence->work && lull_peers_of(c, suspect).median <= 0) {
         fix->n_regions = 1;
         fix->regions[0] = region;
         fix->factors[0] = LULL_CASE_NOTHING;

@@ -7,15 +7,6 @@
 
 /* ==== uneven ================================================================================== */
 
-/* The useful time of the processes' first threads in a region, summed over the run, ns; without what
- * they work at the end, after their last operation, where others wait for that. */
-struct lull_uneven {
-    double mean, median, most;
-    uint64_t bursts; /* bursts of all processes in which the region has a part */
-};
-/* Those of all processes but `except` (LULL_NONE: of all). */
-struct lull_uneven lull_uneven_of(const struct lull_case *c, uint32_t region, uint32_t except);
-
 /* Whether the waits of which the region is suspected follow from how much the processes work there
  * over the run: if each process takes as long every time, all wait for the longest, (most - mean)
  * each. */

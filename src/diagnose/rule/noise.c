@@ -133,7 +133,7 @@ static bool is_unexplained(const struct lull_case *c, const struct lull_suspicio
     if (suspicion->ns < c->least_ns || suspicion->at_end ||
         (suspicion->few && !is_of_one_hit_like_all(c, suspicion, noise)))
         return false;
-    const struct lull_uneven uneven = lull_uneven_of(c, suspicion->region, LULL_NONE);
+    const struct lull_uneven uneven = lull_uneven_of(c, suspicion, LULL_NONE);
     if (!is_apart(&uneven, noise) && lull_uneven_explains(c, &uneven, suspicion))
         return false;
     noise->apart = noise->first ? noise->apart : is_apart(&uneven, noise);

@@ -74,7 +74,7 @@ static bool compare_node(const struct lull_case *c, uint32_t node, uint32_t regi
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         if (!is_ours(c, p))
             continue;
-        const double ns = all ? all[p] : (double)lull_work_of(c->evidence->work, p, region);
+        const double ns = all ? all[p] : (double)lull_work_of(c->evidence->work, p, region, false);
         if (trace->processes[p].node != node) {
             others[n++] = ns;
             continue;

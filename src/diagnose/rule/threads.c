@@ -323,46 +323,79 @@ static int64_t find_serial(const struct lull_breakdown *breakdown, uint32_t *ret
     return lost;
 }
 
-/* The region in which most of it is, if that is half of it. */
-static uint32_t region_of_serial(const struct lull_case *c, uint32_t process, int64_t serial)
+/* A region is of the serial part if so much of its time, with all that it calls, is serial. */
+#define MOSTLY_SERIAL 0.9
+
+/* The region whose time, with all that it calls, is serial and half of the serial part at least: the
+ * one with most, or of those with about as much the smallest. A helper that parallel regions call,
+ * too, is none, but where there is no other one: then it is told by its own time. LULL_NONE: there is
+ * none. *ret_ns: the serial time there. */
+static uint32_t region_of_serial(const struct lull_case *c, uint32_t process, int64_t serial,
+                                 int64_t *ret_ns)
 {
     const struct lull_work *work = c->evidence->work;
-    uint32_t most = LULL_NONE;
-    int64_t ns = 0;
+    const struct lull_work_place *holder = NULL, *most = NULL;
     if (!work || !c->evidence->trace || process == LULL_NONE)
         return LULL_NONE;
-    for (uint32_t i = lull_work_first(work, process);
-         i < work->n_places && work->places[i].process == process; i++)
-        if (work->places[i].serial_ns > ns) {
-            ns = work->places[i].serial_ns;
-            most = work->places[i].region;
-        }
-    return 2 * ns >= serial ? most : LULL_NONE;
+    const uint32_t first = lull_work_first(work, process), end = lull_work_first(work, process + 1);
+    for (uint32_t i = first; i < end; i++) {
+        const struct lull_work_place *place = &work->places[i];
+        const double ns = (double)place->serial_inside_ns;
+        if (!most || place->serial_ns > most->serial_ns)
+            most = place;
+        if (place->region == LULL_NONE || 2 * ns < (double)serial ||
+            ns < MOSTLY_SERIAL * (double)place->inside_ns)
+            continue;
+        /* Of two, the smaller one, unless the larger one has clearly more. */
+        const double known = holder ? (double)holder->serial_inside_ns : 0;
+        if (!holder || (place->inside_ns < holder->inside_ns ? ns >= MOSTLY_SERIAL * known
+                                                             : MOSTLY_SERIAL * ns > known))
+            holder = place;
+    }
+    *ret_ns = holder ? holder->serial_inside_ns : most ? most->serial_ns : 0;
+    return holder ? holder->region : most && 2 * *ret_ns >= serial ? most->region : LULL_NONE;
 }
 
-/* " 300 ms of it, in 20 pieces, between !$omp parallel (a.c:20) and MPI_Allreduce (a.c:30).", and
- * the place of the finding, if half of it is between the same two; else "". */
-static const char *tell_where_serial(struct lull_case *c, struct lull_finding *finding,
-                                     uint32_t process, int64_t serial)
+/* "300 ms, in 20 pieces, between !$omp parallel (a.c:20) and MPI_Allreduce (a.c:30)", if half of it
+ * is between the same two, which become the place of a finding without one; else NULL. */
+static const char *between_what(struct lull_case *c, struct lull_finding *finding, uint32_t process,
+                                int64_t serial)
 {
     const struct lull_work *work = c->evidence->work;
     const struct lull_work_serial *longest = work && c->evidence->trace && process != LULL_NONE
                                                  ? lull_work_longest_serial(work, process)
                                                  : NULL;
     if (!longest || 2 * longest->ns < serial)
-        return "";
+        return NULL;
     const char *after = lull_case_name(c, longest->after);
     const char *before = lull_case_name(c, longest->before);
     if (!after && !before)
-        return "";
+        return NULL;
     if (!finding->place.region)
         lull_finding_set_region(c, finding, LULL_NONE, before ? longest->before : longest->after);
     const char *where = !before  ? lull_arena_printf(c->arena, "behind %s", after)
                         : !after ? lull_arena_printf(c->arena, "before %s", before)
                                  : lull_arena_printf(c->arena, "between %s and %s", after, before);
-    return lull_arena_printf(c->arena, " %s of it, in %" PRIu64 " %s, %s.",
-                             lull_case_time(c, longest->ns), longest->count,
-                             longest->count == 1 ? "piece" : "pieces", where);
+    return lull_arena_printf(c->arena, "%s, in %" PRIu64 " %s, %s", lull_case_time(c, longest->ns),
+                             longest->count, longest->count == 1 ? "piece" : "pieces", where);
+}
+
+/* " Of it 300 ms in solve (a.c:25); 300 ms, in 20 pieces, between ...", and the place of the
+ * finding. */
+static const char *where_serial(struct lull_case *c, struct lull_finding *finding, uint32_t process,
+                                int64_t serial)
+{
+    int64_t ns = 0;
+    const uint32_t region = region_of_serial(c, process, serial, &ns);
+    lull_finding_set_region(c, finding, region, LULL_NONE);
+    const char *in = lull_case_name(c, region);
+    const char *between = between_what(c, finding, process, serial);
+    if (in)
+        in = lull_arena_printf(c->arena, "%s in %s", lull_case_time(c, ns), in);
+    if (!in && !between)
+        return "";
+    return lull_arena_printf(c->arena, " Of it %s%s%s.", in ? in : "", in && between ? "; " : "",
+                             between ? between : "");
 }
 
 static void find_serial_time(struct lull_case *c)
@@ -381,7 +414,6 @@ static void find_serial_time(struct lull_case *c)
         lull_finding_set_process(c, finding, of);
         finding->place.location = c->evidence->trace->processes[of].first_location;
     }
-    lull_finding_set_region(c, finding, region_of_serial(c, of, longest), LULL_NONE);
     finding->bound_ns = longest - longest / process->n_cpu_threads;
     lull_finding_add_fact(finding, "serial", "computation outside parallel regions", LULL_FACT_TIME,
                           (double)longest);
@@ -401,7 +433,7 @@ static void find_serial_time(struct lull_case *c)
     finding->cause = lull_arena_printf(c->arena,
                                        "One thread computes outside of parallel regions (Amdahl's "
                                        "law).%s",
-                                       tell_where_serial(c, finding, of, longest));
+                                       where_serial(c, finding, of, longest));
     threads_fix(c, finding, LULL_THREADS_NO_SERIAL, NULL);
     finding->fixed = "Divided among its threads";
 }

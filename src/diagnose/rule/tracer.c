@@ -22,7 +22,7 @@ static bool waits_for_tracer(const struct lull_case *c, const struct lull_suspec
 {
     const struct lull_evidence *evidence = c->evidence;
     return suspect->ns > 0 && evidence->work &&
-           lull_work_of(evidence->work, suspect->process, suspect->region) == 0 &&
+           lull_work_of(evidence->work, suspect->process, suspect->region, suspect->inside) == 0 &&
            suspect->ns <= flushed_by(evidence, suspect->process) * (c->processes - 1);
 }
 

@@ -44,11 +44,10 @@ static const char *rank_of(const struct lull_case *c, uint32_t process)
 static const char *how_long(struct lull_case *c, struct lull_finding *finding,
                             const struct lull_suspect *suspect)
 {
-    const struct lull_work *work = c->evidence->work;
-    if (!work)
+    if (!c->evidence->work)
         return "late";
-    const struct lull_uneven uneven = lull_uneven_of(c, suspect->region, suspect->process);
-    const double own = (double)lull_work_of(work, suspect->process, suspect->region);
+    const struct lull_uneven uneven = lull_peers_of(c, suspect);
+    const double own = lull_suspect_work(c, suspect);
     lull_finding_add_fact(finding, "useful", "its useful time there", LULL_FACT_TIME, own);
     lull_finding_add_fact(finding, "median", "median of its peers there", LULL_FACT_TIME,
                           uneven.median);
