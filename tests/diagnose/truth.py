@@ -275,7 +275,7 @@ def lock(ranks):
         for reading in ranks.rows[thread, i]:
             if reading.what == "lock":
                 seconds = reading.end - reading.begin
-                yield Wait(thread, None, seconds, {(None, "solve"): seconds})
+                yield Wait(thread, None, seconds, {(None, "solve"): seconds}, reading.entered - reading.begin)
 
 
 def serial(ranks):

@@ -22,6 +22,7 @@
 
 #include <lull/lull.h>
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

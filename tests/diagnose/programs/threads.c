@@ -2,7 +2,9 @@
  * work without the defect. */
 #include "planted.h"
 
+#include <fcntl.h>
 #include <omp.h>
+#include <unistd.h>
 
 enum { THREADS = 4, ITERATIONS = 6, TURNS = 3, LATE = 2 };
 
@@ -67,14 +69,37 @@ static void even_loop(int iteration, double begin, double seconds)
     work_loop(iteration, begin, 0, seconds / (THREADS - 1) / THREADS);
 }
 
+/* How long the thread could have run and had no core so far, s; 0 where the system does not say it. */
+static double without_core(void)
+{
+    char text[64] = "";
+    double ran, delayed = 0;
+    const int file = open("/proc/thread-self/schedstat", O_RDONLY);
+    if (file >= 0) {
+        if (read(file, text, sizeof text - 1) <= 0 || sscanf(text, "%lf %lf", &ran, &delayed) != 2)
+            delayed = 0;
+        close(file);
+    }
+    return 1e-9 * delayed;
+}
+
+/* From before a thread asks for the lock until it is inside. If it had no core for some of that, that was
+ * perhaps between the reading and the question: so much later the recorder's wait may have begun. */
+static void keep_lock(int iteration, double began, double inside, double delay)
+{
+    const double latest = began + delay < inside ? began + delay : inside;
+    keep_reading(&kept[omp_get_thread_num()],
+                 (struct reading){phase, "lock", iteration, -1, began, latest, inside, inside});
+}
+
 static void take_turn(int iteration, double length)
 {
-    const int self = omp_get_thread_num();
+    const double before = without_core();
     const double began = clock_now();
 #pragma omp critical(turn)
     {
         const double inside = clock_now();
-        keep_span(&kept[self], "lock", iteration, began, inside);
+        keep_lock(iteration, began, inside, without_core() - before);
         spend("update", iteration, inside + length);
     }
     spend("outside", iteration, clock_now() + length / 4);
