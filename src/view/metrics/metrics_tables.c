@@ -40,13 +40,13 @@ static double time_of_threads(const struct lull_breakdown *breakdown)
     return sum > 0 ? sum : 1;
 }
 
-/* The regions, with the calls from all sites together. Such regions have the same name, and are
- * neighbours in the breakdown. */
+/* The regions, with the calls from all sites together, and room for two more. Regions that differ by
+ * their site have the same name, and are neighbours in the breakdown. */
 static uint32_t whole_regions(const struct lull_breakdown *breakdown, struct lull_arena *arena,
                               struct lull_region_breakdown **ret_regions)
 {
     struct lull_region_breakdown *regions =
-        lull_arena_zero(arena, breakdown->n_regions + 1, sizeof(*regions));
+        lull_arena_zero(arena, breakdown->n_regions + (size_t)2, sizeof(*regions));
     uint32_t count = 0;
     for (uint32_t i = 0; i < breakdown->n_regions; i++) {
         const struct lull_region_breakdown *from = &breakdown->regions[i];
@@ -95,7 +95,8 @@ static void set_region(struct lull_table *table, uint32_t row, uint32_t first,
 {
     double share = (double)region->exclusive_ns / time_of_threads(breakdown);
     lull_table_set(table, row, first, lull_cell_text(lull_activity_name(region->activity)));
-    lull_table_set(table, row, first + 1, lull_cell_count(region->visits));
+    if (region->visits)
+        lull_table_set(table, row, first + 1, lull_cell_count(region->visits));
     lull_table_set(table, row, first + 2,
                    breakdown->from_sums ? lull_cell_absent("needs events; there are sums only")
                                         : lull_cell_time(region->inclusive_ns));
@@ -114,19 +115,65 @@ static void add_region_columns(struct lull_table *table)
         lull_table_column(table, columns[i][0], columns[i][1]);
 }
 
+static int64_t time_in(const struct lull_thread_breakdown *thread, unsigned activity)
+{
+    return thread->times.ns[activity][0] + thread->times.ns[activity][1];
+}
+
+static const char outside_name[] = "(no region)";
+
+/* What the threads spent outside of all regions, as one region more or two: useful time, and the rest.
+ * Returns how many. */
+static uint32_t outside_of_regions(const struct lull_breakdown *breakdown,
+                                   struct lull_region_breakdown outside[2])
+{
+    int64_t useful = 0, idle = 0, left = 0;
+    for (uint32_t t = 0; t < breakdown->n_threads; t++)
+        for (unsigned activity = 0; activity < LULL_ACTIVITIES; activity++) {
+            const int64_t ns = time_in(&breakdown->threads[t], activity);
+            useful += activity == LULL_USEFUL ? ns : 0;
+            idle += activity == LULL_IDLE ? ns : 0;
+            left += ns;
+        }
+    for (uint32_t r = 0; r < breakdown->n_regions; r++) {
+        useful -= breakdown->regions[r].useful_ns;
+        left -= breakdown->regions[r].exclusive_ns;
+    }
+    uint32_t n = 0;
+    if (useful > 0)
+        outside[n++] = (struct lull_region_breakdown){.name = outside_name,
+                                                      .site = "",
+                                                      .activity = LULL_USEFUL,
+                                                      .inclusive_ns = useful,
+                                                      .exclusive_ns = useful};
+    if (left > useful)
+        outside[n++] = (struct lull_region_breakdown){
+            .name = outside_name,
+            .site = "",
+            .activity = 2 * idle >= left - useful ? LULL_IDLE : LULL_OTHER,
+            .inclusive_ns = left - useful,
+            .exclusive_ns = left - useful};
+    return n;
+}
+
 static void add_region_table(struct lull_document *document, const struct lull_run *run,
                              struct lull_arena *arena)
 {
     struct lull_region_breakdown *regions;
     uint32_t count = whole_regions(run->breakdown, arena, &regions);
+    count += outside_of_regions(run->breakdown, &regions[count]);
     if (count > 1)
         qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
     add_region_columns(table);
     for (uint32_t i = 0; i < count; i++) {
-        if (!regions[i].visits)
+        const bool is_outside = strcmp(regions[i].name, outside_name) == 0;
+        if (!regions[i].visits && !is_outside)
             continue;
-        uint32_t row = lull_table_row(table, regions[i].name, regions[i].name, LULL_NO_ROW);
+        const char *id = !is_outside                          ? regions[i].name
+                         : regions[i].activity == LULL_USEFUL ? "(no region)"
+                                                              : "(no region), not useful";
+        uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
@@ -216,11 +263,6 @@ struct activities {
     unsigned list[LULL_ACTIVITIES];
     uint32_t count;
 };
-
-static int64_t time_in(const struct lull_thread_breakdown *thread, unsigned activity)
-{
-    return thread->times.ns[activity][0] + thread->times.ns[activity][1];
-}
 
 static struct activities activities_of(const struct lull_breakdown *breakdown)
 {
