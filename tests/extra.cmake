@@ -49,6 +49,7 @@ include(record/record.cmake)
 include(bench/bench.cmake)
 include(report/report.cmake)
 include(diagnose/diagnose.cmake)
+include(python/python.cmake)
 if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.solvers
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/solvers.py
