@@ -50,6 +50,15 @@ include(bench/bench.cmake)
 include(report/report.cmake)
 include(diagnose/diagnose.cmake)
 include(python/python.cmake)
+if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE MATCHES "thread")
+    foreach(shell bash zsh fish)
+        add_test(NAME completions.${shell}
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/completions/completions.py ${shell}
+                         $<TARGET_FILE:lull> ${CMAKE_CURRENT_SOURCE_DIR})
+        set_tests_properties(completions.${shell} PROPERTIES LABELS ${label_of_many_starts} SKIP_RETURN_CODE 77
+                                                             TIMEOUT 1800)
+    endforeach()
+endif()
 if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME examples.solvers
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/solvers.py

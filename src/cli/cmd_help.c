@@ -19,7 +19,8 @@ void lull_help_overview(FILE *out)
           "usage: lull COMMAND [OPTION...] [OPERAND...]\n\n",
           out);
     for (size_t i = 0; lull_commands[i]; i++)
-        fprintf(out, "  %-10s %s\n", lull_commands[i]->name, lull_commands[i]->summary);
+        if (!lull_commands[i]->hidden)
+            fprintf(out, "  %-10s %s\n", lull_commands[i]->name, lull_commands[i]->summary);
     fputs("\nA RUN is what a tracer wrote: an OTF2 archive (its .otf2 file), a Paraver .prv or\n"
           ".prv.gz, or a lull tape (its directory); it is recognised by content.\n"
           "\n"

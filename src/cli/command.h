@@ -100,6 +100,7 @@ struct lull_command {
     /* The operands are another program's command line: options end at the first of them, and
      * signals stay as they were. */
     bool launches;
+    bool hidden; /* for programs: no list has it */
     /* The operands are two groups: a "--" among them is left there as LULL_DIVIDER. */
     bool divides;
     /* The commands of which this one consists, NULL at the end: the next word chooses among them,

@@ -21,15 +21,27 @@ enum { MAX_COMMANDS = 32 };
 extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_report, lull_cmd_bench,
     lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit, lull_cmd_diff,
     lull_cmd_history, lull_cmd_check, lull_cmd_info, lull_cmd_convert, lull_cmd_pack,
-    lull_cmd_unpack, lull_cmd_help;
+    lull_cmd_unpack, lull_cmd_help, lull_cmd_complete;
 
-const struct lull_command *const lull_commands[] = {
-    &lull_cmd_record,  &lull_cmd_metrics,  &lull_cmd_report,
-    &lull_cmd_bench,   &lull_cmd_simulate, &lull_cmd_replay,
-    &lull_cmd_wave,    &lull_cmd_model,    &lull_cmd_fit,
-    &lull_cmd_history, &lull_cmd_diff,     &lull_cmd_check,
-    &lull_cmd_info,    &lull_cmd_convert,  &lull_cmd_pack,
-    &lull_cmd_unpack,  &lull_cmd_help,     NULL};
+const struct lull_command *const lull_commands[] = {&lull_cmd_record,
+                                                    &lull_cmd_metrics,
+                                                    &lull_cmd_report,
+                                                    &lull_cmd_bench,
+                                                    &lull_cmd_simulate,
+                                                    &lull_cmd_replay,
+                                                    &lull_cmd_wave,
+                                                    &lull_cmd_model,
+                                                    &lull_cmd_fit,
+                                                    &lull_cmd_history,
+                                                    &lull_cmd_diff,
+                                                    &lull_cmd_check,
+                                                    &lull_cmd_info,
+                                                    &lull_cmd_convert,
+                                                    &lull_cmd_pack,
+                                                    &lull_cmd_unpack,
+                                                    &lull_cmd_help,
+                                                    &lull_cmd_complete,
+                                                    NULL};
 
 static const char *last_word(const char *name)
 {
@@ -50,8 +62,9 @@ int lull_unknown_command(const struct lull_command *const *commands, const char 
 {
     const char *names[MAX_COMMANDS];
     size_t count = 0;
-    for (; count < MAX_COMMANDS && commands[count]; count++)
-        names[count] = last_word(commands[count]->name);
+    for (size_t i = 0; count < MAX_COMMANDS && commands[i]; i++)
+        if (!commands[i]->hidden)
+            names[count++] = last_word(commands[i]->name);
     const char *meant = lull_suggest(word, names, count);
     if (commands == lull_commands) /* also when `lull help` asks */
         lull_cli_set_command(NULL);
