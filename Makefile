@@ -9,7 +9,7 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check check-all quick coverage bench campaign install python fuzz damage format clean
+.PHONY: help build demo check check-all quick coverage bench campaign install uninstall python fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -22,6 +22,7 @@ help:
 	@echo 'make campaign           record real programs of Debian, and of source trees (SOURCES=DIR),'
 	@echo '                        compare with them alone'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
+	@echo 'make uninstall PREFIX=DIR remove what make install has put there'
 	@echo 'make python             build the wheel and sdist of the Python package: build/python'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make damage             give lull 20,000 damaged inputs of every kind (DAMAGE_RUNS)'
@@ -66,8 +67,12 @@ campaign:
 	@tests/campaign/run.py --lull $(BUILD)/lull $(if $(SOURCES),--sources '$(SOURCES)') --write docs/campaign.md
 
 # The folder is made absolute here, because not every shell expands the tilde behind PREFIX=.
+prefix = $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 install: build
-	@$(CMAKE) --install $(BUILD) --prefix '$(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))'
+	@scripts/install $(BUILD) '$(prefix)'
+
+uninstall:
+	@scripts/install --remove '$(prefix)'
 
 python:
 	@scripts/python-package build/python

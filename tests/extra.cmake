@@ -50,6 +50,12 @@ include(bench/bench.cmake)
 include(report/report.cmake)
 include(diagnose/diagnose.cmake)
 include(python/python.cmake)
+if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
+    add_test(NAME install
+             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/install/install.py ${CMAKE_BINARY_DIR}
+                     ${PROJECT_SOURCE_DIR} ${PROJECT_VERSION} ${CMAKE_C_COMPILER})
+    set_tests_properties(install PROPERTIES LABELS quick TIMEOUT 1800)
+endif()
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE MATCHES "thread")
     foreach(shell bash zsh fish)
         add_test(NAME completions.${shell}
