@@ -17,6 +17,7 @@ usage: check_layers.py [ROOT]
     ("rec_counters_").
  8. A static function of a file has no name that begins as those of exported functions do (lull_, rec_).
  9. No text of the tree has the marks of a merge in it.
+10. The version of the project (CMakeLists.txt) is that of the files in VERSIONS.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
@@ -81,6 +82,13 @@ LIBRARIES = {
     "CMOCKA": "Apache-2.0, tests only",
     "Python3": "makes the wrappers of MPI functions, runs tests",
     "OpenMP": "the compiler's, benchmarks only",
+}
+
+# Files that name the version, and where.
+VERSIONS = {
+    "CITATION.cff": r"^version: (\S+)$",
+    "python/pyproject.toml": r'^version = "(\S+)"$',
+    "python/lull/__init__.py": r'^__version__ = "(\S+)"$',
 }
 
 # Words that only cli may use; the second half only where they are called.
@@ -312,6 +320,16 @@ def check_merges(root):
                 yield f"{name}:{number}: the mark of a merge"
 
 
+def check_versions(root):
+    project = re.search(r"^project\(\w+ VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text(encoding="utf-8"),
+                        re.MULTILINE)
+    for name, line in VERSIONS.items():
+        if project and (root / name).is_file():
+            found = re.search(line, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
+            if not found or found.group(1) != project.group(1):
+                yield f"{name}: version {found.group(1) if found else '(none)'}, the project has {project.group(1)}"
+
+
 def violations(root):
     src = root / "src"
     for path in sorted(src.rglob("*.[ch]")):
@@ -321,6 +339,7 @@ def violations(root):
     yield from check_static_names(src)
     yield from check_merges(root)
     yield from check_links(root)
+    yield from check_versions(root)
 
 
 def main():

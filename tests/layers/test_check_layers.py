@@ -120,6 +120,12 @@ class Rules(unittest.TestCase):
     def test_mark_of_a_merge(self):
         self.check({"docs/a.md": "text\n" + "<" * 7 + " HEAD\n"}, "docs/a.md:2: the mark of a merge")
 
+    def test_versions(self):
+        project = "project(lull VERSION 0.2.0 LANGUAGES C)\n"
+        self.check({"CMakeLists.txt": project, "CITATION.cff": "version: 0.1.0\n"}, "CITATION.cff: version 0.1.0")
+        self.check({"CMakeLists.txt": project, "python/lull/__init__.py": "x = 1\n"}, "version (none)")
+        self.check({"CMakeLists.txt": project, "python/pyproject.toml": 'version = "0.2.0"\n'})
+
     def test_circle_of_files(self):
         a, b = '#include "base/b.h"\n', '#include "base/a.h"\n'
         self.check({"src/base/a.h": "/* A. */\n", "src/base/a.c": a + b, "src/base/b.h": "/* B. */\n" + b,
