@@ -105,6 +105,7 @@ static const uint8_t kind_of_event[LULL_EVENT_KINDS] = {
     [LULL_EVENT_LOCK_ACQUIRE] = LULL_STEP_LOCK_ACQUIRE,
     [LULL_EVENT_LOCK_RELEASE] = LULL_STEP_LOCK_RELEASE,
     [LULL_EVENT_MARKER] = LULL_STEP_MARKER,
+    [LULL_EVENT_SAMPLE] = LULL_STEP_SAMPLE,
     [LULL_EVENT_THREAD_CREATE] = LULL_STEP_THREAD_CREATE,
     [LULL_EVENT_THREAD_BEGIN] = LULL_STEP_THREAD_BEGIN,
     [LULL_EVENT_THREAD_END] = LULL_STEP_THREAD_END,
@@ -180,6 +181,25 @@ static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
     return lull_believed_bytes(it->shared->trace, it->location, bytes);
 }
 
+static uint32_t innermost_user_region(const struct lull_interpreter *it)
+{
+    uint32_t at = it->depth;
+    while (at > 0 && !it->shared->user[it->stack[at - 1].region])
+        at--;
+    return at > 0 ? it->stack[at - 1].region : LULL_NONE;
+}
+
+static void fill_sample(const struct lull_interpreter *it, const struct lull_event *event,
+                        struct lull_step *step)
+{
+    step->activity = ACTIVITY_OF(it->slot);
+    step->region = it->depth > 0 ? it->stack[it->depth - 1].region : LULL_NONE;
+    step->object = event->id;
+    step->sample.offset = event->sample.offset;
+    step->sample.weight = event->sample.weight;
+    step->sample.user = innermost_user_region(it);
+}
+
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
     uint8_t kind = kind_of_event[event->kind];
@@ -220,6 +240,9 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
     case LULL_STEP_THREAD_BEGIN:
     case LULL_STEP_THREAD_END:
         step->number = event->number;
+        break;
+    case LULL_STEP_SAMPLE:
+        fill_sample(it, event, step);
         break;
     case LULL_STEP_MARKER:
         step->marker = event->id;

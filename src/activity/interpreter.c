@@ -78,14 +78,14 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
-     LULL_MASK(LULL_EVENT_MARKER) | EVENTS_OF_THREADS)
+     LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS)
 
 /* Events that are read only where somebody asks for them. They must not decide when a location ends
  * (last_time), or that would depend on who asks. */
 #define SILENT_EVENTS                                                                        \
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
-     LULL_MASK(LULL_EVENT_MARKER) | EVENTS_OF_THREADS)
+     LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS)
 
 static inline bool is_operation(const struct lull_event *event)
 {
@@ -885,7 +885,7 @@ static lull_status handle(struct lull_interpreter *it, const struct lull_event *
         return LULL_OK;
     }
     interpreter_advance(it, event->time);
-    if (!it->began)
+    if (!it->began && event->kind != LULL_EVENT_SAMPLE)
         begin_life(it);
     switch (event->kind) {
     case LULL_EVENT_ENTER:
@@ -1307,6 +1307,7 @@ static uint64_t find_mask(const struct lull_interpretation *shared)
         {LULL_STEP_LOCK_ACQUIRE, LULL_MASK(LULL_EVENT_LOCK_ACQUIRE)},
         {LULL_STEP_LOCK_RELEASE, LULL_MASK(LULL_EVENT_LOCK_RELEASE)},
         {LULL_STEP_MARKER, LULL_MASK(LULL_EVENT_MARKER)},
+        {LULL_STEP_SAMPLE, LULL_MASK(LULL_EVENT_SAMPLE)},
         {LULL_STEP_THREAD_CREATE, LULL_MASK(LULL_EVENT_THREAD_CREATE)},
         {LULL_STEP_THREAD_WAIT_BEGIN, LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN)},
         {LULL_STEP_THREAD_WAIT_END, LULL_MASK(LULL_EVENT_THREAD_WAIT_END)},

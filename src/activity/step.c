@@ -139,6 +139,7 @@ const char *lull_step_kind_name(unsigned kind)
         [LULL_STEP_LOCK_ACQUIRE] = "lock acquired",
         [LULL_STEP_LOCK_RELEASE] = "lock released",
         [LULL_STEP_MARKER] = "marker",
+        [LULL_STEP_SAMPLE] = "sample",
         [LULL_STEP_THREAD_CREATE] = "thread create",
         [LULL_STEP_THREAD_BEGIN] = "thread begin",
         [LULL_STEP_THREAD_END] = "thread end",

@@ -35,6 +35,12 @@
  * Pauses. While the recorder was switched off, the activity is LULL_ACTIVITY_DISABLED. A call that
  * was open goes on; operations of the pause are missing.
  *
+ * Samples. A SAMPLE says in which code the thread was at a moment, and what the interpreter knows of
+ * that moment: activity, innermost region, and innermost region of the user. It changes nothing: all
+ * other steps are the same with and without it. The samples whose activity is LULL_USEFUL divide the
+ * useful time of a location among its code, in proportion to their weights. These are processor time
+ * spent in the program: time without a core, and time in the kernel, has no samples.
+ *
  * Threads. THREAD_CREATE, THREAD_BEGIN, THREAD_END and the THREAD_WAITs say how the threads of a
  * process wait for each other, where the program makes them itself (pthreads) and the recorder
  * tells it; SPANs and STRETCHes end at these steps. The creation of a thread comes before its
@@ -106,6 +112,9 @@ enum lull_step_kind {
 
     LULL_STEP_MARKER, /* marker; number: its value */
 
+    LULL_STEP_SAMPLE, /* object or LULL_NONE: no file holds the code; sample; activity; region: the
+                         innermost, or LULL_NONE */
+
     LULL_STEP_THREAD_CREATE, /* number: of the thread that is made, unique in its process */
     LULL_STEP_THREAD_BEGIN,  /* number: of the thread that lives in the location from here on; 0:
                                 it is not known which thread made it. A location may hold several
@@ -147,9 +156,10 @@ enum lull_step_kind {
      LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
 /* All kinds but CALL and CREW, which say nothing that the others do not say. */
-#define LULL_STEPS_ALL                                                         \
-    ((LULL_STEP_MASK(LULL_STEP_KINDS) - 1) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
+#define LULL_STEPS_ALL                                                          \
+    ((UINT32_MAX >> (32 - LULL_STEP_KINDS)) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
      ~LULL_STEP_MASK(LULL_STEP_CREW))
+static_assert((int)LULL_STEP_KINDS <= 32, "a set of kinds has 32 bits");
 
 /* In a pass with CALLs: when so many posted receives are not told yet, a RECV_POST tells them. */
 enum { LULL_STEP_MOST_POSTS = 128 };
@@ -234,17 +244,19 @@ struct lull_step {
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     union {
-        uint8_t activity; /* SPAN, READING, CREW */
+        uint8_t activity; /* SPAN, READING, CREW, SAMPLE */
         uint8_t posts; /* in a pass with CALLs: receives posted since the last step with `posts` */
     };
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
-    uint32_t region;  /* SPAN: the innermost region or LULL_NONE; operations: that of the call they
+    uint32_t
+        region; /* SPAN, SAMPLE: the innermost region or LULL_NONE; operations: that of the call they
                          belong to, or LULL_NONE */
     union {
         uint32_t comm;    /* index into trace->comms */
         uint32_t marker;  /* MARKER: index into trace->markers */
         uint32_t counter; /* READING: index into trace->counters */
         uint32_t file;    /* IO: index into trace->files */
+        uint32_t object;  /* SAMPLE: index into trace->objects */
     };
     uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
     union {
@@ -279,6 +291,11 @@ struct lull_step {
             int32_t target; /* process index or LULL_ANY */
         } transfer;
         uint64_t number;
+        struct {
+            uint64_t offset; /* in the object, as the object file counts addresses */
+            uint64_t weight; /* ns of processor time that it stands for */
+            uint32_t user;   /* innermost region of the user, or LULL_NONE */
+        } sample;
         struct {
             uint64_t value; /* modulo 2^64 */
             int64_t since;  /* ns: the time of the location's previous reading of this counter, or

@@ -72,6 +72,43 @@ static void count_event(const struct census_counting *counting, unsigned worker,
     }
 }
 
+static uint64_t larger_of(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static void add_samples(struct lull_census_samples *sum, const struct lull_census_samples *part)
+{
+    for (unsigned way = 0; way < LULL_SAMPLES_WAYS; way++)
+        sum->ways[way] += part->ways[way];
+    sum->kept += part->kept;
+    sum->taken += part->taken;
+    sum->lost += part->lost;
+    sum->interval = larger_of(sum->interval, part->interval);
+    sum->last_interval = larger_of(sum->last_interval, part->last_interval);
+    sum->refused = larger_of(sum->refused, part->refused);
+}
+
+/* Asks how the location that begins was sampled. */
+static lull_status count_samples(void *context, unsigned worker, uint32_t location,
+                                 struct lull_error *err)
+{
+    const struct census_counting *counting = context;
+    struct lull_sampling sampling;
+    const lull_status status = lull_trace_read_sampling(counting->trace, location, &sampling, err);
+    if (status != LULL_OK)
+        return status;
+    struct lull_census_samples one = {.kept = sampling.kept,
+                                      .taken = sampling.taken,
+                                      .lost = sampling.lost,
+                                      .interval = (uint64_t)sampling.interval,
+                                      .last_interval = (uint64_t)sampling.last_interval,
+                                      .refused = sampling.refused};
+    one.ways[sampling.way] = 1;
+    add_samples(&counting->parts[worker].samples, &one);
+    return LULL_OK;
+}
+
 static lull_status count_block(void *context, unsigned worker, const struct lull_block *block,
                                struct lull_error *err)
 {
@@ -101,6 +138,7 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
     sum->io_bytes += part->io_bytes;
     for (uint32_t i = 0; i < n_counters; i++)
         sum->readings[i] += part->readings[i];
+    add_samples(&sum->samples, &part->samples);
 }
 
 /* Adds up, on the first member of a team, what all members have counted. */
@@ -119,14 +157,19 @@ static lull_status sum_up(struct lull_team *team, struct lull_census *census, ui
                       {&census->received_bytes, 1},
                       {&census->rma_bytes, 1},
                       {&census->io_bytes, 1},
-                      {census->readings, n_counters}};
+                      {census->readings, n_counters},
+                      {census->samples.ways, LULL_SAMPLES_WAYS},
+                      {&census->samples.kept, 1},
+                      {&census->samples.taken, 1},
+                      {&census->samples.lost, 1}};
+    uint64_t *const largest[] = {&census->largest_message, &census->largest_received,
+                                 &census->samples.interval, &census->samples.last_interval,
+                                 &census->samples.refused};
     lull_status status = LULL_OK;
     for (size_t i = 0; i < sizeof sums / sizeof *sums && status == LULL_OK; i++)
         status = lull_team_sum(team, (int64_t *)sums[i].numbers, sums[i].count, err);
-    if (status == LULL_OK)
-        status = lull_team_max(team, (int64_t *)&census->largest_message, 1, err);
-    if (status == LULL_OK)
-        status = lull_team_max(team, (int64_t *)&census->largest_received, 1, err);
+    for (size_t i = 0; i < sizeof largest / sizeof *largest && status == LULL_OK; i++)
+        status = lull_team_max(team, (int64_t *)largest[i], 1, err);
     return status;
 }
 
@@ -146,7 +189,8 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_r
     for (unsigned i = 0; i < parts; i++)
         counting.parts[i].readings =
             lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));
-    struct lull_visitor visitor = {.context = &counting, .block = count_block};
+    struct lull_visitor visitor = {
+        .context = &counting, .begin = count_samples, .block = count_block};
     struct lull_team *team = lull_division_team(reading->division);
     lull_status status = lull_team_agree(team, lull_scan(trace, &options, &visitor, err), err);
     if (status != LULL_OK)

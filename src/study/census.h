@@ -17,6 +17,12 @@ struct lull_census {
     uint64_t largest_received; /* as the receives tell it */
     uint64_t rma_bytes, io_bytes;
     uint64_t *readings; /* [n_counters] readings of each counter */
+    struct lull_census_samples {
+        uint64_t ways[LULL_SAMPLES_WAYS]; /* threads by how they were sampled */
+        uint64_t kept, taken, lost;       /* of all threads, as in struct lull_sampling */
+        uint64_t interval, last_interval; /* the longest of all threads */
+        uint64_t refused;                 /* the largest errno of the threads that have one */
+    } samples;
 };
 
 /* Counts what a reading without windows holds. The result lives in `arena`. In a team the first

@@ -344,6 +344,59 @@ struct lull_tape_sum {
     uint64_t counts[];      /* [n_counters]: what was counted in these ticks */
 };
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+#define LULL_TAPE_SAMPLES_MAGIC "LULLSAMP"
+
+/* How the samples of a location were taken. */
+enum lull_tape_sample_source {
+    LULL_TAPE_SAMPLES_REFUSED = 0, /* they were not: `refused` says why */
+    LULL_TAPE_SAMPLES_PERF = 1,    /* by perf_event_open(2), the software task clock */
+    LULL_TAPE_SAMPLES_FAKE = 2,    /* made up, for tests */
+    LULL_TAPE_SAMPLE_SOURCES
+};
+
+/* Samples say in which code a thread was at some instants. They are taken at intervals of processor
+ * time that was spent in the program, not in the kernel. The header is followed by room for `room`
+ * samples of `sample_size` bytes. All of it is changed in place:
+ *
+ *  - A sample is written behind the others, then `state` counts it.
+ *  - When there is no more room, the samples are thinned: of each two neighbours one is kept, with
+ *    the weight of both, and the interval doubles. Meanwhile `state` says how far that has come, so
+ *    that the samples can be read also when the program dies there: its lower half is the number n
+ *    of samples before, its upper half the number k of those that are kept already. The samples
+ *    that count are those with the indices 0 to k - 1 and 2k to n - 1; without thinning k is 0.
+ *    Where the program dies in the middle of the first step, one sample may count twice. */
+struct lull_tape_samples_header {
+    char magic[8];
+    uint32_t version, byte_order;
+    uint32_t header_size, sample_size;
+    uint32_t process, number;
+    uint32_t source;        /* enum lull_tape_sample_source */
+    uint32_t refused;       /* an errno of Linux */
+    uint64_t interval;      /* ns of processor time between two samples, as asked for */
+    uint64_t last_interval; /* the present one */
+    uint64_t room;
+    uint64_t state;
+    uint64_t taken; /* samples that were ever put here */
+    uint64_t lost;  /* samples for which the kernel had no room, as it says itself */
+};
+
+struct lull_tape_sample {
+    uint64_t time;   /* ticks of the process's clock, as in records */
+    uint64_t place;  /* offset (40 bits) in an object, as the object file counts addresses, and the
+                        object's id << 40 (24 bits) */
+    uint64_t weight; /* ns of processor time that it stands for */
+};
+#define LULL_TAPE_OFFSET_MASK ((UINT64_C(1) << 40) - 1)
+/* The object of a place in code that no file holds. Its offset means nothing. */
+#define LULL_TAPE_NO_OBJECT UINT32_C(0xffffff)
+
+static inline uint64_t lull_tape_place(uint32_t object, uint64_t offset)
+{
+    return (uint64_t)object << 40 | (offset & LULL_TAPE_OFFSET_MASK);
+}
+
 /* ---- files of spawned worlds ----------------------------------------------------------------- */
 
 #define LULL_TAPE_SPAWNED_NAME  "spawned" /* a folder */
@@ -605,10 +658,11 @@ enum lull_tape_part {
     LULL_TAPE_PART_RECORDS,     /* chunks; the first `flushed` bytes of all of them are records */
     LULL_TAPE_PART_TAIL,        /* the chunk that is being filled */
     LULL_TAPE_PART_SUMS,        /* like a file of sums */
-    LULL_TAPE_PART_RING, /* one chunk of a ring; `pages` is its number among the chunks of its
+    LULL_TAPE_PART_RING,    /* one chunk of a ring; `pages` is its number among the chunks of its
                             location, from 0. When a newer chunk, of any location, takes its place,
                             the entry is NONE until the newer one is written. The chunks of a
                             location that count are the last ones without a gap up to `flushed` */
+    LULL_TAPE_PART_SAMPLES, /* struct lull_tape_samples_header and samples */
     LULL_TAPE_PARTS
 };
 

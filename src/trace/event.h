@@ -64,6 +64,8 @@ enum lull_event_kind {
     LULL_EVENT_MEASURE_OFF, /* -: nothing is recorded until the next MEASURE_ON                  */
     LULL_EVENT_MEASURE_ON,  /* -                                                                 */
     LULL_EVENT_MARKER,      /* marker; number: its value                                         */
+    LULL_EVENT_SAMPLE,      /* object (lull_trace.objects) or LULL_NONE: no file holds the code;
+                               sample: in which code the thread was                              */
 
     LULL_EVENT_KINDS
 };
@@ -156,6 +158,10 @@ struct lull_event {
             uint64_t reserved;
             int32_t target; /* process index or LULL_ANY */
         } transfer;
+        struct {
+            uint64_t offset; /* in the object, as the object file counts addresses */
+            uint64_t weight; /* ns of processor time that it stands for */
+        } sample;
         struct {
             const struct lull_counter_reading *values; /* valid as long as the block */
             uint32_t count;

@@ -59,6 +59,9 @@ struct lull_reader {
     lull_status (*read_sums)(const struct lull_trace *trace, uint32_t location,
                              struct lull_arena *arena, struct lull_sums *ret_sums,
                              struct lull_error *err);
+    /* As lull_trace_read_sampling; NULL for formats without samples. */
+    lull_status (*read_sampling)(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_sampling *ret_sampling, struct lull_error *err);
 };
 
 /* ==== writer ================================================================================== */

@@ -165,6 +165,16 @@ lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t locati
     return trace->format->reader->read_sums(trace, location, arena, ret_sums, err);
 }
 
+lull_status lull_trace_read_sampling(const struct lull_trace *trace, uint32_t location,
+                                     struct lull_sampling *ret_sampling, struct lull_error *err)
+{
+    *ret_sampling = (struct lull_sampling){.way = LULL_SAMPLES_NONE};
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    return reader && reader->read_sampling
+               ? reader->read_sampling(trace, location, ret_sampling, err)
+               : LULL_OK;
+}
+
 void lull_quirk_tally_begin(struct lull_quirk_tally *tally, const struct lull_trace *trace)
 {
     *tally = (struct lull_quirk_tally){.trace = *trace};

@@ -47,6 +47,7 @@ static const char *const event_kinds[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MEASURE_OFF] = "measurement off",
     [LULL_EVENT_MEASURE_ON] = "measurement on",
     [LULL_EVENT_MARKER] = "marker",
+    [LULL_EVENT_SAMPLE] = "sample",
 };
 
 const char *lull_event_kind_name(unsigned kind)
@@ -72,6 +73,15 @@ static const struct {
     [LULL_FLUSH] = {"flush", "tracer's buffer flush"},
     [LULL_OTHER] = {"other", "other"},
 };
+
+const char *lull_samples_way_name(unsigned way)
+{
+    static const char *const ways[LULL_SAMPLES_WAYS] = {[LULL_SAMPLES_NONE] = "",
+                                                        [LULL_SAMPLES_REFUSED] = "",
+                                                        [LULL_SAMPLES_PERF] = "perf_event",
+                                                        [LULL_SAMPLES_FAKE] = "made up"};
+    return NAME_OF(ways, way);
+}
 
 const char *lull_activity_id(unsigned activity)
 {

@@ -236,6 +236,14 @@ struct lull_file {
     uint8_t kind;     /* enum lull_file_kind */
 };
 
+/* A file with code: the program or a library. Or a function of a source file that an interpreter
+ * executes: then offsets are lines. */
+struct lull_object {
+    const char *path;
+    const char *build_id; /* hexadecimal; "": none is known */
+    const char *function; /* NULL: it is a file with code */
+};
+
 /* Which of a run's events the trace has. */
 enum lull_events_kept {
     LULL_EVENTS_ALL,
@@ -331,6 +339,8 @@ struct lull_trace {
     uint32_t n_markers;
     struct lull_file *files; /* of IO events; formats that do not tell them have none */
     uint32_t n_files;
+    struct lull_object *objects; /* of call sites and SAMPLEs */
+    uint32_t n_objects;
     struct lull_left_out *left_out; /* the most calls first */
     uint32_t n_left_out;
     struct lull_property *properties; /* in the order in which they were said */
@@ -514,6 +524,35 @@ struct lull_sums {
 lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t location,
                                  struct lull_arena *arena, struct lull_sums *ret_sums,
                                  struct lull_error *err);
+
+/* ==== sampling ================================================================================ */
+
+/* How the SAMPLEs of a location were taken. */
+
+enum lull_samples_way {
+    LULL_SAMPLES_NONE,    /* none were taken */
+    LULL_SAMPLES_REFUSED, /* none could be taken */
+    LULL_SAMPLES_PERF, /* by Linux's perf_event, of the time that the thread had a core and was not
+                             in the kernel */
+    LULL_SAMPLES_FAKE, /* made up, for tests */
+    LULL_SAMPLES_WAYS
+};
+
+struct lull_sampling {
+    uint8_t way;           /* enum lull_samples_way */
+    uint32_t refused;      /* an errno of Linux */
+    int64_t interval;      /* ns of processor time between two samples, as the user asked */
+    int64_t last_interval; /* at the end: it doubles whenever the room for samples is full */
+    uint64_t kept;         /* samples that there are */
+    uint64_t taken;        /* samples that these stand for, by their weights */
+    uint64_t lost;         /* samples that the kernel had no room for */
+};
+
+/* Reads how a location was sampled. Formats without samples have LULL_SAMPLES_NONE. */
+lull_status lull_trace_read_sampling(const struct lull_trace *trace, uint32_t location,
+                                     struct lull_sampling *ret_sampling, struct lull_error *err);
+/* "perf_event"; "": none were taken */
+const char *lull_samples_way_name(unsigned way);
 
 /* ==== exchange ================================================================================ */
 

@@ -8,6 +8,7 @@
 #include "view/document_parts.h"
 #include "view/property_table.h"
 
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
 
@@ -245,6 +246,55 @@ static void add_counter_table(struct lull_document *document, const struct lull_
     }
 }
 
+static const char *describe_sampling(const struct lull_census_samples *samples,
+                                     struct lull_arena *arena)
+{
+    char interval[32], last[32];
+    uint64_t threads = 0;
+    const char *how = "";
+    for (unsigned way = LULL_SAMPLES_REFUSED + 1; way < LULL_SAMPLES_WAYS; way++) {
+        threads += samples->ways[way];
+        how = samples->ways[way] > 0 ? lull_samples_way_name(way) : how;
+    }
+    lull_format_time(whole_of((double)samples->interval), interval, sizeof interval);
+    lull_format_time(whole_of((double)samples->last_interval), last, sizeof last);
+    const char *text = lull_arena_printf(
+        arena, "%s, one each %s of processor time in the program; of %" PRIu64 " thread%s", how,
+        interval, threads, threads == 1 ? "" : "s");
+    if (samples->last_interval > samples->interval)
+        text = lull_arena_printf(arena, "%s; in the end each stands for up to %s", text, last);
+    if (samples->ways[LULL_SAMPLES_REFUSED] > 0)
+        text =
+            lull_arena_printf(arena, "%s; not of %" PRIu64 " more: %s", text,
+                              samples->ways[LULL_SAMPLES_REFUSED], strerror((int)samples->refused));
+    return text;
+}
+
+/* Samples: how many there are and how they were taken, or why there are none. */
+static void add_sample_facts(struct lull_document *document, const struct lull_trace *trace,
+                             const struct lull_census *census, struct lull_arena *arena)
+{
+    const struct lull_census_samples *samples = &census->samples;
+    const uint64_t refused = samples->ways[LULL_SAMPLES_REFUSED];
+    if (samples->kept == 0 && samples->lost == 0) {
+        if (refused > 0)
+            lull_document_fact(
+                document, "samples", "Samples",
+                lull_cell_absent(lull_arena_printf(arena, "none could be taken: %s",
+                                                   strerror((int)samples->refused))));
+        else if (strncmp(trace->producer, "lull", 4) == 0 && !lull_trace_is_simulated(trace))
+            lull_document_fact(document, "samples", "Samples",
+                               lull_cell_absent("none; lull record --sample 100 takes some"));
+        return;
+    }
+    lull_document_fact(document, "samples", "Samples", lull_cell_count(samples->kept));
+    lull_document_fact(document, "sampling", "Sampled by",
+                       lull_cell_text(describe_sampling(samples, arena)));
+    if (samples->lost > 0)
+        lull_document_fact(document, "samples_lost", "Samples lost",
+                           lull_cell_count(samples->lost));
+}
+
 /* How many communicators have the name and size of this one; 0 if it is not the first of them.
  * Communicators without a name count as different. */
 static uint64_t count_alike(const struct lull_trace *trace, uint32_t index)
@@ -374,6 +424,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_disturbed(document, trace, arena);
     add_core_fact(document, trace, arena);
     add_usage_facts(document, trace, arena);
+    add_sample_facts(document, trace, census, arena);
     lull_table_of_properties(
         document,
         &(const struct lull_property_column){.id = "value", .heading = "", .trace = trace}, 1,

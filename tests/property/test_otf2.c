@@ -165,6 +165,7 @@ static void test_round_trip(void **state)
     for (unsigned k = 0; k < LULL_EVENT_KINDS; k++)
         branches[k] = (struct branch){.what = lull_event_kind_name(k), .least = 200};
     /* What random traces do not have. */
+    branches[LULL_EVENT_SAMPLE].what = NULL;
     branches[LULL_EVENT_REQUEST_FREED].what = NULL;
     branches[LULL_EVENT_THREAD_CREATE].what = NULL;
     branches[LULL_EVENT_THREAD_WAIT_BEGIN].what = NULL;

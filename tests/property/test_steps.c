@@ -115,11 +115,12 @@ static struct gathered *by_pass(const struct lull_trace *trace, uint64_t wants, 
                                 unsigned workers, const struct lull_windows *windows)
 {
     struct gathered *all = make_gathered(trace);
-    const struct lull_consumer consumer = {.context = all,
-                                           .wants = wants,
-                                           .wants_ledger = wants == LULL_STEPS_ALL,
-                                           .steps = gather_steps,
-                                           .abreast = abreast};
+    const struct lull_consumer consumer = {
+        .context = all,
+        .wants = wants,
+        .wants_ledger = (wants | LULL_STEP_MASK(LULL_STEP_SAMPLE)) == LULL_STEPS_ALL,
+        .steps = gather_steps,
+        .abreast = abreast};
     const struct lull_pass_options options = {
         .reading = &(const struct lull_reading){
             .workers = workers, .application = LULL_NONE, .windows = windows}};
@@ -167,6 +168,7 @@ static const struct {
     {LULL_EVENT_LOCK_ACQUIRE, LULL_STEP_LOCK_ACQUIRE},
     {LULL_EVENT_LOCK_RELEASE, LULL_STEP_LOCK_RELEASE},
     {LULL_EVENT_MARKER, LULL_STEP_MARKER},
+    {LULL_EVENT_SAMPLE, LULL_STEP_SAMPLE},
     {LULL_EVENT_THREAD_CREATE, LULL_STEP_THREAD_CREATE},
     {LULL_EVENT_THREAD_WAIT_BEGIN, LULL_STEP_THREAD_WAIT_BEGIN},
     {LULL_EVENT_THREAD_WAIT_END, LULL_STEP_THREAD_WAIT_END},
@@ -343,6 +345,7 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
             break;
         case LULL_STEP_STRETCH: /* below */
         case LULL_STEP_READING: /* above */
+        case LULL_STEP_SAMPLE:  /* below */
             break;
         case LULL_STEP_VISIT:
             assert_true(step->visit.inclusive_ns <= step->visit.end - step->time);
@@ -358,6 +361,63 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
     check_stretches(trace, location, all);
 }
 
+/* ---- samples ------------------------------------------------------------------------------- */
+
+/* Samples of which something can be said, and those of them in useful time, in MPI, in neither. */
+enum { SAMPLES_WITHIN, SAMPLES_USEFUL, SAMPLES_MPI, SAMPLES_OTHER, SAMPLE_BRANCHES };
+static struct branch sample_branches[SAMPLE_BRANCHES] = {
+    {.what = "samples lie within spans", .least = 500},
+    {.what = "samples are useful", .least = 200},
+    {.what = "samples are in MPI", .least = 200},
+    {.what = "samples are in other activities", .least = 200},
+};
+
+static void reach_sample(const struct lull_step *sample)
+{
+    const bool mpi = sample->activity >= LULL_MPI_P2P && sample->activity <= LULL_MPI_OTHER;
+    branch_reach(&sample_branches[SAMPLES_WITHIN], true);
+    branch_reach(&sample_branches[SAMPLES_USEFUL], sample->activity == LULL_USEFUL);
+    branch_reach(&sample_branches[SAMPLES_MPI], mpi);
+    branch_reach(&sample_branches[SAMPLES_OTHER], !mpi && sample->activity != LULL_USEFUL);
+}
+
+/* Whether something else happens at that time: a region may be entered and left in no time. */
+static bool is_busy_moment(const struct lull_event *events, uint32_t n, uint32_t *at, int64_t time)
+{
+    while (*at < n && events[*at].time < time)
+        ++*at;
+    for (uint32_t e = *at; e < n && events[e].time == time; e++)
+        if (events[e].kind != LULL_EVENT_SAMPLE)
+            return true;
+    return false;
+}
+
+/* A sample within a SPAN has what the SPAN has. */
+static void check_samples(const struct lull_trace *trace, uint32_t location,
+                          const struct gathered *all)
+{
+    uint32_t n, event = 0;
+    const struct lull_event *events = memory_trace_events(trace, location, &n);
+    size_t at = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        const struct lull_step *sample = &all->steps[i], *span;
+        if (sample->kind != LULL_STEP_SAMPLE)
+            continue;
+        while (all->steps[at].kind != LULL_STEP_SPAN || all->steps[at].span.end <= sample->time)
+            if (++at == all->count)
+                return; /* at the end of the run */
+        span = &all->steps[at];
+        assert_true(span->time <= sample->time);
+        if (span->time == sample->time || is_busy_moment(events, n, &event, sample->time))
+            continue;
+        assert_int_equal(sample->activity, span->activity);
+        assert_int_equal(sample->parallel, span->parallel);
+        assert_int_equal(sample->region, span->region);
+        assert_int_equal(sample->sample.user, span->span.user);
+        reach_sample(sample);
+    }
+}
+
 /* ---- against the events -------------------------------------------------------------------- */
 
 static void check_operation(const struct lull_trace *trace, uint32_t location,
@@ -367,6 +427,11 @@ static void check_operation(const struct lull_trace *trace, uint32_t location,
     uint32_t process = trace->locations[location].process;
     assert_int_equal(step->time, event->time);
     assert_int_equal(step->comm, event->id);
+    if (step->kind == LULL_STEP_SAMPLE) {
+        assert_int_equal(step->object, event->id);
+        assert_int_equal(step->sample.offset, event->sample.offset);
+        assert_int_equal(step->sample.weight, event->sample.weight);
+    }
     if (step->kind == LULL_STEP_COLLECTIVE_END) {
         assert_int_equal(step->op, event->op);
         assert_int_equal(step->collective.sent, event->collective.sent);
@@ -489,8 +554,8 @@ static void check_brief(const struct lull_trace *trace, const struct gathered *a
 
 static void check_one(struct lull_random *random, unsigned round)
 {
-    const struct memory_trace_options options = {.without_states = round & 1,
-                                                 .without_extremes = round % 3};
+    const struct memory_trace_options options = {
+        .without_states = round & 1, .without_extremes = round % 3, .samples = round % 5 < 3};
     struct lull_trace *trace = memory_trace_draw(random, &options);
     const struct lull_windows *windows = round & 4 ? random_windows_draw(random, trace) : NULL;
     const uint64_t few = LULL_STEPS_OF_MPI | LULL_STEP_MASK(LULL_STEP_FORK) |
@@ -501,7 +566,13 @@ static void check_one(struct lull_random *random, unsigned round)
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         check_location(trace, l, &all[l]);
         check_operations(trace, l, &all[l]);
+        check_samples(trace, l, &all[l]);
     }
+    /* Samples change no other step. */
+    const uint32_t others = LULL_STEPS_ALL & ~LULL_STEP_MASK(LULL_STEP_SAMPLE);
+    struct gathered *unsampled = by_pass(trace, others, false, 1, windows);
+    check_same(trace, all, unsampled, others);
+    free_gathered(unsampled, trace->n_locations);
     struct gathered *slow = by_events(trace, LULL_STEPS_ALL, windows);
     check_same(trace, slow, all, LULL_STEPS_ALL);
     free_gathered(slow, trace->n_locations);
@@ -539,10 +610,12 @@ static void test_random_traces(void **state)
     for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i);
         branches_next(branches, LULL_STEP_KINDS);
+        branches_next(sample_branches, SAMPLE_BRANCHES);
     }
     for (size_t i = 0; i < sizeof not_drawn / sizeof not_drawn[0]; i++)
         branches[not_drawn[i]].what = NULL;
     branches_assert(branches, LULL_STEP_KINDS, rounds);
+    branches_assert(sample_branches, SAMPLE_BRANCHES, rounds);
 }
 
 TEST_GROUP(test_steps)

@@ -68,6 +68,8 @@ static const char *check_fields(const struct lull_trace *trace, const struct lul
         return is_comm(trace, event->id) ? NULL : "unknown team";
     case LULL_EVENT_MARKER:
         return event->id < trace->n_markers ? NULL : "unknown marker";
+    case LULL_EVENT_SAMPLE:
+        return event->id == LULL_NONE || event->id < trace->n_objects ? NULL : "unknown object";
     case LULL_EVENT_COUNTERS:
         for (uint32_t i = 0; i < event->readings.count; i++)
             if (event->readings.values[i].counter >= trace->n_counters)

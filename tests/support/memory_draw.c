@@ -40,6 +40,18 @@ static void emit_number(struct draw *draw, unsigned kind, uint32_t id, uint64_t 
     emit(draw, event);
 }
 
+static void maybe_sample(struct draw *draw, int64_t time)
+{
+    if (!draw->options->samples || !chance(draw, 40))
+        return;
+    struct lull_event event =
+        memory_event(time, LULL_EVENT_SAMPLE,
+                     chance(draw, 20) ? LULL_NONE : (uint32_t)below(draw, draw->trace->n_objects));
+    event.sample.offset = lull_random_u64(draw->random) & ((UINT64_C(1) << 40) - 1);
+    event.sample.weight = 1 + below(draw, 1000000);
+    emit(draw, event);
+}
+
 /* What a call does besides lasting: some events at its begin, some at its end. */
 struct call {
     const char *name;
@@ -62,6 +74,8 @@ static void emit_call(struct draw *draw, const struct call *call)
         event.time = begin;
         emit(draw, event);
     }
+    if (draw->options->samples)
+        maybe_sample(draw, begin + (int64_t)below(draw, (uint64_t)length + 1));
     draw->now += length;
     for (uint32_t i = 0; i < call->n_end; i++) {
         struct lull_event event = call->end[i];
@@ -379,6 +393,8 @@ static void body(struct draw *draw)
     for (uint64_t steps = below(draw, draw->depth ? 12 : UINT32_MAX); steps > 0 && draw->left > 0;
          steps--) {
         draw->now += draw_length(draw);
+        maybe_sample(draw, draw->now);
+        draw->now += draw->options->samples ? draw_length(draw) : 0;
         if (draw->device)
             device_step(draw);
         else

@@ -198,6 +198,9 @@ static void draw_small_definitions(struct draw *draw)
     static const struct lull_file files[] = {{"/data/field.bin", LULL_FILE_REGULAR},
                                              {"stdout", LULL_FILE_PIPE},
                                              {"/dev/null", LULL_FILE_DEVICE}};
+    static const struct lull_object objects[] = {{"/bin/heat", "c0ffee", NULL},
+                                                 {"/lib/libm.so.6", "", NULL},
+                                                 {"/home/solve.py", "", "step"}};
     static const struct lull_marker markers[] = {{"iteration", 9000001}, {"phase", 9000002}};
     bool with_states = !draw->options->without_states &&
                        !(draw->options->without & LULL_MASK(LULL_EVENT_STATE)) && chance(draw, 50);
@@ -214,6 +217,9 @@ static void draw_small_definitions(struct draw *draw)
     trace->n_files = sizeof files / sizeof *files;
     trace->files = lull_arena_alloc(trace->arena, sizeof files);
     memcpy(trace->files, files, sizeof files);
+    trace->n_objects = draw->options->samples ? sizeof objects / sizeof *objects : 0;
+    trace->objects = lull_arena_alloc(trace->arena, sizeof objects);
+    memcpy(trace->objects, objects, sizeof objects);
 }
 
 void draw_definitions(struct draw *draw)

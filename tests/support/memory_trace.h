@@ -54,6 +54,7 @@ struct memory_trace_options {
     bool without_extremes;  /* times below an hour, bytes below 2^31, no more than 15 readings at
                                once, plain ASCII names */
     bool without_wildcards; /* neither LULL_ANY nor LULL_PROC_NULL */
+    bool samples;           /* also SAMPLEs, of the objects that the trace has then */
 };
 
 /* NULL options: everything. Served by memory_format_pull. */

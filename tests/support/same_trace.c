@@ -319,6 +319,12 @@ static void add_event(struct form *form, const struct lull_trace *trace,
         item->numbers[1] = (uint64_t)event->transfer.target;
         item->numbers[2] = event->id;
         break;
+    case LULL_EVENT_SAMPLE:
+        item = new_item(form, false, event);
+        item->name = event->id == LULL_NONE ? "" : trace->objects[event->id].path;
+        item->numbers[0] = event->sample.offset;
+        item->numbers[1] = event->sample.weight;
+        break;
     case LULL_EVENT_COUNTERS:
         add_readings(form, trace, event);
         break;

@@ -941,6 +941,7 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MEASURE_OFF] = write_tracer,
     [LULL_EVENT_MEASURE_ON] = write_tracer,
     [LULL_EVENT_MARKER] = write_tracer,
+    [LULL_EVENT_SAMPLE] = write_nothing,
 };
 
 static OTF2_ErrorCode write_event_record(struct otf2_target *target, const struct lull_event *event)

@@ -1086,6 +1086,8 @@ static lull_status write_prv_block(void *state, const struct lull_block *block,
     struct prv_writer *writer = state;
     for (uint32_t i = 0; i < block->count; i++) {
         const struct lull_event *event = &block->events[i];
+        if (event->kind == LULL_EVENT_SAMPLE)
+            continue; /* the format has no form for it */
         pass_deadlines(writer, event->time);
         move_to(writer, event->time);
         note_life(&writer->tracks[block->location], event);

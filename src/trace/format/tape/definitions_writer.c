@@ -112,6 +112,15 @@ static void fill_marker(struct lull_tape_builder *builder, const struct lull_tra
     lull_tape_build_text(builder, trace->markers[m].name);
 }
 
+static void fill_object(struct lull_tape_builder *builder, const struct lull_trace *trace,
+                        uint32_t o)
+{
+    lull_tape_build_text(builder, trace->objects[o].path);
+    lull_tape_build_text(builder, trace->objects[o].build_id);
+    if (trace->objects[o].function)
+        lull_tape_build_text(builder, trace->objects[o].function);
+}
+
 static void fill_file(struct lull_tape_builder *builder, const struct lull_trace *trace, uint32_t f)
 {
     lull_tape_build_u32(builder, trace->files[f].kind);
@@ -170,6 +179,7 @@ static void write_definitions(struct definitions_output *out, const struct lull_
         {LULL_TAPE_DEFINE_COUNTER, trace->n_counters, fill_counter},
         {LULL_TAPE_DEFINE_MARKER, trace->n_markers, fill_marker},
         {LULL_TAPE_DEFINE_FILE, trace->n_files, fill_file},
+        {LULL_TAPE_DEFINE_OBJECT, trace->n_objects, fill_object},
         {LULL_TAPE_DEFINE_PROPERTY, trace->n_properties, fill_property},
         {LULL_TAPE_DEFINE_DISTURBANCE, trace->disturbed != NULL, fill_disturbance},
         {LULL_TAPE_DEFINE_HELD, trace->disturbed != NULL, fill_held},

@@ -8,6 +8,7 @@
 #include "tape/layout.h"
 #include "trace/format.h"
 #include "trace/format/tape/read/tape_definitions.h"
+#include "trace/format/tape/read/tape_samples.h"
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
 #include "trace/format/tape/tape_share.h"
@@ -350,6 +351,7 @@ static const struct lull_reader reader_tape = {
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,
     .read_sums = lull_tape_read_sums,
+    .read_sampling = lull_tape_read_sampling,
 };
 
 const struct lull_format lull_format_tape = {

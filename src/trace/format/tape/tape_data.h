@@ -5,7 +5,7 @@
  *                     damaged; process_files.c, record_files.c: the parts of a location;
  *                     tape_definitions.c, tape_comms.c, call_sites.c: definitions; tape_times.c:
  *                     clocks and when a run begins and ends; tape_stream.c, tape_records.c: records
- *                     to events; tape_sums.c: sums
+ *                     to events; tape_samples.c: samples; tape_sums.c: sums
  * tape_share.c        a run that several processes open together
  * tape_writer.c, definitions_writer.c writing tapes
  * tape_values.c       values of fields <-> the enums of trace/trace.h and trace/event.h
@@ -81,13 +81,6 @@ struct lull_tape_member {
     uint32_t number, process;
 };
 
-/* A file with code: the program or a library. Or a function of a source file that an interpreter
- * executes: then offsets are lines. */
-struct lull_tape_object {
-    const char *path, *build_id;
-    const char *function; /* NULL: it is a file with code */
-};
-
 /* A place in the code. */
 struct lull_tape_address {
     uint32_t object; /* index */
@@ -145,7 +138,7 @@ struct lull_tape_file {
     /* Where its header and its other parts stand in the file of its process, or of a node; the last
      * chunks may be missing. */
     uint64_t head;
-    struct lull_tape_pieces chunks, rest, sums;
+    struct lull_tape_pieces chunks, rest, sums, samples;
     /* With LULL_TAPE_RING: the chunks that were found, ascending by number, `n_ring` of them.
      * The last `n_kept` of these follow each other without a gap up to the end, and are
      * `chunks`. `lost` bytes of records before them were not kept; the sizes in `header` do not
@@ -234,13 +227,11 @@ struct lull_tape_data {
     struct lull_tape_member *members; /* of worlds of MPI, by number */
     uint32_t n_members;               /* 0: communicators name processes by their numbers */
     int64_t origin;                   /* ns, subtracted from all times */
-    bool closed;            /* there is a RUN definition: when it begins, how long it is */
-    double worst_clocks[2]; /* ns: the two largest errors of clocks of other nodes */
-    bool spawns;            /* some processes of the run may have spawned others */
-    bool *outside;          /* per communicator: some of its members were not recorded */
-    struct lull_tape_object *objects;
-    size_t objects_capacity;
-    uint32_t n_objects;
+    bool closed;             /* there is a RUN definition: when it begins, how long it is */
+    double worst_clocks[2];  /* ns: the two largest errors of clocks of other nodes */
+    bool spawns;             /* some processes of the run may have spawned others */
+    bool *outside;           /* per communicator: some of its members were not recorded */
+    size_t objects_capacity; /* of trace->objects */
     const struct lull_tape_site *sites; /* a list; the last one that was added comes first */
     size_t n_addresses;                 /* of all sites together */
     struct lull_tape_throttled *throttled;

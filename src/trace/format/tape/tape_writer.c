@@ -37,6 +37,9 @@ struct tape_location {
     uint8_t n_pending;
     struct lull_tape_shape *shapes; /* NULL until there is one; see tape_shorten */
     struct tape_numbers *numbers;   /* NULL until a request has been opened */
+    /* All of them, because the recorder has bounded their number. */
+    struct lull_tape_sample *samples;
+    size_t n_samples, samples_capacity;
 };
 
 struct tape_writer {
@@ -966,10 +969,28 @@ static bool fold(struct tape_writer *writer, uint32_t location, const struct lul
     return true;
 }
 
+/* Keeps a sample until the location is finished. */
+static lull_status take_sample(struct tape_writer *writer, uint32_t location,
+                               const struct lull_event *event, struct lull_error *err)
+{
+    struct tape_location *out = &writer->locations[location];
+    const uint32_t object = event->id < LULL_TAPE_NO_OBJECT ? event->id : LULL_TAPE_NO_OBJECT;
+    if (!lull_array_reserve(&out->samples, &out->samples_capacity, out->n_samples + 1,
+                            sizeof *out->samples))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
+    out->samples[out->n_samples++] =
+        (struct lull_tape_sample){.time = (uint64_t)event->time,
+                                  .place = lull_tape_place(object, event->sample.offset),
+                                  .weight = event->sample.weight};
+    return LULL_OK;
+}
+
 static lull_status take_event(struct tape_writer *writer, uint32_t location,
                               const struct lull_event *event, struct lull_error *err)
 {
     lull_status status;
+    if (event->kind == LULL_EVENT_SAMPLE)
+        return take_sample(writer, location, event, err);
     if (tape_opens_next(&writer->locations[location], event))
         return take_opening(writer, location, event, err);
     if (tape_complete(writer, location, event, &status, err))
@@ -1077,6 +1098,50 @@ static lull_status tape_write_sums(const struct tape_writer *writer,
     return status;
 }
 
+/* ==== samples ================================================================================= */
+
+/* Writes the samples of a location, and how they were taken. */
+static lull_status tape_write_samples(const struct tape_writer *writer,
+                                      const struct process_file *file, uint32_t location,
+                                      struct lull_error *err)
+{
+    static const uint32_t sources[LULL_SAMPLES_WAYS] = {
+        [LULL_SAMPLES_REFUSED] = LULL_TAPE_SAMPLES_REFUSED,
+        [LULL_SAMPLES_PERF] = LULL_TAPE_SAMPLES_PERF,
+        [LULL_SAMPLES_FAKE] = LULL_TAPE_SAMPLES_FAKE};
+    const struct tape_location *out = &writer->locations[location];
+    struct lull_sampling sampling;
+    lull_status status = lull_trace_read_sampling(writer->trace, location, &sampling, err);
+    if (status != LULL_OK || sampling.way == LULL_SAMPLES_NONE)
+        return status;
+    const size_t n = out->n_samples, size = n * sizeof *out->samples;
+    struct lull_tape_samples_header *header = malloc(sizeof *header + size);
+    if (!header)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
+    *header =
+        (struct lull_tape_samples_header){.version = LULL_TAPE_VERSION,
+                                          .byte_order = LULL_TAPE_BYTE_ORDER,
+                                          .header_size = sizeof *header,
+                                          .sample_size = sizeof *out->samples,
+                                          .process = writer->trace->locations[location].process,
+                                          .number = number_of(writer, location),
+                                          .source = sources[sampling.way],
+                                          .refused = sampling.refused,
+                                          .interval = (uint64_t)sampling.interval,
+                                          .last_interval = (uint64_t)sampling.last_interval,
+                                          .room = n,
+                                          .state = n,
+                                          .taken = sampling.taken,
+                                          .lost = sampling.lost};
+    memcpy(header->magic, LULL_TAPE_SAMPLES_MAGIC, sizeof header->magic);
+    if (n > 0)
+        memcpy(header + 1, out->samples, size);
+    status = write_part(file, LULL_TAPE_PART_SAMPLES, header->number, header, sizeof *header + size,
+                        err);
+    free(header);
+    return status;
+}
+
 /* ==== writer ================================================================================== */
 
 static lull_status write_tape_block(void *state, const struct lull_block *block,
@@ -1149,6 +1214,8 @@ static lull_status finish_location(struct tape_writer *writer, const struct proc
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
     status =
         write_part(file, LULL_TAPE_PART_HEAD, number_of(writer, location), &top, sizeof top, err);
+    if (status == LULL_OK)
+        status = tape_write_samples(writer, file, location, err);
     if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events != LULL_EVENTS_FIRST)
         return status;
     return tape_write_sums(writer, file, location, err);
@@ -1195,6 +1262,7 @@ static lull_status close_tape_writer(void *state, bool commit, struct lull_error
     for (uint32_t l = 0; l < writer->trace->n_locations; l++) {
         free(writer->locations[l].buffer);
         free(writer->locations[l].shapes);
+        free(writer->locations[l].samples);
         tape_free_numbers(&writer->locations[l]);
     }
     for (uint32_t p = 0; p < writer->trace->n_processes; p++)
@@ -1225,7 +1293,8 @@ lull_status lull_tape_writer_open(const struct lull_trace *trace, const char *pa
 {
     if (trace->n_nodes > LULL_TAPE_MOST_IDS || trace->n_regions > LULL_TAPE_MOST_IDS ||
         trace->n_states > LULL_TAPE_MOST_IDS || trace->n_comms > LULL_TAPE_MOST_IDS ||
-        trace->n_counters > LULL_TAPE_MOST_IDS || trace->n_markers > LULL_TAPE_MOST_IDS)
+        trace->n_counters > LULL_TAPE_MOST_IDS || trace->n_markers > LULL_TAPE_MOST_IDS ||
+        trace->n_objects > LULL_TAPE_MOST_IDS)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: more than %u definitions of one kind",
                          trace->path, LULL_TAPE_MOST_IDS);
     struct tape_writer *writer = calloc(1, sizeof *writer);

@@ -13,9 +13,9 @@
 void lull_tape_define_object(struct lull_trace *trace, struct lull_tape_fields *fields)
 {
     struct lull_tape_data *data = trace->format_data;
-    data->objects = lull_arena_grow(trace->arena, data->objects, &data->objects_capacity,
-                                    (size_t)data->n_objects + 1, sizeof *data->objects);
-    struct lull_tape_object *object = &data->objects[data->n_objects++];
+    trace->objects = lull_arena_grow(trace->arena, trace->objects, &data->objects_capacity,
+                                     (size_t)trace->n_objects + 1, sizeof *trace->objects);
+    struct lull_object *object = &trace->objects[trace->n_objects++];
     uint32_t length;
     const char *path = lull_tape_field_text(fields, &length);
     object->path = lull_arena_strndup(trace->arena, path, length);
@@ -103,7 +103,7 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-static const char *text_of_address(const struct lull_tape_object *object, uint64_t offset,
+static const char *text_of_address(const struct lull_object *object, uint64_t offset,
                                    const struct lull_symbol *symbol, struct lull_arena *arena)
 {
     const char *address =
@@ -130,7 +130,7 @@ static struct lull_symbol symbol_of_program(const struct lull_symbol *symbol)
     return is_system_header(own->file) ? *symbol : *own;
 }
 
-static void make_texts(const struct lull_tape_object *object, struct lookup *lookup,
+static void make_texts(const struct lull_object *object, struct lookup *lookup,
                        struct lull_arena *arena)
 {
     const uint64_t offset = lookup->address->offset;
@@ -144,7 +144,7 @@ static void make_texts(const struct lull_tape_object *object, struct lookup *loo
 }
 
 static struct lull_symbols *open_object(const struct lull_trace *trace,
-                                        const struct lull_tape_object *object)
+                                        const struct lull_object *object)
 {
     struct lull_symbols *symbols = NULL;
     switch (lull_symbols_open(object->path, object->build_id, &symbols)) {
@@ -168,7 +168,7 @@ static struct lull_symbols *open_object(const struct lull_trace *trace,
 
 /* `symbols` NULL: those of the object are not known. */
 static struct lull_symbol find_symbol(struct lull_symbols *symbols,
-                                      const struct lull_tape_object *object, uint64_t offset,
+                                      const struct lull_object *object, uint64_t offset,
                                       struct lull_arena *arena)
 {
     if (object->function)
@@ -182,11 +182,10 @@ static struct lull_symbol find_symbol(struct lull_symbols *symbols,
  * address is looked up once. */
 static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
 {
-    const struct lull_tape_data *data = trace->format_data;
     struct lull_symbols *symbols = NULL;
     for (size_t i = 0; i < count; i++) {
         struct lookup *lookup = sorted[i], *last = i > 0 ? sorted[i - 1] : NULL;
-        const struct lull_tape_object *object = &data->objects[lookup->address->object];
+        const struct lull_object *object = &trace->objects[lookup->address->object];
         if (last && by_address(&sorted[i - 1], &sorted[i]) == 0) {
             lookup->symbol = last->symbol;
             lookup->text = last->text;
@@ -231,8 +230,7 @@ static void name_function(struct lull_trace *trace, struct lull_region *region,
                           const struct lookup *lookup)
 {
     const struct lull_function *function = &lookup->function;
-    const struct lull_tape_data *data = trace->format_data;
-    const char *object = data->objects[lookup->address->object].path;
+    const char *object = trace->objects[lookup->address->object].path;
     const bool named = function->name && *function->name;
     region->name = named ? function->name
                          : lull_arena_printf(trace->arena, "%s+0x%llx", last_part(object),

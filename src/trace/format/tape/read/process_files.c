@@ -643,7 +643,7 @@ static bool take_location(const struct lull_trace *trace, const struct extent_en
 {
     bool has_head = false;
     file->has_sums = false;
-    file->chunks = file->rest = file->sums = (struct lull_tape_pieces){0};
+    file->chunks = file->rest = file->sums = file->samples = (struct lull_tape_pieces){0};
     file->n_ring = 0;
     for (size_t i = 0; i < n; i++) {
         switch (entries[i].extent.part) {
@@ -660,6 +660,9 @@ static bool take_location(const struct lull_trace *trace, const struct extent_en
         case LULL_TAPE_PART_SUMS:
             add_extent(trace, &file->sums, &entries[i]);
             file->has_sums = true;
+            break;
+        case LULL_TAPE_PART_SAMPLES:
+            add_extent(trace, &file->samples, &entries[i]);
             break;
         case LULL_TAPE_PART_RING:
             add_ring_chunk(trace, file, &entries[i]);

@@ -323,6 +323,7 @@ static lull_status take_records_place(const struct lull_trace *trace, struct lul
     file->chunks = now->chunks;
     file->rest = now->rest;
     file->sums = now->sums;
+    file->samples = now->samples;
     file->ring = now->ring;
     file->n_ring = now->n_ring;
     file->n_kept = now->n_kept;

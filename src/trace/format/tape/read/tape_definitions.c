@@ -428,12 +428,11 @@ static bool is_shared_kind(unsigned kind)
 
 static uint32_t next_index(const struct lull_trace *trace, int map)
 {
-    const struct lull_tape_data *data = trace->format_data;
     const uint32_t counts[LULL_TAPE_MAPS] = {
         [LULL_TAPE_MAP_NODE] = trace->n_nodes,       [LULL_TAPE_MAP_REGION] = trace->n_regions,
         [LULL_TAPE_MAP_STATE] = trace->n_states,     [LULL_TAPE_MAP_COMM] = trace->n_comms,
         [LULL_TAPE_MAP_COUNTER] = trace->n_counters, [LULL_TAPE_MAP_MARKER] = trace->n_markers,
-        [LULL_TAPE_MAP_OBJECT] = data->n_objects,    [LULL_TAPE_MAP_FILE] = trace->n_files,
+        [LULL_TAPE_MAP_OBJECT] = trace->n_objects,   [LULL_TAPE_MAP_FILE] = trace->n_files,
     };
     return counts[map];
 }

@@ -2,6 +2,7 @@
 #include "trace/format/tape/read/tape_stream.h"
 
 #include "tape/records.h"
+#include "trace/format/tape/read/tape_samples.h"
 #include "trace/format/tape/tape_share.h"
 
 #include <pthread.h>
@@ -502,10 +503,9 @@ static lull_status decode_some(struct tape_stream *stream, size_t capacity, stru
     return status;
 }
 
-lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_t capacity,
-                                  size_t *ret_count, struct lull_error *err)
+static lull_status read_record_events(struct tape_stream *stream, struct lull_event *events,
+                                      size_t capacity, size_t *ret_count, struct lull_error *err)
 {
-    struct tape_stream *stream = opened;
     struct tape_out out = {events, 0};
     struct lull_error wrong;
     stream->n_readings = 0;
@@ -526,6 +526,106 @@ lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_
         stream->last_time = events[out.count - 1].time;
     *ret_count = out.count;
     return LULL_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* Samples stand in a part of the file for themselves. They are joined with the events of records in
+ * the order of time: a sample comes behind the events of its time. */
+
+enum { JOINED_EVENTS = 512 };
+
+/* Whether samples that come behind all records count: not where later records are missing, because
+ * nobody knows then what the thread did. */
+static bool has_samples_behind(const struct tape_stream *stream)
+{
+    const unsigned stops = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED | LULL_TAPE_PROFILE;
+    return !stream->damaged && !(stream->file->header.flags & stops);
+}
+
+/* The next event of a record in *ret_record, and the next sample in *ret_sample; each is NULL where
+ * there is none. */
+static lull_status see_both(struct tape_stream *stream, const struct lull_event **ret_record,
+                            const struct lull_event **ret_sample, struct lull_error *err)
+{
+    struct tape_joining *joining = stream->joining;
+    lull_status status = LULL_OK;
+    if (joining->at == joining->count && !joining->ended) {
+        joining->at = 0;
+        status = read_record_events(stream, joining->events, JOINED_EVENTS, &joining->count, err);
+        joining->ended = status != LULL_OK || joining->count == 0;
+    }
+    *ret_record = joining->at < joining->count ? &joining->events[joining->at] : NULL;
+    *ret_sample =
+        *ret_record || has_samples_behind(stream) ? lull_tape_samples_next(joining->samples) : NULL;
+    return status;
+}
+
+/* Whether all events of records in memory have been handed out, and there may be more. Readings of
+ * counters live until more are read. */
+static bool needs_more_records(const struct tape_joining *joining)
+{
+    return joining->at == joining->count && !joining->ended;
+}
+
+static lull_status read_joined(struct tape_stream *stream, struct lull_event *events,
+                               size_t capacity, size_t *ret_count, struct lull_error *err)
+{
+    struct tape_joining *joining = stream->joining;
+    size_t count = 0;
+    while (count < capacity && !(count > 0 && needs_more_records(joining))) {
+        const struct lull_event *record, *sample;
+        lull_status status = see_both(stream, &record, &sample, err);
+        if (status != LULL_OK)
+            return status;
+        if (!record && !sample)
+            break;
+        if (record && (!sample || record->time <= sample->time)) {
+            events[count++] = *record;
+            joining->at++;
+        } else {
+            events[count++] = *sample;
+            lull_tape_samples_take(joining->samples);
+        }
+    }
+    *ret_count = count;
+    return LULL_OK;
+}
+
+lull_status lull_tape_stream_read(void *opened, struct lull_event *events, size_t capacity,
+                                  size_t *ret_count, struct lull_error *err)
+{
+    struct tape_stream *stream = opened;
+    return stream->joining ? read_joined(stream, events, capacity, ret_count, err)
+                           : read_record_events(stream, events, capacity, ret_count, err);
+}
+
+static lull_status begin_joining(struct tape_stream *stream, struct lull_error *err)
+{
+    struct tape_samples *samples = NULL;
+    lull_status status = LULL_OK;
+    if (tape_wanted(stream, LULL_EVENT_SAMPLE) && stream->trace->events != LULL_EVENTS_NONE)
+        status = lull_tape_samples_open(stream->trace, stream->location, &samples, err);
+    if (status != LULL_OK || !samples)
+        return status;
+    stream->joining = calloc(1, sizeof *stream->joining);
+    if (stream->joining)
+        stream->joining->events = malloc(JOINED_EVENTS * sizeof *stream->joining->events);
+    if (stream->joining && stream->joining->events) {
+        stream->joining->samples = samples;
+        return LULL_OK;
+    }
+    lull_tape_samples_close(samples);
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", stream->trace->path);
+}
+
+static void end_joining(struct tape_stream *stream)
+{
+    if (stream->joining) {
+        lull_tape_samples_close(stream->joining->samples);
+        free(stream->joining->events);
+    }
+    free(stream->joining);
 }
 
 /* ---- from begin to end ----------------------------------------------------------------------- */
@@ -638,6 +738,8 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
         return LULL_OK;
     }
     status = open_records(stream, err);
+    if (status == LULL_OK)
+        status = begin_joining(stream, err);
     if (status != LULL_OK) {
         lull_tape_stream_close(stream);
         return status;
@@ -659,5 +761,6 @@ void lull_tape_stream_close(void *opened)
     free(stream->requests.table);
     free(stream->readings);
     free(stream->shapes);
+    end_joining(stream);
     free(stream);
 }

@@ -46,6 +46,14 @@ struct tape_shape {
     uint64_t bytes;
 };
 
+/* Where samples are joined with the events of records. */
+struct tape_joining {
+    struct tape_samples *samples;
+    struct lull_event *events; /* of records that were read and not handed out yet */
+    size_t at, count;
+    bool ended; /* there are no more records */
+};
+
 struct tape_stream {
     const struct lull_trace *trace;
     const struct lull_tape_file *file;
@@ -77,6 +85,7 @@ struct tape_stream {
     struct tape_shape *shapes; /* [LULL_TAPE_SHAPES]; NULL: there was no shaped call yet */
     struct lull_counter_reading *readings; /* of all COUNTERS in the present block */
     size_t readings_capacity, n_readings;
+    struct tape_joining *joining; /* NULL: there are no samples, or they are not wanted */
 };
 
 /* Where decoding puts events; there is always room for the most that one record makes. */

@@ -1,0 +1,25 @@
+/* Reading the samples of a tape. */
+#ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_SAMPLES_H
+#define LULL_TRACE_FORMAT_TAPE_READ_TAPE_SAMPLES_H
+
+#include "trace/format/tape/tape_data.h"
+#include "trace/trace.h"
+
+/* The samples of a location on their way to its stream, of which a few are in memory at a time. */
+struct tape_samples;
+
+/* *ret_samples is NULL where the location has none, and where they are damaged, which is told as a
+ * quirk. */
+lull_status lull_tape_samples_open(const struct lull_trace *trace, uint32_t location,
+                                   struct tape_samples **ret_samples, struct lull_error *err);
+/* The next sample, in order of time, as an event; NULL: there are no more. Valid until
+ * lull_tape_samples_take. */
+const struct lull_event *lull_tape_samples_next(struct tape_samples *samples);
+void lull_tape_samples_take(struct tape_samples *samples);  /* goes on to the one behind */
+void lull_tape_samples_close(struct tape_samples *samples); /* NULL is allowed */
+
+/* As lull_trace_read_sampling. */
+lull_status lull_tape_read_sampling(const struct lull_trace *trace, uint32_t location,
+                                    struct lull_sampling *ret_sampling, struct lull_error *err);
+
+#endif
