@@ -69,6 +69,10 @@ static const struct poptOption record_options[] = {
     {"waits", '\0', POPT_ARG_STRING, &record_texts.waits, 0,
      "record waits for mutexes, conditions and semaphores from that length on, or none (1us)",
      "TIME|none"},
+    {"sample", '\0', POPT_ARG_STRING, &record_texts.sample, 0,
+     "note RATE times a second of its processor time which code each thread is in, with SIZE bytes "
+     "for a thread at most (16KiB); off: never (off)",
+     "off|RATE[:SIZE]"},
     {"mpi", '\0', POPT_ARG_STRING, &record_texts.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &record_settings.inject, 0,

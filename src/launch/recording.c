@@ -19,10 +19,14 @@
 /* ==== what the user types ===================================================================== */
 
 enum {
-    MOST_NAME = 255,  /* of a region that iterations refer to, bytes */
-    MOST_LABEL = 64,  /* bytes of the key of a label */
-    MOST_CALLERS = 32 /* that the recorder follows */
+    MOST_NAME = 255,          /* of a region that iterations refer to, bytes */
+    MOST_LABEL = 64,          /* bytes of the key of a label */
+    MOST_CALLERS = 32,        /* that the recorder follows */
+    MOST_SAMPLE_RATE = 10000, /* per second; of these and of MOST_SAMPLE_BYTES the recorder has the
+                                 same limits (record/sample/sample.c) */
+    MOST_SAMPLE_BYTES = 1 << 30
 };
+#define LEAST_SAMPLE_RATE 0.01
 
 /* "100000:1us" becomes "100000:1000", calls and ns. */
 static lull_status read_throttle(const char *text, struct lull_arena *arena,
@@ -124,6 +128,38 @@ static lull_status read_bytes(const struct lull_recording_texts *texts,
     return LULL_OK;
 }
 
+/* "off", "100", or "100:1MiB". Tests may have "fake:" in front: the samples are made up then
+ * (record/sample/sample.h). */
+static lull_status read_sampling(const char *text, struct lull_arena *arena,
+                                 const char **ret_sample, struct lull_error *err)
+{
+    static const char fake[] = "fake:";
+    double rate;
+    uint64_t bytes = 0;
+    if (!text || strcmp(text, "off") == 0)
+        return LULL_OK;
+    const bool is_fake = strncmp(text, fake, strlen(fake)) == 0;
+    const char *begin = text + (is_fake ? strlen(fake) : 0), *colon = strchr(begin, ':');
+    const char *number = colon ? lull_arena_strndup(arena, begin, (size_t)(colon - begin)) : begin;
+    if (lull_parse_real(number, &rate) != LULL_OK || !(rate >= LEAST_SAMPLE_RATE) ||
+        rate > MOST_SAMPLE_RATE)
+        return lull_fail(
+            err, LULL_ERR_RANGE,
+            "--sample: expected off, or samples per second of processor time, %g to %d, "
+            "such as 100, got '%s'",
+            LEAST_SAMPLE_RATE, MOST_SAMPLE_RATE, text);
+    if (colon && lull_parse_size(colon + 1, &bytes, err) != LULL_OK)
+        return lull_fail_prefix(err, LULL_ERR_RANGE, "--sample");
+    if (colon && (bytes < LULL_TAPE_PAGE || bytes > MOST_SAMPLE_BYTES))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "--sample: expected 4KiB to 1GiB for the samples of a thread, got '%s'",
+                         colon + 1);
+    *ret_sample = lull_arena_printf(arena, "%s%s", is_fake ? fake : "", number);
+    if (colon)
+        *ret_sample = lull_arena_printf(arena, "%s:%llu", *ret_sample, (unsigned long long)bytes);
+    return LULL_OK;
+}
+
 static lull_status check_label(const char *text, struct lull_error *err)
 {
     static const char allowed[] =
@@ -204,6 +240,8 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
         status = read_time("waits", texts->waits, arena, &wish->waits, err);
     if (status == LULL_OK)
         status = read_iterations(texts->iterations, &wish->iterations, err);
+    if (status == LULL_OK)
+        status = read_sampling(texts->sample, arena, &wish->sample, err);
     wish->labels = texts->labels;
     for (char *const *label = texts->labels; status == LULL_OK && label && *label; label++)
         status = check_label(*label, err);
@@ -532,6 +570,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_SIGNALS", wish->signals);
     set("LULL_RECORD_ITERATIONS", wish->iterations);
     set("LULL_RECORD_WAITS", wish->waits);
+    set("LULL_RECORD_SAMPLE", wish->sample);
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
     preload(recording->library, arena);
 }

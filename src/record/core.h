@@ -33,6 +33,8 @@
  *    below NS; or "none"; unset: 100000:1000 (record/function.h)
  *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or "none"; unset:
  *    1000 (record/thread/locks.h)
+ *  - LULL_RECORD_SAMPLE: how often threads are asked which code they are in (sample/sample.h); unset:
+ *    never
  *  - LULL_RECORD_STORE: "node": record into the file of the node (tape/container.h), which other
  *    processes share; "process": into a file of this process, while others may use the file of the
  *    node; unset: every process has a file of its own
@@ -189,6 +191,7 @@ struct rec_thread {
     void *omp;                           /* struct rec_omp of record/omp/team.h, or NULL */
     void *functions;                     /* what record/function.c keeps for the thread, or NULL */
     struct rec_requests *requests;       /* see record/mpi/requests.h */
+    struct rec_sampler *sampler;         /* see record/sample/sample.h; NULL: there is none */
     struct rec_thread *next, *previous;  /* all threads of the process */
     struct rec_thread *next_resting;
     struct lull_tape_shape
@@ -316,7 +319,8 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region);
 /* A thread that is paused has been so until `now`: the time so far goes to the pause. */
 void rec_sums_pause(struct rec_thread *self, uint64_t now);
 
-/* thread/cores.c: reads what the system tells of the thread; called when `look_at` has come. */
+/* thread/cores.c: reads what the system tells of the thread, and keeps its samples; called when
+ * `look_at` has come. */
 REC_COLD void rec_cores_read(struct rec_thread *self);
 
 /* counters/counters.c: what was counted since the previous reading belongs to `region`, or for

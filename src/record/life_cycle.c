@@ -10,6 +10,7 @@
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
+#include "record/sample/sample.h"
 #include "record/store/buffer.h"
 #include "record/store/definitions.h"
 #include "record/store/sums.h"
@@ -86,6 +87,7 @@ __attribute__((noinline)) static void start_once(void)
     const char *injected = getenv("LULL_RECORD_INJECT"), *store = getenv("LULL_RECORD_STORE"),
                *about = getenv("LULL_RECORD_ABOUT");
     rec_window_prepare();
+    rec_sample_prepare();
     rec_locks_prepare();
     rec_files_prepare();
     rec_node_start();
@@ -102,6 +104,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_define_process();
     rec_about_start(about);
     rec_counters_start(counters);
+    rec_sample_start();
     rec_functions_start();
     rec_locks_start();
     rec_files_start();
@@ -118,7 +121,7 @@ __attribute__((noinline)) static void start_once(void)
     }
     rec_define_clock(0);
     rec_inject_start(injected);
-    rec_window_watch();
+    rec_window_watch(true);
 }
 
 void rec_start(void)
@@ -223,6 +226,7 @@ static void end_all(uint64_t now)
 {
     if (!lock_at_end())
         return;
+    rec_sample_stop();
     for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         now = rec_taken_until(thread) > now ? rec_taken_until(thread) : now;
     for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
@@ -340,6 +344,9 @@ static void make_ready(struct rec_thread *self, uint64_t number)
     rec_number(self, LULL_TAPE_NUMBER_THREAD_BEGIN, LULL_TAPE_NO_ID, number, now);
     rec_counters_begin(self, now);
     rec_pause_enter(self, now);
+    rec_sample_begin(self);
+    if (self->number > 0)
+        rec_window_watch(false);
     __atomic_store_n(&self->begun, true, __ATOMIC_RELEASE);
 }
 
@@ -385,6 +392,7 @@ static void leave_all(struct rec_thread *self, uint64_t now)
 /* Writes onto the thread's tape what is open at its end; returns when that is, in ticks. */
 static uint64_t conclude(struct rec_thread *self)
 {
+    rec_sample_end(self);
     if (!rec_is_inside(self))
         rec_pause_note(self);
     rec_reserve(self, REC_MOST_SLOTS);

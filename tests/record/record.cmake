@@ -328,6 +328,19 @@ if(Python3_FOUND)
         record_program(many_regions ${LULL_GCC})
         record_program(closing ${LULL_GCC})
         record_program(killed ${LULL_GCC} -pthread)
+        record_program(samples ${LULL_GCC} -pthread)
+        add_test(NAME record.samples
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/samples.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/samples.gcc)
+        record_program(unharmed ${LULL_GCC} -Wall -Wextra -Werror -pthread)
+        add_test(NAME record.unharmed
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/unharmed.gcc)
+        set_tests_properties(record.samples record.unharmed PROPERTIES LABELS quick TIMEOUT 1800)
+        add_test(NAME record.unharmed.large
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py --large
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/unharmed.gcc)
+        set_tests_properties(record.unharmed.large PROPERTIES LABELS all TIMEOUT 1800)
         add_test(NAME record.killed
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/killed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/killed.gcc)

@@ -717,6 +717,17 @@ bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
     return found;
 }
 
+uint32_t rec_site_object(uintptr_t address, uintptr_t *ret_bias)
+{
+    const struct rec_aside aside = rec_step_aside();
+    pthread_mutex_lock(&sites_lock);
+    const uint32_t id = find_object(address) ? id_of_object() : 0;
+    *ret_bias = searched_object.bias;
+    pthread_mutex_unlock(&sites_lock);
+    rec_step_back(&aside);
+    return id;
+}
+
 bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
 {
     const struct rec_aside aside = rec_step_aside();

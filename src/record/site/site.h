@@ -79,6 +79,9 @@ struct rec_loaded {
 /* The loaded file that holds the address; false: none does. */
 bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file);
 bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias);
+/* The id of that file, which is defined if need be; 0: no file holds the address, or the file cannot
+ * be defined. */
+uint32_t rec_site_object(uintptr_t address, uintptr_t *ret_bias);
 
 /* ==== calls that never return ================================================================= */
 

@@ -1,6 +1,7 @@
 #include "record/thread/cores.h"
 
 #include "base/fnv.h"
+#include "record/sample/sample.h"
 
 #include <assert.h>
 #include <fcntl.h>
@@ -237,6 +238,7 @@ void rec_cores_read(struct rec_thread *self)
     const struct rec_aside aside = rec_step_aside();
     self->look_at = rec_now() + look_period();
     look_now(self, OWN_THREAD, false);
+    rec_sample_keep(self);
     rec_step_back(&aside);
 }
 

@@ -7,6 +7,7 @@
 #include "record/counters/counters.h"
 #include "record/omp/team.h"
 #include "record/report.h"
+#include "record/sample/sample.h"
 #include "record/store/buffer.h"
 
 #include <errno.h>
@@ -299,18 +300,29 @@ static struct timespec after(struct timespec time, int64_t ns)
     return time;
 }
 
-/* Pauses and resumes as signals want it until the moment `until`; NULL: for ever. False: the watch
- * is over. */
+static bool is_earlier(const struct timespec *one, const struct timespec *other)
+{
+    return one->tv_sec < other->tv_sec ||
+           (one->tv_sec == other->tv_sec && one->tv_nsec < other->tv_nsec);
+}
+
+/* Pauses and resumes as signals want it, and keeps samples, until the moment `until`; NULL: for ever.
+ * False: the watch is over. */
 static bool wait_until(const struct timespec *until)
 {
     for (;;) {
-        const int failed = until ? sem_clockwait(&wake, CLOCK_MONOTONIC, until) : sem_wait(&wake);
+        struct timespec turn;
+        const bool turns = rec_sample_next_turn(&turn) && (!until || is_earlier(&turn, until));
+        const struct timespec *next = turns ? &turn : until;
+        const int failed = next ? sem_clockwait(&wake, CLOCK_MONOTONIC, next) : sem_wait(&wake);
         if (__atomic_load_n(&watch_is_over, __ATOMIC_ACQUIRE))
             return false;
-        if (failed != 0 && errno != EINTR)
-            return true;
         if (failed == 0)
             pause_for(PAUSE_SIGNAL, __atomic_load_n(&is_off, __ATOMIC_ACQUIRE));
+        else if (errno != EINTR && !turns)
+            return true;
+        else if (errno != EINTR)
+            rec_sample_turn();
     }
 }
 
@@ -331,7 +343,8 @@ static void *watch(void *argument)
             return NULL;
         pause_for(PAUSE_TIME, true);
     }
-    if (wanted_part.signals)
+    struct timespec turn;
+    if (wanted_part.signals || rec_sample_next_turn(&turn))
         wait_until(NULL);
     return NULL;
 }
@@ -377,14 +390,21 @@ void rec_window_unwatch(void)
         nanosleep(&turn, NULL);
 }
 
-void rec_window_watch(void)
+/* A program with one thread stays one: the C library takes other ways where there are several, and the
+ * system forbids some calls then (unshare(2)). */
+void rec_window_watch(bool alone)
 {
     static struct timespec begin;
-    if (wanted_part.start == 0 && wanted_part.length == 0 && !wanted_part.signals)
+    static bool begun; /* atomic */
+    struct timespec turn;
+    const bool wanted = wanted_part.start > 0 || wanted_part.length > 0 || wanted_part.signals;
+    if ((!wanted && (alone || !rec_sample_next_turn(&turn))) ||
+        __atomic_test_and_set(&begun, __ATOMIC_RELAXED))
         return;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     is_off = wanted_part.off;
-    if (sem_init(&wake, 0, 0) != 0 || !start_watch(&begin)) {
+    const bool watched = sem_init(&wake, 0, 0) == 0 && start_watch(&begin);
+    if (!watched && wanted) {
         rec_report_say("cannot make a thread: all of the program is recorded");
         pause_for(PAUSE_TIME, false);
         pause_for(PAUSE_SIGNAL, false);

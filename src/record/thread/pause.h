@@ -3,7 +3,9 @@
  * time, by signals, or by iterations. Recording goes on when none of the four holds.
  *
  * A thread of the recorder watches time and signals, because a pause takes a lock, which no signal
- * handler may. It sleeps nearly always, and is there only if one of the two was asked for. */
+ * handler may. Where threads are sampled, and the program has several, it keeps the samples of those
+ * that do not enter the recorder (sample/sample.h). It sleeps nearly always, and is there only for
+ * these three. */
 #ifndef LULL_RECORD_THREAD_PAUSE_H
 #define LULL_RECORD_THREAD_PAUSE_H
 
@@ -32,8 +34,10 @@ void rec_leave_to_parent(void);
 void rec_window_prepare(void);
 /* Before the first thread is recorded: a pause begins, unless recording is wanted from here on. */
 void rec_window_start(void);
-/* When the main thread is recorded: starts the watching thread, which counts time from here. */
-void rec_window_watch(void);
+/* Starts the recorder's thread, which counts time from here. Called when the main thread is recorded,
+ * with `alone`; then it is started only if time or signals are to be watched. Called again for each
+ * further thread. */
+void rec_window_watch(bool alone);
 /* Ends the watching thread and waits, for a second at most, until it calls the system no more.
  * Signals change nothing from then on. */
 void rec_window_unwatch(void);

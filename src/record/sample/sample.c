@@ -1,0 +1,446 @@
+#include "record/sample/sample.h"
+
+#include "base/clock.h"
+#include "base/mix.h"
+#include "record/keep.h"
+#include "record/report.h"
+#include "record/sample/source.h"
+#include "record/site/code.h"
+#include "record/store/container.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ==== settings ================================================================================ */
+
+static const struct rec_sample_source *const sample_sources[] = {&rec_samples_perf,
+                                                                 &rec_samples_fake};
+
+/* At MOST_SAMPLE_RATE the samples themselves take a few percent of the time. */
+enum { DEFAULT_SAMPLE_BYTES = 16 << 10, MOST_SAMPLE_RATE = 10000 };
+#define MOST_SAMPLE_BYTES ((uint64_t)1 << 30)
+
+static struct {
+    const struct rec_sample_source *source; /* NULL: no samples are taken */
+    int64_t interval;                       /* ns of processor time */
+    size_t bytes;                           /* of the file for a thread, at most; whole pages */
+    bool started;                           /* definitions can be written */
+    bool refused;                           /* the first thread could not be sampled */
+} sample_settings;
+
+/* The source with whose name and a colon the text begins; else the first. *text is moved behind. */
+static const struct rec_sample_source *read_sample_source(const char **text)
+{
+    for (size_t i = 0; i < sizeof sample_sources / sizeof *sample_sources; i++) {
+        const size_t length = strlen(sample_sources[i]->name);
+        if (strncmp(*text, sample_sources[i]->name, length) != 0 || (*text)[length] != ':')
+            continue;
+        *text += length + 1;
+        return sample_sources[i];
+    }
+    return sample_sources[0];
+}
+
+/* Anything else than described in sample.h switches sampling off: `lull record` has checked it. */
+void rec_sample_prepare(void)
+{
+    const char *text = getenv("LULL_RECORD_SAMPLE");
+    if (!text || !*text)
+        return;
+    const struct rec_sample_source *source = read_sample_source(&text);
+    char *end;
+    const double rate = strtod(text, &end);
+    uint64_t bytes = DEFAULT_SAMPLE_BYTES;
+    if (end == text || !(rate > 0 && rate <= MOST_SAMPLE_RATE))
+        return;
+    if (*end == ':')
+        bytes = strtoull(end + 1, &end, 10);
+    if (*end || bytes > MOST_SAMPLE_BYTES)
+        return;
+    bytes = (bytes + REC_PAGE - 1) / REC_PAGE * REC_PAGE;
+    sample_settings.interval = (int64_t)(1e9 / rate);
+    sample_settings.bytes = bytes > 0 ? bytes : REC_PAGE;
+    sample_settings.source = source;
+}
+
+/* ==== samplers ================================================================================ */
+
+/* The samples of one location: of the threads that live there one after the other. */
+struct rec_sampler {
+    struct rec_sampler *next; /* of all samplers of the process; it is never taken out */
+    bool taken;               /* atomic: somebody works with what follows */
+    bool over;                /* no samples come any more */
+    uint32_t location;
+    pid_t thread;                      /* the system's number of the thread that lives there */
+    struct rec_sample_ring ring;       /* without memory: no thread is sampled */
+    struct lull_clock_point last, now; /* when the ring was emptied before, or began; and now */
+    struct lull_tape_samples_header *header; /* NULL: there were no samples yet */
+    size_t mapped;                           /* bytes behind `header` that are in the file */
+    bool fixed;                              /* there is no room for more in the file */
+    bool full;       /* there was no room for a sample: the interval is to be doubled */
+    uint64_t random; /* the state of a generator, for choosing one of several samples */
+    struct lull_tape_sample pending; /* chosen of several that come into one; its weight is theirs.
+                                        0: there are none */
+};
+
+static struct rec_sampler *all_samplers; /* atomic */
+
+static bool take_sampler(struct rec_sampler *sampler)
+{
+    return !__atomic_test_and_set(&sampler->taken, __ATOMIC_ACQUIRE);
+}
+
+static void give_sampler(struct rec_sampler *sampler)
+{
+    __atomic_clear(&sampler->taken, __ATOMIC_RELEASE);
+}
+
+/* Takes it, and waits for who has it, for a second at most. */
+static bool wait_for_sampler(struct rec_sampler *sampler)
+{
+    enum { TURNS = 20000 };
+    static const struct timespec turn = {.tv_nsec = 50000};
+    for (unsigned i = 0; i < TURNS; i++) {
+        if (take_sampler(sampler))
+            return true;
+        nanosleep(&turn, NULL);
+    }
+    return false;
+}
+
+static struct rec_sampler *make_sampler(uint32_t location)
+{
+    struct rec_sampler *sampler = rec_keep(sizeof *sampler);
+    if (!sampler)
+        return NULL;
+    sampler->location = location;
+    sampler->random = lull_mix(0, location + UINT64_C(1));
+    sampler->taken = true;
+    sampler->next = __atomic_load_n(&all_samplers, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&all_samplers, &sampler->next, sampler, false,
+                                        __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+        continue;
+    return sampler;
+}
+
+/* ---- in the file ----------------------------------------------------------------------------- */
+
+static struct lull_tape_sample *kept_samples(const struct rec_sampler *sampler)
+{
+    return (struct lull_tape_sample *)(void *)(sampler->header + 1);
+}
+
+/* Maps more of the file behind what there is: as much as there is already. */
+static bool grow_samples(struct rec_sampler *sampler)
+{
+    const size_t most = sample_settings.bytes;
+    size_t size = sampler->mapped > 0 ? sampler->mapped : REC_PAGE;
+    struct rec_extent extent;
+    size = size < most - sampler->mapped ? size : most - sampler->mapped;
+    if (size == 0 || sampler->fixed ||
+        rec_container_map(size, (unsigned char *)sampler->header + sampler->mapped, &extent) ==
+            MAP_FAILED) {
+        sampler->fixed = true;
+        return false;
+    }
+    sampler->mapped += size;
+    sampler->header->room =
+        (sampler->mapped - sizeof *sampler->header) / sizeof(struct lull_tape_sample);
+    rec_container_enter(&extent, LULL_TAPE_PART_SAMPLES, sampler->location);
+    return true;
+}
+
+static void fill_samples_header(const struct rec_sampler *sampler, uint32_t source, int refused)
+{
+    struct lull_tape_samples_header *header = sampler->header;
+    header->version = LULL_TAPE_VERSION;
+    header->byte_order = LULL_TAPE_BYTE_ORDER;
+    header->header_size = sizeof *header;
+    header->sample_size = sizeof(struct lull_tape_sample);
+    header->process = rec_process.number;
+    header->number = sampler->location;
+    header->source = source;
+    header->refused = (uint32_t)refused;
+    header->interval = header->last_interval = (uint64_t)sample_settings.interval;
+    atomic_signal_fence(memory_order_release);
+    memcpy(header->magic, LULL_TAPE_SAMPLES_MAGIC, sizeof header->magic);
+}
+
+/* The extent is entered before the header is filled: until then a reader sees no magic there. */
+static bool has_samples_file(struct rec_sampler *sampler, uint32_t source, int refused)
+{
+    if (sampler->header)
+        return true;
+    if (sampler->fixed)
+        return false;
+    void *space = mmap(NULL, sample_settings.bytes, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED) {
+        sampler->fixed = true;
+        return false;
+    }
+    sampler->header = space;
+    if (grow_samples(sampler)) {
+        fill_samples_header(sampler, source, refused);
+        return true;
+    }
+    munmap(space, sample_settings.bytes);
+    sampler->header = NULL;
+    return false;
+}
+
+/* ---- thinning -------------------------------------------------------------------------------- */
+
+static uint64_t draw_random(struct rec_sampler *sampler)
+{
+    uint64_t x = sampler->random;
+    x ^= x << 13;
+    x ^= x >> 7;
+    x ^= x << 17;
+    return sampler->random = x;
+}
+
+/* The one of two samples, one of them by chance according to their weights, with the weight of
+ * both. */
+static struct lull_tape_sample join_samples(struct rec_sampler *sampler,
+                                            const struct lull_tape_sample *one,
+                                            const struct lull_tape_sample *other)
+{
+    const uint64_t weight = one->weight + other->weight;
+    struct lull_tape_sample joined = draw_random(sampler) % weight < one->weight ? *one : *other;
+    joined.weight = weight;
+    return joined;
+}
+
+static void set_samples_state(struct rec_sampler *sampler, uint64_t count, uint64_t kept)
+{
+    __atomic_store_n(&sampler->header->state, count | kept << 32, __ATOMIC_RELEASE);
+}
+
+/* Keeps one of each two samples; see struct lull_tape_samples_header. */
+static void thin_samples(struct rec_sampler *sampler)
+{
+    struct lull_tape_sample *samples = kept_samples(sampler);
+    const uint64_t n = sampler->header->state;
+    uint64_t kept = 0;
+    for (; 2 * kept < n; set_samples_state(sampler, n, ++kept))
+        samples[kept] = 2 * kept + 1 < n
+                            ? join_samples(sampler, &samples[2 * kept], &samples[2 * kept + 1])
+                            : samples[2 * kept];
+    set_samples_state(sampler, kept, 0);
+    sampler->header->last_interval *= 2;
+    sampler->full = true;
+}
+
+static void store_sample(struct rec_sampler *sampler, const struct lull_tape_sample *sample)
+{
+    struct lull_tape_samples_header *header = sampler->header;
+    if (header->state == header->room && !grow_samples(sampler))
+        thin_samples(sampler);
+    kept_samples(sampler)[header->state] = *sample;
+    set_samples_state(sampler, header->state + 1, 0);
+}
+
+/* The ticks of a moment since the ring was last emptied, by the line through both ends of that time:
+ * the rate at which the two clocks go differs by up to 5e-4 in the long run (adjtimex(2)), but not in
+ * the second or so that lies between. */
+static uint64_t ticks_of_moment(const struct rec_sampler *sampler, int64_t ns)
+{
+    const struct lull_clock_point *from = &sampler->last, *to = &sampler->now;
+    if (!rec_process.tsc)
+        return (uint64_t)ns;
+    const double rate = to->ns > from->ns
+                            ? (double)(to->ticks - from->ticks) / (double)(to->ns - from->ns)
+                            : 1 / rec_process.ns_per_tick;
+    return from->ticks + (uint64_t)(int64_t)((double)(ns - from->ns) * rate);
+}
+
+/* A sample of the ring. It is stored by itself where the ring has the interval of the file, else
+ * together with those that come behind it. */
+static void keep_raw_sample(void *context, const struct rec_raw_sample *raw)
+{
+    struct rec_sampler *sampler = context;
+    if (!has_samples_file(sampler, sample_settings.source->id, 0))
+        return;
+    const int64_t weight = sampler->ring.interval;
+    const struct lull_tape_sample sample = {
+        ticks_of_moment(sampler, raw->ns), rec_code_place(raw->address, raw->ns), (uint64_t)weight};
+    struct lull_tape_sample *pending = &sampler->pending;
+    *pending = pending->weight > 0 ? join_samples(sampler, pending, &sample) : sample;
+    sampler->header->taken++;
+    if (2 * pending->weight + sample.weight < 2 * sampler->header->last_interval)
+        return;
+    store_sample(sampler, pending);
+    pending->weight = 0;
+}
+
+/* The rest that has come into no sample of its own. */
+static void keep_pending(struct rec_sampler *sampler)
+{
+    if (sampler->header && sampler->pending.weight > 0)
+        store_sample(sampler, &sampler->pending);
+    sampler->pending.weight = 0;
+}
+
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+/* Takes what is in the ring. */
+static void empty_ring(struct rec_sampler *sampler)
+{
+    const struct rec_sample_source *source = sample_settings.source;
+    rec_code_look();
+    sampler->now = lull_clock_pair(rec_process.tsc);
+    const uint64_t lost = source->take(&sampler->ring, keep_raw_sample, sampler);
+    rec_code_done();
+    sampler->last = sampler->now;
+    if (lost > 0 && has_samples_file(sampler, source->id, 0))
+        sampler->header->lost += lost;
+}
+
+/* A ring with the present interval takes the place of the old one. Where there can be none, the old
+ * one goes on, and several of its samples come into one. */
+static void exchange_ring(struct rec_sampler *sampler)
+{
+    const struct rec_sample_source *source = sample_settings.source;
+    struct rec_sample_ring ring;
+    sampler->full = false;
+    if (source->begin(&ring, sampler->thread, (int64_t)sampler->header->last_interval,
+                      sampler->location == 0) != 0)
+        return;
+    empty_ring(sampler);
+    source->end(&sampler->ring);
+    sampler->ring = ring;
+}
+
+static void keep_ring(struct rec_sampler *sampler)
+{
+    if (!sampler->ring.memory || sampler->over)
+        return;
+    empty_ring(sampler);
+    if (sampler->full)
+        exchange_ring(sampler);
+}
+
+static void end_ring(struct rec_sampler *sampler)
+{
+    if (!sampler->ring.memory)
+        return;
+    empty_ring(sampler);
+    keep_pending(sampler);
+    sample_settings.source->end(&sampler->ring);
+}
+
+/* ==== threads ================================================================================= */
+
+static int64_t present_interval(const struct rec_sampler *sampler)
+{
+    return sampler->header ? (int64_t)sampler->header->last_interval : sample_settings.interval;
+}
+
+/* The thread is not sampled. In the file stands why, unless that holds for all threads and the first
+ * one has said so. */
+static void note_refused(struct rec_sampler *sampler, int reason)
+{
+    const bool first = sampler->location == 0;
+    if (first)
+        rec_report_say("no samples: %s: %s", sample_settings.source->name, strerror(reason));
+    if (!sample_settings.refused)
+        has_samples_file(sampler, LULL_TAPE_SAMPLES_REFUSED, reason);
+    sample_settings.refused |= first;
+}
+
+void rec_sample_start(void)
+{
+    sample_settings.started = sample_settings.source != NULL;
+}
+
+void rec_sample_begin(struct rec_thread *self)
+{
+    if (!sample_settings.started || sample_settings.refused)
+        return;
+    if (!self->sampler)
+        self->sampler = make_sampler(self->number);
+    else if (!wait_for_sampler(self->sampler))
+        return;
+    struct rec_sampler *sampler = self->sampler;
+    if (!sampler)
+        return;
+    sampler->thread = gettid();
+    sampler->last = lull_clock_pair(rec_process.tsc);
+    int reason = 0;
+    if (!sampler->over)
+        reason = sample_settings.source->begin(&sampler->ring, sampler->thread,
+                                               present_interval(sampler), self->number == 0);
+    if (reason != 0)
+        note_refused(sampler, reason);
+    else if (sampler->header) /* an earlier thread of the location was perhaps refused */
+        sampler->header->source = sample_settings.source->id;
+    give_sampler(sampler);
+}
+
+void rec_sample_end(struct rec_thread *self)
+{
+    if (!self->sampler || !wait_for_sampler(self->sampler))
+        return;
+    if (!self->sampler->over)
+        end_ring(self->sampler);
+    give_sampler(self->sampler);
+}
+
+void rec_sample_keep(struct rec_thread *self)
+{
+    if (!self->sampler || !take_sampler(self->sampler))
+        return;
+    keep_ring(self->sampler);
+    give_sampler(self->sampler);
+}
+
+void rec_sample_stop(void)
+{
+    struct rec_sampler *sampler = __atomic_load_n(&all_samplers, __ATOMIC_ACQUIRE);
+    sample_settings.started = false;
+    for (; sampler; sampler = sampler->next) {
+        if (!wait_for_sampler(sampler))
+            continue;
+        if (!sampler->over)
+            end_ring(sampler);
+        sampler->over = true;
+        give_sampler(sampler);
+    }
+}
+
+/* ==== the recorder's own thread =============================================================== */
+
+/* It comes when a ring is half full that began to fill when it came last. */
+static int64_t next_turn; /* ns; 0: there was none yet */
+
+static int64_t time_between_turns(void)
+{
+    return sample_settings.source->lasts(sample_settings.interval) / 2;
+}
+
+bool rec_sample_next_turn(struct timespec *ret_when)
+{
+    if (!sample_settings.started || sample_settings.refused)
+        return false;
+    if (next_turn == 0)
+        next_turn = lull_clock_read(CLOCK_MONOTONIC) + time_between_turns();
+    *ret_when = (struct timespec){next_turn / 1000000000, next_turn % 1000000000};
+    return true;
+}
+
+void rec_sample_turn(void)
+{
+    struct rec_sampler *sampler = __atomic_load_n(&all_samplers, __ATOMIC_ACQUIRE);
+    for (; sampler; sampler = sampler->next) {
+        if (!take_sampler(sampler))
+            continue;
+        keep_ring(sampler);
+        give_sampler(sampler);
+    }
+    next_turn = lull_clock_read(CLOCK_MONOTONIC) + time_between_turns();
+}

@@ -1,0 +1,19 @@
+/* Which file an address lies in: for addresses that are looked up long after the code ran there, and
+ * in large numbers, as those of samples are. The map of all loaded code is made again when the
+ * loader says that something was loaded or unloaded. */
+#ifndef LULL_RECORD_SITE_CODE_H
+#define LULL_RECORD_SITE_CODE_H
+
+#include <stdint.h>
+
+/* Brings the map up to date; called before a series of rec_code_place, by a thread that has stepped
+ * aside. From here to rec_code_done the calling thread has the map for itself. */
+void rec_code_look(void);
+/* The place in code (lull_tape_place) of an address where a thread was at `ns` of CLOCK_MONOTONIC.
+ * Code that no file holds has LULL_TAPE_NO_OBJECT: code made at run time, and code of a file that
+ * was unloaded before anybody looked. So has an address where since `ns` something was loaded in
+ * the place of what was unloaded. */
+uint64_t rec_code_place(uintptr_t address, int64_t ns);
+void rec_code_done(void);
+
+#endif
