@@ -332,6 +332,11 @@ if(Python3_FOUND)
         add_test(NAME record.samples
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/samples.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/samples.gcc)
+        record_program(shares ${LULL_GCC} -pthread)
+        add_test(NAME record.shares
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/shares.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/shares.gcc)
+        set_tests_properties(record.shares PROPERTIES LABELS "all;clock" TIMEOUT 1800 RUN_SERIAL ON)
         record_program(unharmed ${LULL_GCC} -Wall -Wextra -Werror -pthread)
         add_test(NAME record.unharmed
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py

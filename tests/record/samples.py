@@ -11,7 +11,6 @@ import bisect
 import json
 import os
 import signal
-import struct
 import subprocess
 import sys
 import tempfile
@@ -20,44 +19,15 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 import packed
-import tape_parts
+from samples_of import HEADER, SIZE, locations
 
-SAMPLES, FAKE, HEADER, SIZE, RING = 7, 2, 88, 24, 4096
-NAMES = ("magic", "version", "order", "header", "size", "process", "number", "source", "refused", "interval",
-         "last", "room", "state", "taken", "lost")
-
-
-def clock_of(definitions):
-    """[(ticks, ns)] of the points of a process's clock."""
-    at, points = struct.unpack_from("<I", definitions, 16)[0], []
-    while at + 16 <= len(definitions):
-        size, kind = struct.unpack_from("<IH", definitions, at)
-        if size == 0:
-            break
-        if kind == 2:
-            points.append(struct.unpack_from("<Qq", definitions, at + 16))
-        at += size
-    return sorted(set(points))
+FAKE, RING = 2, 4096
 
 
 def ns_of(clock, ticks):
     at = min(max(bisect.bisect([t for t, _ in clock], ticks) - 1, 0), len(clock) - 2)
     (t0, n0), (t1, n1) = clock[at], clock[at + 1]
     return n0 + (ticks - t0) * (n1 - n0) / (t1 - t0)
-
-
-def locations(run):
-    """(header, samples that count, clock) of each location that has samples"""
-    for _, data, base in tape_parts.processes(run):
-        found = tape_parts.extents(data, base)
-        clock = clock_of(tape_parts.definitions_of(found))
-        for location in sorted({l for part, l, _ in found if part == SAMPLES}):
-            part = tape_parts.joined(found, SAMPLES, location)
-            header = dict(zip(NAMES, struct.unpack_from("<8s8I6Q", part)))
-            header["bytes"] = len(part)
-            n, kept = header["state"] & 0xffffffff, header["state"] >> 32
-            yield header, [struct.unpack_from("<3Q", part, HEADER + i * SIZE)
-                           for i in range(n) if i < kept or i >= 2 * kept], clock
 
 
 class Check:

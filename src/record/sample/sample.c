@@ -28,8 +28,8 @@ static struct {
     const struct rec_sample_source *source; /* NULL: no samples are taken */
     int64_t interval;                       /* ns of processor time */
     size_t bytes;                           /* of the file for a thread, at most; whole pages */
-    bool started;                           /* definitions can be written */
-    bool refused;                           /* the first thread could not be sampled */
+    _Atomic bool started;                   /* definitions can be written */
+    _Atomic bool refused;                   /* the first thread could not be sampled */
 } sample_settings;
 
 /* The source with whose name and a colon the text begins; else the first. *text is moved behind. */
@@ -350,7 +350,8 @@ static void note_refused(struct rec_sampler *sampler, int reason)
         rec_report_say("no samples: %s: %s", sample_settings.source->name, strerror(reason));
     if (!sample_settings.refused)
         has_samples_file(sampler, LULL_TAPE_SAMPLES_REFUSED, reason);
-    sample_settings.refused |= first;
+    if (first)
+        sample_settings.refused = true;
 }
 
 void rec_sample_start(void)
@@ -416,7 +417,7 @@ void rec_sample_stop(void)
 /* ==== the recorder's own thread =============================================================== */
 
 /* It comes when a ring is half full that began to fill when it came last. */
-static int64_t next_turn; /* ns; 0: there was none yet */
+static _Atomic int64_t next_turn; /* ns; 0: there was none yet */
 
 static int64_t time_between_turns(void)
 {
