@@ -157,9 +157,9 @@ enum lull_step_kind {
      LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
 /* All kinds but CALL and CREW, which say nothing that the others do not say. */
 #define LULL_STEPS_ALL                                                          \
-    ((UINT32_MAX >> (32 - LULL_STEP_KINDS)) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
+    ((UINT64_MAX >> (64 - LULL_STEP_KINDS)) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
      ~LULL_STEP_MASK(LULL_STEP_CREW))
-static_assert((int)LULL_STEP_KINDS <= 32, "a set of kinds has 32 bits");
+static_assert((int)LULL_STEP_KINDS <= 64, "a set of kinds has 64 bits");
 
 /* In a pass with CALLs: when so many posted receives are not told yet, a RECV_POST tells them. */
 enum { LULL_STEP_MOST_POSTS = 128 };

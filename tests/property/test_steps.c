@@ -569,7 +569,7 @@ static void check_one(struct lull_random *random, unsigned round)
         check_samples(trace, l, &all[l]);
     }
     /* Samples change no other step. */
-    const uint32_t others = LULL_STEPS_ALL & ~LULL_STEP_MASK(LULL_STEP_SAMPLE);
+    const uint64_t others = LULL_STEPS_ALL & ~LULL_STEP_MASK(LULL_STEP_SAMPLE);
     struct gathered *unsampled = by_pass(trace, others, false, 1, windows);
     check_same(trace, all, unsampled, others);
     free_gathered(unsampled, trace->n_locations);
