@@ -182,6 +182,22 @@ void *lull_arena_grow(struct lull_arena *arena, void *array, size_t *capacity, s
     return larger;
 }
 
+void lull_arena_join(struct lull_arena *arena, struct lull_arena *other)
+{
+    struct chunk **last = &other->chunks;
+    while (*last)
+        last = &(*last)->next;
+    if (arena->chunks) { /* the chunk that is being filled stays the first */
+        *last = arena->chunks->next;
+        arena->chunks->next = other->chunks;
+    } else {
+        arena->chunks = other->chunks;
+        arena->filled = other->filled;
+    }
+    arena->used += other->used;
+    free(other);
+}
+
 size_t lull_arena_used(const struct lull_arena *arena)
 {
     return arena->used;

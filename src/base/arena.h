@@ -30,6 +30,10 @@ void *lull_arena_try(struct lull_arena *arena, size_t count, size_t size);
 void *lull_arena_grow(struct lull_arena *arena, void *array, size_t *capacity, size_t need,
                       size_t element_size);
 
+/* Everything that lives in `other` lives in `arena` from now on; `other` is gone. So several threads,
+ * each with an arena of its own, make one result. */
+void lull_arena_join(struct lull_arena *arena, struct lull_arena *other);
+
 /* Bytes handed out so far, for memory accounting in tests. */
 size_t lull_arena_used(const struct lull_arena *arena);
 

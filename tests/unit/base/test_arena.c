@@ -136,6 +136,30 @@ static void test_out_of_memory_is_called(void **state)
     lull_arena_destroy(NULL);
 }
 
+/* Each of the two may be empty, have one chunk or several; what is in them stays, and both go on. */
+static void test_join(void **state)
+{
+    (void)state;
+    static const size_t sizes[] = {0, 1, 5000, 100000};
+    for (size_t i = 0; i < 4; i++)
+        for (size_t k = 0; k < 4; k++) {
+            struct lull_arena *a = lull_arena_create(NULL), *b = lull_arena_create(NULL);
+            char *in_a = NULL, *in_b = NULL;
+            for (size_t n = 0; n < sizes[i]; n += 100)
+                in_a = lull_arena_strdup(a, "of a, which has some text of its own");
+            for (size_t n = 0; n < sizes[k]; n += 100)
+                in_b = lull_arena_strdup(b, "of b, which has some text of its own");
+            const size_t used = lull_arena_used(a) + lull_arena_used(b);
+            lull_arena_join(a, b);
+            assert_int_equal(lull_arena_used(a), used);
+            for (size_t n = 0; n < 10000; n += 100)
+                memset(lull_arena_zero(a, 1, 100), 'x', 100);
+            assert_true(!in_a || strcmp(in_a, "of a, which has some text of its own") == 0);
+            assert_true(!in_b || strcmp(in_b, "of b, which has some text of its own") == 0);
+            lull_arena_destroy(a);
+        }
+}
+
 TEST_GROUP(test_arena)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +168,7 @@ TEST_GROUP(test_arena)
         cmocka_unit_test(test_try_refuses_what_cannot_be),
         cmocka_unit_test(test_grow_keeps_content),
         cmocka_unit_test(test_out_of_memory_is_called),
+        cmocka_unit_test(test_join),
     };
     return run_cases(tests, NULL, NULL);
 }
