@@ -3,9 +3,10 @@
 # replay, which `make check` builds (target `threads`); and `seldom_with_threads`: groups of them that take long,
 # and whose threads others of the list start, too. What is in such a program and not seldom has the label
 # `threads` and runs in `make check`; all other has the label `all`.
-set(programs_with_threads "unit\\.(base|metrics|record|replay|sim|team|timeline|trace|wait)(\\..*)?|property")
+set(programs_with_threads "unit\\.(base|binary|metrics|record|replay|sim|team|timeline|trace|wait)(\\..*)?|property")
 set(with_threads
     "base/test_parallel"
+    "binary/test_places"
     "metrics/test_breakdown"
     "metrics/test_windows"
     "record/.*"

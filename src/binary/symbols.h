@@ -4,18 +4,39 @@
 #define LULL_BINARY_SYMBOLS_H
 
 #include "base/arena.h"
+#include "base/error.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 /* A place in the code. */
 struct lull_symbol {
-    const char *function; /* where functions were inlined, the innermost one; "": not known */
-    const char *file;     /* "": not known */
+    /* The function as the debug information has it, "step"; where functions were inlined, the
+     * innermost one. "MPI_Send@plt" is the stub by which MPI_Send of a library is called. "": not
+     * known. */
+    const char *function;
+    /* The same with name spaces, classes and Fortran modules, "heat::Grid::step", and with template
+     * arguments and parameters, "double heat::Grid<double>::step<int>(int)" (binary/demangle.h). */
+    const char *short_name, *whole_name;
+    const char *file; /* "": not known */
     uint32_t line;
     const struct lull_symbol *caller; /* where the function was inlined; NULL: it was not */
     /* The file was included by that which was compiled: several functions may have the line. */
     bool included;
+};
+
+/* A loop of the source, found in the machine code (binary/code_loops.h): the code goes round there.
+ * Loops that the compiler has unrolled wholly, or made a call of memset() or the like, do not. */
+struct lull_loop {
+    const char *function; /* whose source has the loop; others may be inlined in it */
+    const char *file;     /* of the loop; "": there is no debug information */
+    uint32_t first, last; /* the first and the last line that has code of the loop; 0: not known */
+    uint32_t depth;       /* 1: the outermost one in the function that has the code */
+    /* How many loops of the machine code it is: what was vectorised, peeled or made in two versions is
+     * more than one, each with code of its own for the same lines. */
+    uint32_t copies;
+    uint64_t head; /* an address, as offsets are: where the loop of this code is entered */
+    const struct lull_loop *outer; /* the loop around it in the machine code; NULL: none */
 };
 
 enum lull_symbols_found {
@@ -25,14 +46,34 @@ enum lull_symbols_found {
     LULL_SYMBOLS_CHANGED    /* it is not the file that was recorded: another build id */
 };
 
-/* Opens a file. `build_id` (hexadecimal) is the one that the file must have; without one any file
- * will do. *ret_symbols is written with LULL_SYMBOLS_FOUND only, and belongs to the caller. */
+/* Opens a file. `build_id` (hexadecimal) is the one that the file must have, "" that of a file
+ * without one; with NULL any file will do. *ret_symbols is written with LULL_SYMBOLS_FOUND only, and
+ * belongs to the caller. `why` says in one line why a file was not found, or which build id it has.
+ *
+ * Debug information is read from the file, or from a separate one: beside it or below /usr/lib/debug,
+ * by the name that the file gives (.gnu_debuglink) or by its build id, and from the servers that
+ * DEBUGINFOD_URLS names, if it is set.
+ *
+ * Not safe for concurrent use; each thread opens the file for itself. */
 struct lull_symbols;
 enum lull_symbols_found lull_symbols_open(const char *path, const char *build_id,
                                           struct lull_symbols **ret_symbols);
-/* The place at an offset, which counts as the addresses in the file do; texts live in `arena`. */
+enum lull_symbols_found lull_symbols_open_told(const char *path, const char *build_id,
+                                               struct lull_symbols **ret_symbols,
+                                               struct lull_error *why);
+/* The place at an offset, which counts as the addresses in the file do; texts live in `arena`, which
+ * is the same in all calls for `symbols`. Offsets of one compilation unit that are asked for one
+ * after the other are found fastest, ascending ones nearly so. */
 struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offset,
                                      struct lull_arena *arena);
+/* The innermost loop at an offset, NULL: none, or the machine is neither x86-64 nor AArch64, or the
+ * function has more than 16 MiB. It lives in `arena`, and is the same for all offsets of the loop
+ * that are asked for before those of other functions. */
+const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
+                                          struct lull_arena *arena);
+/* A number for the compilation unit of an offset: sorted by it, those of one unit come together.
+ * 0: it is in none. */
+uint64_t lull_symbols_unit(struct lull_symbols *symbols, uint64_t offset);
 
 /* A function that has code of its own, where it begins. */
 struct lull_function {

@@ -77,6 +77,52 @@ static void test_endless(void **state)
     free(name);
 }
 
+/* Names in the form of __cxa_demangle, and what of each is the name in the sense of the C++ standard:
+ * qualified, without arguments. tests/names compares many more with what compilers say. */
+static void test_short(void **state)
+{
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"main", "main"},
+        {"f(int)", "f"},
+        {"double heat::Grid<double, 3>::step<int>(int) const", "heat::Grid::step"},
+        {"void first<Duo>(Duo)", "first"},
+        {"void f<int>(int) [clone .cold]", "f"},
+        {"run(int)::{lambda(int)#1}::operator()(int) const", "run::{lambda#1}::operator()"},
+        {"each<run()::{lambda(int)#2}>(run()::{lambda(int)#2})::x", "each::x"},
+        {"operator<<(X const&, X const&)", "operator<<"},
+        {"bool operator< <int>(A<int> const&, A<int> const&)", "operator<"},
+        {"std::function<void (int)>::operator()(int) const", "std::function::operator()"},
+        {"int operator-<int*, std::vector<int> >(A const&, A const&)", "operator-"},
+        {"operator\"\" _m(long double)", "operator\"\" _m"},
+        {"X::operator->() const", "X::operator->"},
+        {"X::operator std::string() const", "X::operator std::string"},
+        {"operator new(unsigned long)", "operator new"},
+        {"operator delete[](void*)", "operator delete[]"},
+        {"(anonymous namespace)::hidden(int)", "(anonymous namespace)::hidden"},
+        {"heat::(anonymous namespace)::A<int>::f()", "heat::(anonymous namespace)::A::f"},
+        {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> "
+         ">::_M_append(char const*, unsigned long)",
+         "std::__cxx11::basic_string::_M_append"},
+        {"std::vector<int, std::allocator<int> > make<int>(int)", "make"},
+        {"decltype (x.begin()) first_of<A>(A)", "first_of"},
+        {"decltype(auto) std::get<0ul, int>(std::tuple<int>&)", "std::get"},
+        {"f() const &::g()", "f::g"},
+        {"name[abi:cxx11]()", "name"},
+        {"void (*pick<int>(int))(double)", "void (*pick<int>(int))(double)"},
+        {"auto A::operator<=>(A const&) const", "A::operator<=>"},
+        {"heat::step", "heat::step"},
+        {"", ""},
+        {"(", "("},
+        {"<", "<"},
+        {"a(", "a"},
+        {"operator", "operator"},
+        {"x::~x()", "x::~x"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        assert_string_equal(lull_short_name(arena, pairs[i][0]), pairs[i][1]);
+}
+
 TEST_GROUP(test_demangle)
 {
     const struct CMUnitTest tests[] = {
@@ -84,6 +130,7 @@ TEST_GROUP(test_demangle)
         cmocka_unit_test_setup_teardown(test_fortran, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_endless, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_short, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

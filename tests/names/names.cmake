@@ -1,0 +1,11 @@
+# Names of code addresses, against marks in sources and other tools.
+if(LULL_TESTS AND Python3_FOUND AND LULL_HAVE_LIBDW)
+    add_executable(places ${CMAKE_CURRENT_LIST_DIR}/places.c)
+    target_link_libraries(places PRIVATE lull_binary)
+    foreach(case loops lines kinds refused)
+        add_test(NAME names.${case}
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_names.py
+                         --places $<TARGET_FILE:places> --case ${case})
+        set_tests_properties(names.${case} PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 1800)
+    endforeach()
+endif()
