@@ -13,6 +13,7 @@ import io
 import json
 import math
 import os
+import numbers
 import pathlib
 import re
 import signal
@@ -84,9 +85,9 @@ class Case(unittest.TestCase):
         for text, value in zip(texts, values):
             if text == "":
                 self.assertIn(value, (None, ""), where)
-            elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            elif isinstance(value, numbers.Real) and not isinstance(value, bool):
                 self.assertEqual(float(text), float(value), where)
-                self.assertFalse(isinstance(value, int) and int(text) != value, where)
+                self.assertFalse(isinstance(value, numbers.Integral) and int(text) != value, where)
             else:
                 self.assertEqual(text, value, where)
 
@@ -421,7 +422,7 @@ class Others(Case):
     def test_types(self):
         frame = lull.open(TAPES / "heat-faults").by("region")
         self.assertEqual([str(kind) for kind in frame.dtypes],
-                         ["object", "object", "int64", "float64", "float64", "float64"])
+                         ["object", "object", "Int64", "float64", "float64", "float64"])
         self.assertEqual(frame.attrs["units"]["exclusive"], "s")
         self.assertEqual(lull.open(TAPES / "heat-faults").metrics()["value"].dtype, "float64")
         findings = lull.open(TAPES / "heat-faults").findings()
