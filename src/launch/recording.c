@@ -595,12 +595,23 @@ static enum lull_target_found claim_target(struct lull_recording *recording,
     return lull_target_claim(target, &recording->job, &how, arena, &recording->run, err);
 }
 
+/* The recorder reads LULL_CLOCK itself (record/clock.h), but cannot refuse what it does not know. */
+static lull_status check_clock(struct lull_error *err)
+{
+    const char *clock = getenv("LULL_CLOCK");
+    if (!clock || !*clock || strcmp(clock, "tsc") == 0 || strcmp(clock, "system") == 0)
+        return LULL_OK;
+    return lull_fail(err, LULL_ERR_RANGE, "LULL_CLOCK: expected tsc or system, got '%s'", clock);
+}
+
 /* As lull_recording_prepare, but every rank has the warning. */
 static lull_status prepare(const struct lull_recording_wish *wish, struct lull_arena *arena,
                            struct lull_recording *recording, struct lull_error *err)
 {
     struct lull_error refused;
     struct lull_about about;
+    if (check_clock(err) != LULL_OK)
+        return LULL_ERR_RANGE;
     lull_executable_inspect(wish->command[0], arena, &recording->executable);
     lull_job_describe(&recording->executable, arena, &recording->job);
     if (!recording->executable.path)

@@ -18,6 +18,8 @@
  *    application, and the process number of its rank 0 (record/mpi/spawned.h)
  *  - LULL_RECORD_SKEW: for tests, "NS:PPM": every process is a node of its own, whose clock is NS
  *    and PPM parts in a million ahead of that of the rank before it
+ *  - LULL_RECORD_CLOCK_FILES: for tests: a folder with files that say of the clocks what else the
+ *    system says (rec_clock_look), and in a file "jump" by how many ns they go apart
  *  - LULL_RECORD_LOOKS: for tests: the members of a communicator are not looked up where that
  *    takes more comparisons than this number (record/mpi/comms.c)
  *  - LULL_RECORD_INJECT: a file that says how the program is to be disturbed (record/inject.h)
@@ -41,6 +43,8 @@
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
  *  - LULL_RECORD_ABOUT: what this process has to say of itself: "KEY=VALUE" in lines, with "%" and
  *    newlines as "%25" and "%0A" (record/about.h)
+ *
+ * The user may set LULL_CLOCK: "tsc" or "system": the clock that is read (record/clock.h).
  *
  * Rules for everything in this folder: never print, abort, take a lock or allocate inside a call of
  * the program, except where a thread, a definition or a chunk begins, and there only after stepping
@@ -250,7 +254,7 @@ extern struct rec_thread rec_nobody;
 struct rec_process {
     _Alignas(REC_PAGE) uint64_t gate; /* atomic; see enum rec_gate. 0: nothing is recorded */
     _Atomic bool on;                  /* changes to false at the end and in a forked child */
-    bool tsc;                         /* the clock reads the processor's counter (base/clock.h) */
+    bool tsc;                         /* the clock is the processor's counter (record/clock.h) */
     bool disturbs;                    /* the program is disturbed on purpose (record/inject.h) */
     double ns_per_tick;               /* roughly, as measured at the start */
     bool sealed;          /* recording has ended for good, and the recorder must not call the system

@@ -2,6 +2,7 @@
 #include "record/life_cycle.h"
 
 #include "record/about.h"
+#include "record/clock.h"
 #include "record/core.h"
 #include "record/counters/counters.h"
 #include "record/file/file.h"
@@ -78,7 +79,7 @@ __attribute__((noinline)) static void start_once(void)
     if (!run || !*run || pthread_key_create(&thread_key, end_of_thread) != 0)
         return;
     keep_from_children();
-    rec_process.tsc = lull_clock_tsc_is_safe();
+    rec_process.tsc = rec_clock_choose();
     const struct lull_clock_point first = lull_clock_pair(rec_process.tsc);
     rec_process.owner = getpid();
     const bool placed = rec_read_settings();
@@ -103,6 +104,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_define_clock(0);
     rec_define_process();
     rec_about_start(about);
+    rec_define_property(LULL_TAPE_PROPERTY_CLOCK, rec_clock_text());
     rec_counters_start(counters);
     rec_sample_start();
     rec_functions_start();

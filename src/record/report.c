@@ -1,5 +1,7 @@
 #include "record/report.h"
 
+#include "record/clock.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -105,6 +107,12 @@ void rec_report(void)
 {
     if (!may_speak())
         return;
+    const char *drift = rec_clock_drift_text();
+    if (drift)
+        rec_report_say(
+            "%s: times in the run may be wrong by as much; LULL_CLOCK=system records with "
+            "the system's clock",
+            drift);
     char missing[128];
     char length_text[32], cost[32];
     const uint32_t ranks = rec_process.ranks ? rec_process.ranks : 1;

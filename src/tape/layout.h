@@ -627,6 +627,11 @@ enum lull_tape_file_kind {
     LULL_TAPE_FILE_OTHER = 5
 };
 
+/* Keys of properties that the recorder itself says: which clock it reads and why, and that this
+ * clock went apart from the system's. */
+#define LULL_TAPE_PROPERTY_CLOCK       "clock"
+#define LULL_TAPE_PROPERTY_CLOCK_DRIFT "clock_drift"
+
 #define LULL_TAPE_NOT_COUNTED UINT64_MAX
 #define LULL_TAPE_NOT_EXITED  UINT64_MAX
 

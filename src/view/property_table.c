@@ -14,7 +14,8 @@ static const struct {
     {"command", "Command"},     {"program", "Program"},       {"executable", "Executable"},
     {"compilers", "Compilers"}, {"folder", "Working folder"}, {"commit", "Commit (git)"},
     {"mpi", "MPI library"},     {"processor", "Processor"},   {"cores", "Cores"},
-    {"limits", "Limits"},       {"exit", "Exit status"}};
+    {"limits", "Limits"},       {"clock", "Clock"},           {"clock_drift", "Clock drift"},
+    {"exit", "Exit status"}};
 enum { KNOWN_KEYS = sizeof known_keys / sizeof *known_keys };
 
 static bool is_label(const char *key)

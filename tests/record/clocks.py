@@ -6,11 +6,13 @@ the run gives for the error of its clocks.
 
 Each process pretends to be a node: its clock is shifted and runs at another rate. With --nodes
 there are two nodes with one or two processes each, in name spaces with host names and clocks of
-their own, and then the clocks of the processes are shifted as well.
+their own, and then the clocks of the processes are shifted as well. Once the processes of one node, or
+without nodes every other process, read the processor's counter, and the others the system's clock.
 """
 import argparse
 import json
 import os
+import platform
 import shutil
 import struct
 import subprocess
@@ -140,7 +142,16 @@ def check_times(settings, what, events, truth, error, wrong):
                 what, rank, max(early), error))
 
 
-def record(settings, target, skewed, *arguments):
+# Ranks from the first half on, or odd ones, read the system's clock, the others the counter; "$0" is "nodes"
+# or not.
+MIXED = """rank=${OMPI_COMM_WORLD_RANK:-$PMI_RANK}
+if [ $0 = nodes ]; then other=$((rank >= $1 / 2)); else other=$((rank % 2)); fi
+if [ $other = 1 ]; then LULL_CLOCK=system; else LULL_CLOCK=tsc; fi
+shift; export LULL_CLOCK; exec "$@"
+"""
+
+
+def record(settings, target, skewed, *arguments, mixed=False):
     """Leaves a run; returns the true times."""
     folder = os.path.dirname(target)
     shutil.rmtree(target, ignore_errors=True)
@@ -150,6 +161,8 @@ def record(settings, target, skewed, *arguments):
     launcher = ["mpirun." + settings.family, "-n", str(RANKS)]
     if settings.nodes:
         launcher = nodes.launcher(settings.family, RANKS // 2)
+    if mixed:
+        launcher += ["sh", "-c", MIXED, "nodes" if settings.nodes else "one", str(RANKS)]
     run(launcher + [settings.lull, "record", "-o", target, os.path.join(folder, "clocks"), folder] +
         list(arguments), environment, check=not arguments)
     return truth_of(folder)
@@ -184,10 +197,37 @@ def check_one_point(settings, target, wrong):
         wrong.append("one point: the run lasts %s, expected %s" % (cut, whole))
 
 
+def ticks_are_ns(target, rank):
+    """Whether the points of a process's clock have as many ticks as ns: a process that reads the
+    system's clock has no other ticks. Its clock may be shifted."""
+    parts = tape_parts.take_apart(path_of(target, rank))
+    points = [struct.unpack_from("<QqdQ", data[16:].ljust(32, b"\0"))[:2]
+              for kind, data in definitions(parts["%d.definitions" % rank]) if kind == CLOCK]
+    ticks, ns = (points[-1][i] - points[0][i] for i in (0, 1))
+    return abs(ticks - ns) < 1e-3 * ns
+
+
+def check_mixed(settings, what, target, wrong):
+    """Who reads which clock, and whether the run says so."""
+    if platform.machine() not in ("x86_64", "aarch64"):
+        return
+    expected = [rank >= RANKS // 2 if settings.nodes else rank % 2 == 1 for rank in range(RANKS)]
+    found = [ticks_are_ns(target, rank) for rank in range(RANKS)]
+    if found != expected and platform.machine() == "x86_64":  # a counter of 1 GHz counts ns as well
+        wrong.append("%s: ranks that read the system's clock: %s, expected %s" % (what, found, expected))
+    told = run([settings.lull, "info", target]).stdout
+    lines = [line for line in told.splitlines() if "LULL_CLOCK asks for it" in line]
+    if len(lines) != 2 or "CLOCK_MONOTONIC" in lines[0] or "CLOCK_MONOTONIC" not in lines[1]:
+        wrong.append("%s: lull info says %s" % (what, lines))
+
+
 def check_nodes(settings, target):
     wrong, folder = [], os.path.dirname(target)
-    for what, skewed in (("two nodes", False), ("two nodes, skewed", True)):
-        truth = record(settings, target, skewed)
+    for what, skewed, mixed in (("two nodes", False, False), ("two nodes, skewed", True, False),
+                                ("two nodes, one by the system's clock", False, True)):
+        truth = record(settings, target, skewed, mixed=mixed)
+        if mixed:
+            check_mixed(settings, what, target, wrong)
         if number_of(facts(settings.lull, target)["nodes"]) != 2:
             wrong.append("%s: %s nodes" % (what, facts(settings.lull, target)["nodes"]))
         check_offsets(what, target, 2, RANKS if skewed else 2, wrong)
@@ -217,6 +257,12 @@ def check_one_node(settings, target):
     check_times(settings, "one node", events_of(settings.lull, target, folder), truth, 2 * error, wrong)
     if settings.clock:
         check_one_point(settings, target, wrong)
+
+    truth = record(settings, target, False, mixed=True)
+    check_mixed(settings, "mixed", target, wrong)
+    check_offsets("mixed", target, 0, 1, wrong)
+    error = clock_error(settings.lull, target)
+    check_times(settings, "mixed", events_of(settings.lull, target, folder), truth, 2 * error, wrong)
     return wrong
 
 

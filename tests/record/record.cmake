@@ -402,6 +402,11 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/about.gcc)
         set_tests_properties(record.about PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(unmoved ${LULL_GCC} -Wall -Wextra -Werror)
+        add_test(NAME record.which_clock
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/which_clock.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/unmoved.gcc)
+        set_tests_properties(record.which_clock PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         add_test(NAME record.follow
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/follow.py
                     --lull $<TARGET_FILE:lull> --busy ${record_bin}/busy.gcc)

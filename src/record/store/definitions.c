@@ -1,5 +1,6 @@
 #include "record/store/definitions.h"
 
+#include "record/clock.h"
 #include "record/core.h"
 #include "record/node.h"
 #include "record/store/container.h"
@@ -419,6 +420,17 @@ void rec_define_run(void)
     unlock_all(&aside);
 }
 
+struct property {
+    const char *key, *value;
+};
+
+static void fill_property(struct lull_tape_builder *builder, const void *what)
+{
+    const struct property *property = what;
+    lull_tape_build_text(builder, property->key);
+    lull_tape_build_text(builder, property->value);
+}
+
 struct point {
     struct lull_clock_point pair;
     double error;
@@ -441,10 +453,15 @@ void rec_define_clock(int64_t ns)
     const struct rec_aside aside = lock_all();
     struct point point = {.pair = lull_clock_pair(rec_process.tsc)};
     point.pair.ns = rec_node_clock_of(point.pair.ns);
-    /* The error is the time, in ns, by which the two readings of the pair may be apart. */
-    point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick;
+    /* The error is the time, in ns, by which the two readings of the pair may be apart, and by which
+     * the clock was wrong since the last point. */
+    const bool drifted = rec_clock_drift_text() != NULL;
+    point.error = (double)point.pair.error_ticks * rec_process.ns_per_tick + rec_clock_check();
     if (append(LULL_TAPE_DEFINE_CLOCK, 0, fill_clock, &point))
         __atomic_store_n(&own_definitions.last_point, point.pair.ns, __ATOMIC_RELAXED);
+    if (!drifted && rec_clock_drift_text())
+        append(LULL_TAPE_DEFINE_PROPERTY, 0, fill_property,
+               &(struct property){LULL_TAPE_PROPERTY_CLOCK_DRIFT, rec_clock_drift_text()});
     unlock_all(&aside);
 }
 
@@ -470,17 +487,6 @@ void rec_define_offset(int64_t ns, int64_t to_root, double error)
 }
 
 /* ---- what the process says of itself --------------------------------------------------------- */
-
-struct property {
-    const char *key, *value;
-};
-
-static void fill_property(struct lull_tape_builder *builder, const void *what)
-{
-    const struct property *property = what;
-    lull_tape_build_text(builder, property->key);
-    lull_tape_build_text(builder, property->value);
-}
 
 void rec_define_property(const char *key, const char *value)
 {

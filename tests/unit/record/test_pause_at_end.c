@@ -11,6 +11,7 @@
 #include <sched.h>
 #include <stddef.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 static enum { BEFORE, ASKED, STOPPED } stage; /* atomic */
 static __thread bool asks;

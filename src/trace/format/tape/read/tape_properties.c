@@ -85,6 +85,10 @@ void lull_tape_define_property(struct lull_tape_merge *merge, bool whole_run,
     const char *value = lull_tape_take_text(merge, fields);
     if (fields->bad)
         return;
+    if (strcmp(key, LULL_TAPE_PROPERTY_CLOCK_DRIFT) == 0)
+        lull_trace_add_quirk(merge->trace,
+                             "the processor's counter did not keep time with the system's clock",
+                             "%s", value);
     if (!whole_run) {
         say_for_process(merge, key, value);
         return;
