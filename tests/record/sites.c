@@ -52,6 +52,44 @@ NOINLINE static void varies(int size)
     sink++;
 }
 
+NOINLINE static void meet(int exchanges, int meets)
+{
+    if (exchanges)
+        MPI_Sendrecv(buffer, 8, MPI_BYTE, 0, 1, received, 8, MPI_BYTE, 0, 1, /* @ meet x2 */
+                     MPI_COMM_SELF, MPI_STATUS_IGNORE);
+    if (meets)
+        MPI_Barrier(MPI_COMM_SELF); /* @ meet x2 */
+    sink++;
+}
+
+static void *return_address; /* of the call that first_caller has made */
+
+/* As `varies`. Its space holds an address where another call of this function had its return
+ * address. */
+NOINLINE static void deceives(int words, void *address, int exchanges, int meets)
+{
+    void **space = alloca((size_t)words * sizeof *space);
+    for (int i = 0; i < words; i++)
+        space[i] = address;
+    sink += space[words / 2] != NULL;
+    if (!return_address)
+        return_address = __builtin_return_address(0);
+    meet(exchanges, meets);
+    sink += space[words / 2] != NULL;
+}
+
+NOINLINE static void first_caller(int words)
+{
+    deceives(words, NULL, 1, 1);
+    sink++;
+}
+
+NOINLINE static void second_caller(int words, void *address, int meets)
+{
+    deceives(words, address, !meets, meets);
+    sink++;
+}
+
 static void in_library(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -71,6 +109,9 @@ int main(int argc, char **argv)
     exchange();
     for (int i = 1; i <= 3; i++)
         varies(i * 100);
+    first_caller(8 + 0 * sink);
+    second_caller(64 + 0 * sink, NULL, 0);
+    second_caller(64 + 0 * sink, return_address, 1);
     by_pointer(MPI_Barrier);
     by_pointer(NULL);
     for (int i = 1; i <= 3; i++)

@@ -263,7 +263,9 @@ def test_passed(bench):
 
 def called_by(function):
     """The callers that the source has for a function, outwards."""
-    return {"main": [], "inlined": ["main"], "exchange": ["main", "varies"], "varies": ["main"],
+    return {"main": [], "inlined": ["main"], "exchange": ["main", "varies"],
+            "meet": ["deceives"], "varies": ["main"], "deceives": ["first_caller", "second_caller"],
+            "first_caller": ["main"], "second_caller": ["main"],
             "by_pointer": ["main"], "recursive": ["main", "recursive"]}[function]
 
 
@@ -285,6 +287,13 @@ def test_callpath(bench, expected):
                     bench.wrong.append("%s: %s is not called by %s" % (flags, inner, outer))
             key = names[0], len(names)
             lengths[key] = lengths.get(key, 0) + visits
+        # Since the second call of `deceives` it is known that its frame varies. A path of three places is
+        # told by words that the third call imitates.
+        sites, _ = bench.sites(bench.record(program, ["--callpath", "3"]))
+        for _, path, visits in sites:
+            names = [place[0] for place in path]
+            if "first_caller" in names and visits > 1:
+                bench.wrong.append("%s: %s has made %d calls, expected 1" % (flags, names, visits))
         for key, visits in (("recursive", 3), 1), (("recursive", 4), 1), (("recursive", 5), 1), \
                            (("by_pointer", 2), 5), (("main", 1), 2):
             if lengths.get(key, 0) != visits:

@@ -9,42 +9,22 @@ enum {
     FIRST_REQUESTS = 1024
 }; /* a power of two; of handles, and of requests behind the first of a handle */
 
-/* The requests of one handle. Most handles belong to one request, which is in the same cache
- * line. */
-struct queue {
-    _Alignas(64) uint64_t key; /* 0: free */
-    uint32_t count;            /* of requests; 0: empty */
-    uint32_t last;             /* place in the pool of the last one behind the first */
-    struct rec_request first;  /* its `next` is the place of the second one in the pool */
-};
-
-struct rec_requests {
-    _Alignas(64) struct queue *queues; /* NULL: the thread has opened none */
-    size_t mask, used;
-    struct rec_request *pool; /* number 0 is not used */
-    uint32_t n_pool, most;    /* places that were ever used; places that there are */
-    uint32_t spare;           /* first of the list of free ones, 0: none */
-    bool locked;              /* atomic */
-    struct rec_request taken;
-    struct rec_requests *older;
-};
-
 static struct rec_requests *newest_requests; /* atomic; of all threads, the newest first */
-static bool are_shared;                      /* several threads may call MPI at a time */
+bool rec_requests_are_shared;
 
 void rec_requests_begin(bool shared)
 {
-    are_shared |= shared;
+    rec_requests_are_shared |= shared;
 }
 
 static inline void lock_requests(struct rec_requests *requests)
 {
-    if (REC_UNLIKELY(are_shared))
+    if (rec_requests_are_shared)
         while (__atomic_test_and_set(&requests->locked, __ATOMIC_ACQUIRE)) {
         }
 }
 
-static REC_COLD struct rec_requests *make_requests(struct rec_thread *self)
+struct rec_requests *rec_requests_make(struct rec_thread *self)
 {
     const struct rec_aside aside = rec_step_aside();
     const uintptr_t space = (uintptr_t)rec_keep(sizeof(struct rec_requests) + 64);
@@ -60,27 +40,7 @@ static REC_COLD struct rec_requests *make_requests(struct rec_thread *self)
     return fresh;
 }
 
-struct rec_requests *rec_requests_lock(struct rec_thread *self)
-{
-    struct rec_requests *requests = self->requests;
-    if (REC_UNLIKELY(!requests) && !(requests = make_requests(self)))
-        return NULL;
-    lock_requests(requests);
-    return requests;
-}
-
-void rec_requests_unlock(struct rec_requests *requests)
-{
-    if (REC_UNLIKELY(are_shared) && requests)
-        __atomic_clear(&requests->locked, __ATOMIC_RELEASE);
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
-
-static inline uint64_t request_key(MPI_Request handle)
-{
-    return (uint64_t)(uintptr_t)handle;
-}
 
 static void *map_request_pages(size_t size)
 {
@@ -88,23 +48,15 @@ static void *map_request_pages(size_t size)
     return got == MAP_FAILED ? NULL : got;
 }
 
-static inline struct queue *slot_of(struct queue *queues, size_t mask, uint64_t key)
-{
-    size_t i = rec_map_hash(key);
-    while (queues[i & mask].key != 0 && queues[i & mask].key != key)
-        i++;
-    return &queues[i & mask];
-}
-
-static bool grow_requests(struct rec_requests *all)
+bool rec_requests_grow(struct rec_requests *all)
 {
     size_t capacity = all->queues ? (all->mask + 1) * 2 : FIRST_REQUESTS;
-    struct queue *queues = map_request_pages(capacity * sizeof *queues);
+    struct rec_request_queue *queues = map_request_pages(capacity * sizeof *queues);
     if (!queues)
         return false;
     for (size_t i = 0; all->queues && i <= all->mask; i++)
         if (all->queues[i].key != 0)
-            *slot_of(queues, capacity - 1, all->queues[i].key) = all->queues[i];
+            *rec_request_slot(queues, capacity - 1, all->queues[i].key) = all->queues[i];
     if (all->queues)
         munmap(all->queues, (all->mask + 1) * sizeof *queues);
     all->queues = queues;
@@ -140,7 +92,8 @@ static uint32_t new_node(struct rec_requests *all)
     return ++all->n_pool;
 }
 
-static struct rec_request *append_behind(struct rec_requests *all, struct queue *queue)
+struct rec_request *rec_request_append_behind(struct rec_requests *all,
+                                              struct rec_request_queue *queue)
 {
     uint32_t node = new_node(all);
     if (node == 0)
@@ -154,34 +107,9 @@ static struct rec_request *append_behind(struct rec_requests *all, struct queue 
     return &all->pool[node];
 }
 
-struct rec_request *rec_request_append(struct rec_requests *all, MPI_Request handle)
-{
-    if (REC_UNLIKELY(all->used * 2 >= all->mask) && !grow_requests(all))
-        return NULL;
-    uint64_t key = request_key(handle);
-    struct queue *queue = slot_of(all->queues, all->mask, key);
-    if (REC_UNLIKELY(queue->key == 0)) {
-        queue->key = key;
-        all->used++;
-    }
-    if (REC_UNLIKELY(queue->count > 0))
-        return append_behind(all, queue);
-    queue->count = 1;
-    return &queue->first;
-}
-
-static inline struct rec_request *find_of(struct rec_requests *all, MPI_Request handle)
-{
-    if (REC_UNLIKELY(!all->queues))
-        return NULL;
-    struct queue *queue = slot_of(all->queues, all->mask, request_key(handle));
-    return queue->count > 0 ? &queue->first : NULL;
-}
-
 /* Looks at the requests of all other threads. All are locked, in one order, so that no request can
  * move from a thread that was not looked at to one that was. */
-static REC_COLD struct rec_request *find_elsewhere(struct rec_requests **requests,
-                                                   MPI_Request handle)
+struct rec_request *rec_request_find_elsewhere(struct rec_requests **requests, MPI_Request handle)
 {
     struct rec_requests *first = __atomic_load_n(&newest_requests, __ATOMIC_ACQUIRE), *at;
     struct rec_request *found = NULL;
@@ -190,7 +118,7 @@ static REC_COLD struct rec_request *find_elsewhere(struct rec_requests **request
     for (at = first; at; at = at->older)
         lock_requests(at);
     for (at = first; at && !found; at = at->older)
-        if ((found = find_of(at, handle)))
+        if ((found = rec_request_find_own(at, handle)))
             *requests = at;
     for (at = first; at; at = at->older)
         if (at != *requests)
@@ -198,38 +126,11 @@ static REC_COLD struct rec_request *find_elsewhere(struct rec_requests **request
     return found;
 }
 
-struct rec_request *rec_request_find(struct rec_requests **requests, MPI_Request handle)
+void rec_request_drop_first(struct rec_requests *all, struct rec_request_queue *queue)
 {
-    if (handle == MPI_REQUEST_NULL || !*requests)
-        return NULL;
-    struct rec_request *found = find_of(*requests, handle);
-    return REC_LIKELY(found != NULL) ? found : find_elsewhere(requests, handle);
-}
-
-static void remove_first(struct rec_requests *all, struct queue *queue)
-{
-    uint32_t node = queue->first.next;
-    if (REC_LIKELY(--queue->count == 0))
-        return;
+    const uint32_t node = queue->first.next;
+    queue->count--;
     queue->first = all->pool[node];
     all->pool[node].next = all->spare;
     all->spare = node;
-}
-
-/* A request that is removed stays readable until another one takes its place. */
-const struct rec_request *rec_request_take(struct rec_requests *all, struct rec_request *first,
-                                           bool gone)
-{
-    struct queue *queue = (struct queue *)((char *)first - offsetof(struct queue, first));
-    const struct rec_request *taken = first;
-    bool active = first->active;
-    first->active = false;
-    if (!first->persistent || gone) {
-        if (REC_UNLIKELY(queue->count > 1)) {
-            all->taken = *first;
-            taken = &all->taken;
-        }
-        remove_first(all, queue);
-    }
-    return active ? taken : NULL;
 }

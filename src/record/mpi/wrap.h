@@ -86,9 +86,9 @@ extern const unsigned rec_mpi_n_functions; /* generated: how many there are */
 #define REC_SHMEM 0x2000
 extern uint32_t rec_shmem_regions[];
 extern const char *const rec_shmem_names[];
-extern struct rec_mpi_comm rec_mpi_world;
+extern struct rec_mpi_comm rec_mpi_world __attribute__((visibility("hidden")));
 
-/* The region of a call that is not in the table of sites; 0: MPI cannot be recorded in this
+/* The region of a call that rec_site_known does not know; 0: MPI cannot be recorded in this
  * program. */
 uint32_t rec_mpi_region_of(struct rec_thread *self, unsigned function, const void *from,
                            const void *frame);
@@ -119,7 +119,7 @@ static inline MPI_Status *rec_mpi_seen_by(MPI_Status *status, MPI_Status *own)
 REC_INLINE bool rec_mpi_enter(struct rec_mpi_call *call, struct rec_thread *self, unsigned function,
                               const void *from, const void *frame)
 {
-    uint32_t region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
+    uint32_t region = rec_site_known(self, function, from, frame);
     if (REC_UNLIKELY(region == 0) && (region = rec_mpi_region_of(self, function, from, frame)) == 0)
         return false;
     rec_gate_shut(self);

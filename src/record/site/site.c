@@ -31,10 +31,9 @@ struct path {
     uintptr_t places[REC_MOST_CALLPATH];
 };
 
-struct rec_map rec_sites;
-static struct rec_map paths;       /* hash of a path and a function -> region */
-static struct rec_map known_paths; /* place and function -> a struct known_path */
-static struct rec_map steps;       /* return address -> a step, see below */
+struct rec_map rec_sites, rec_known_paths;
+static struct rec_map paths; /* hash of a path and a function -> region */
+static struct rec_map steps; /* return address -> a step, see below */
 static pthread_mutex_t sites_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t n_sites;
 
@@ -317,8 +316,60 @@ static bool walk(const struct rec_thread *self, const struct call *call, struct 
     return true;
 }
 
-/* How many steps have turned out to vary; atomic. */
-static unsigned n_varying;
+/* ---- paths that are known as a whole ---------------------------------------------------------- */
+
+/* All known paths, in blocks; with the lock held. */
+enum { PATHS_AT_A_TIME = 256, MOST_PATH_BLOCKS = 64 };
+static struct rec_known_path *path_blocks[MOST_PATH_BLOCKS];
+static unsigned n_known;
+
+/* With the lock held: the step from a place varies, so that the words of a known path over it may be
+ * there where a call has come along another path. Such paths are learned again, and end there. */
+static void forget_known_paths(uintptr_t place)
+{
+    for (unsigned i = 0; i < n_known; i++) {
+        struct rec_known_path *known = &path_blocks[i / PATHS_AT_A_TIME][i % PATHS_AT_A_TIME];
+        bool over = known->n > 0 && known->from == place;
+        for (unsigned word = 0; word + 1 < known->n; word++)
+            over = over || known->words[word].place == place;
+        if (over)
+            __atomic_store_n(&known->region, 0, __ATOMIC_RELAXED);
+    }
+}
+
+/* With the lock held. Paths for which there is no room are walked. */
+static void keep_known_path(const struct call *call, const struct rec_known_path *path)
+{
+    const uintptr_t key = rec_site_key((const void *)call->from, call->function);
+    struct rec_known_path **block = &path_blocks[n_known / PATHS_AT_A_TIME];
+    if (n_known == PATHS_AT_A_TIME * MOST_PATH_BLOCKS)
+        return;
+    if (!*block) {
+        void *more = mmap(NULL, PATHS_AT_A_TIME * sizeof **block, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (more == MAP_FAILED)
+            return;
+        *block = more;
+    }
+    struct rec_known_path *kept = &(*block)[n_known % PATHS_AT_A_TIME];
+    *kept = *path;
+    kept->next = (const struct rec_known_path *)rec_map_get(&rec_known_paths, key);
+    n_known++;
+    rec_map_put(&rec_known_paths, key, (uintptr_t)kept);
+}
+
+/* The region of a call that has come along a known path; 0: it has not. A path that was forgotten and
+ * learned again stands before the forgotten one. */
+static uint32_t find_known_path(const struct rec_thread *self, const struct call *call)
+{
+    enum { MOST_TRIED = 8 };
+    const struct rec_known_path *known = (const struct rec_known_path *)rec_map_get(
+        &rec_known_paths, rec_site_key((const void *)call->from, call->function));
+    for (unsigned i = 0; known && i < MOST_TRIED; i++, known = known->next)
+        if (rec_site_is_path(known, self, call->frame))
+            return __atomic_load_n(&known->region, __ATOMIC_RELAXED);
+    return 0;
+}
 
 /* With the lock held. */
 static void keep_step(uintptr_t place, unsigned passed, uintptr_t bytes)
@@ -327,75 +378,12 @@ static void keep_step(uintptr_t place, unsigned passed, uintptr_t bytes)
     uintptr_t step = STEP_KNOWN | passed | bytes << STEP_SHIFT;
     if (known == step || known & STEP_VARIES || (known != 0 && passed & STEP_UNWALKED))
         return;
-    if (known != 0 && !(known & STEP_UNWALKED)) {
+    const bool varies = known != 0 && !(known & STEP_UNWALKED);
+    if (varies)
         step = STEP_KNOWN | STEP_VARIES | (known & (STEP_PASSED | STEP_PYTHON));
-        __atomic_add_fetch(&n_varying, 1, __ATOMIC_RELEASE);
-    }
     rec_map_put(&steps, place, step);
-}
-
-/* ---- paths that are known as a whole ---------------------------------------------------------- */
-
-/* A path as words on the stack: return addresses at distances from the frame of the call. Where these
- * words are there again, the call has come along that path again: the same steps lead to them. That
- * takes 110 instructions less than a walk does. */
-enum { MOST_WORDS = 6 };
-struct known_path {
-    const struct known_path *next; /* of the same place and function */
-    uint32_t region;
-    unsigned n_varying; /* when it was learned; it counts as long as no other step varies */
-    unsigned n;
-    struct {
-        uintptr_t bytes; /* to the end of the word */
-        uintptr_t place;
-    } words[MOST_WORDS];
-};
-
-static bool is_path(const struct known_path *known, uintptr_t frame, uintptr_t room)
-{
-    for (unsigned i = 0; i < known->n; i++)
-        if (known->words[i].bytes > room ||
-            ((const uintptr_t *)(frame + known->words[i].bytes))[-1] != known->words[i].place)
-            return false;
-    return true;
-}
-
-/* The region of a call that has come along a path which is known as a whole; 0: it is not known so. */
-static uint32_t find_known_path(const struct rec_thread *self, const struct call *call)
-{
-    enum { MOST_TRIED = 8 };
-    const uintptr_t room = limit_of(self, call->frame) - call->frame;
-    const unsigned varying = __atomic_load_n(&n_varying, __ATOMIC_ACQUIRE);
-    const struct known_path *known = (const struct known_path *)rec_map_get(
-        &known_paths, rec_site_key((const void *)call->from, call->function));
-    for (unsigned i = 0; known && i < MOST_TRIED; i++, known = known->next)
-        if (known->n_varying == varying && is_path(known, call->frame, room))
-            return known->region;
-    return 0;
-}
-
-/* With the lock held. Paths that are forgotten for want of room, or come later, are walked. */
-static void keep_known_path(const struct call *call, const struct known_path *path)
-{
-    enum { AT_A_TIME = 256, MOST = 1 << 14 };
-    static struct known_path *free_paths;
-    static unsigned n_free, n;
-    const uintptr_t key = rec_site_key((const void *)call->from, call->function);
-    if (path->n == 0 || n == MOST)
-        return;
-    if (n_free == 0) {
-        void *more = mmap(NULL, AT_A_TIME * sizeof *free_paths, PROT_READ | PROT_WRITE,
-                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (more == MAP_FAILED)
-            return;
-        free_paths = more;
-        n_free = AT_A_TIME;
-    }
-    struct known_path *kept = &free_paths[--n_free];
-    *kept = *path;
-    kept->next = (const struct known_path *)rec_map_get(&known_paths, key);
-    n++;
-    rec_map_put(&known_paths, key, (uintptr_t)kept);
+    if (varies)
+        forget_known_paths(place);
 }
 
 /* The unwinder of the compiler's run-time library, which is loaded when it is needed first. */
@@ -502,9 +490,9 @@ static uintptr_t bytes_to_next(const struct frames *frames, unsigned i, uintptr_
 }
 
 /* Adds a word to a known path; one with too many has none. */
-static void add_word(struct known_path *known, uintptr_t bytes, uintptr_t place, bool *whole)
+static void add_word(struct rec_known_path *known, uintptr_t bytes, uintptr_t place, bool *whole)
 {
-    *whole = *whole && known->n < MOST_WORDS;
+    *whole = *whole && known->n < REC_PATH_WORDS;
     if (!*whole)
         return;
     known->words[known->n].bytes = bytes;
@@ -514,7 +502,7 @@ static void add_word(struct known_path *known, uintptr_t bytes, uintptr_t place,
 /* With the lock held: asks the unwinder for the path, and keeps its steps for `walk`. `known` gets its
  * words, none where these do not tell the path. */
 static void learn(const struct rec_thread *self, const struct call *call, struct path *path,
-                  struct known_path *known)
+                  struct rec_known_path *known)
 {
     const unsigned passed = find_object(call->from) ? searched_object.passed : 0;
     bool whole = true;
@@ -553,8 +541,12 @@ static void learn(const struct rec_thread *self, const struct call *call, struct
             add_word(known, at - call->frame, frames.all[i + 1].place, &whole);
     }
     end_path(path, call);
+    /* A path that comes through a function more than once may have found just now that its step
+     * varies. */
+    for (unsigned i = 0; i < known->n; i++)
+        whole = whole && !(rec_map_get(&steps, i > 0 ? known->words[i - 1].place : call->from) &
+                           STEP_VARIES);
     known->n = whole ? known->n : 0;
-    known->n_varying = n_varying;
 }
 
 /* ---- sites ----------------------------------------------------------------------------------- */
@@ -636,12 +628,13 @@ static uint32_t region_of_path(uint32_t parent, unsigned function, const struct 
 static uint32_t learn_region(struct rec_thread *self, uint32_t parent, const struct call *call)
 {
     struct path path;
-    struct known_path known;
+    struct rec_known_path known = {.from = call->from};
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&sites_lock);
     learn(self, call, &path, &known);
     uint32_t region = known.region = region_of_path(parent, call->function, &path);
-    keep_known_path(call, &known);
+    if (known.n > 0 || (path.fixed && !is_system(call)))
+        keep_known_path(call, &known);
     if (path.fixed)
         rec_map_put(&rec_sites, rec_site_key((const void *)call->from, call->function), region);
     pthread_mutex_unlock(&sites_lock);
@@ -656,7 +649,9 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
     struct path path;
     if (self->stack_end == 0)
         find_thread_stack(self);
-    uint32_t region = call.most > 1 ? find_known_path(self, &call) : 0;
+    uint32_t region = find_known_path(self, &call);
+    if (region == 0)
+        region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (region != 0)
         return region;
     if (walk(self, &call, &path) && !path.fixed) {

@@ -7,9 +7,9 @@
  * Calls of a program go through runtimes: bindings of MPI, the libraries of a language, its
  * interpreter. The site is the first place in the program; where there is none, the call itself.
  *
- * What a call costs: its return address is looked up in a table without a lock. Where that does not
- * tell the path, the words of the stack are compared with those of paths that were there before;
- * else the stack is walked. Both do without frame pointers: how far apart two return addresses lie
+ * What a call costs: its return address is looked up in a table without a lock, which leads to the
+ * paths that have come through there before. The words of the stack are compared with those of the
+ * paths; where none fits, the stack is walked. Both do without frame pointers: how far apart two return addresses lie
  * on the stack depends on the lower address alone, unless a function has arrays of variable size.
  * The unwinder of the C library finds that distance at the first call from a site, and it is kept
  * for later calls. Every new path is compared with what the unwinder finds; where the distance is
@@ -26,9 +26,26 @@
 #define REC_FRAME  __builtin_dwarf_cfa() /* the stack of the caller begins here */
 
 /* Place and function -> region, for calls of which the return address tells enough. */
-extern struct rec_map rec_sites;
+extern struct rec_map rec_sites __attribute__((visibility("hidden")));
 
-/* The key of rec_sites. No two pairs have the same key, because addresses of programs have 47 or 48
+/* A path as words on the stack: return addresses at distances from the frame of the call. Where these
+ * words are there again, the call has come along that path again: the same steps lead to them. */
+enum { REC_PATH_WORDS = 6 };
+struct rec_known_path {
+    const struct rec_known_path *next; /* of the same place and function */
+    uint32_t region; /* atomic; 0: does not count any more, because one of its steps may vary */
+    uint32_t n;      /* words; 0: the return address of the call alone tells the path */
+    uintptr_t from;  /* that address */
+    struct {
+        uintptr_t bytes; /* from the frame to the end of the word; ascending */
+        uintptr_t place;
+    } words[REC_PATH_WORDS];
+};
+/* Place and function -> the newest struct rec_known_path, for calls that go through
+ * rec_site_region. */
+extern struct rec_map rec_known_paths __attribute__((visibility("hidden")));
+
+/* The key of both. No two pairs have the same key, because addresses of programs have 47 or 48
  * bits. */
 static inline uintptr_t rec_site_key(const void *from, unsigned function)
 {
@@ -37,6 +54,35 @@ static inline uintptr_t rec_site_key(const void *from, unsigned function)
 
 /* Functions of the system, which a signal's handler may call as well, have numbers from here on. */
 enum { REC_SYSTEM_SITES = 0x5000 };
+
+/* Whether a call from that frame has come along a known path. */
+REC_INLINE bool rec_site_is_path(const struct rec_known_path *known, const struct rec_thread *self,
+                                 uintptr_t frame)
+{
+    const uint32_t n = known->n;
+    if (n == 0)
+        return true;
+    /* Only the stack on which the thread began may be read, and no further than to its end. */
+    if (REC_UNLIKELY(frame < self->stack_begin || frame >= self->stack_end ||
+                     known->words[n - 1].bytes > self->stack_end - frame))
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        if (((const uintptr_t *)(frame + known->words[i].bytes))[-1] != known->words[i].place)
+            return false;
+    return true;
+}
+
+/* The region of a call that has come along the newest known path of its place; 0: ask
+ * rec_site_region. */
+REC_INLINE uint32_t rec_site_known(const struct rec_thread *self, unsigned function,
+                                   const void *from, const void *frame)
+{
+    const struct rec_known_path *known =
+        (const struct rec_known_path *)rec_map_get(&rec_known_paths, rec_site_key(from, function));
+    if (REC_UNLIKELY(!known || !rec_site_is_path(known, self, (uintptr_t)frame)))
+        return 0;
+    return __atomic_load_n(&known->region, __ATOMIC_RELAXED);
+}
 
 /* The region of a call. `parent` is the region of what is called, and `function` any number that
  * stands for it; `from` and `frame` are REC_CALLER and REC_FRAME in the function that the program
