@@ -358,15 +358,13 @@ static void keep_known_path(const struct call *call, const struct rec_known_path
     rec_map_put(&rec_known_paths, key, (uintptr_t)kept);
 }
 
-/* The region of a call that has come along a known path; 0: it has not. A path that was forgotten and
- * learned again stands before the forgotten one. */
-static uint32_t find_known_path(const struct rec_thread *self, const struct call *call)
+/* A path that was forgotten and learned again stands before the forgotten one. */
+uint32_t rec_site_known_behind(const struct rec_known_path *known, const struct rec_thread *self,
+                               uintptr_t frame)
 {
     enum { MOST_TRIED = 8 };
-    const struct rec_known_path *known = (const struct rec_known_path *)rec_map_get(
-        &rec_known_paths, rec_site_key((const void *)call->from, call->function));
-    for (unsigned i = 0; known && i < MOST_TRIED; i++, known = known->next)
-        if (rec_site_is_path(known, self, call->frame))
+    for (unsigned i = 1; i < MOST_TRIED && (known = known->next); i++)
+        if (rec_site_is_path(known, self, frame))
             return __atomic_load_n(&known->region, __ATOMIC_RELAXED);
     return 0;
 }
@@ -649,7 +647,7 @@ uint32_t rec_site_region(struct rec_thread *self, uint32_t parent, unsigned func
     struct path path;
     if (self->stack_end == 0)
         find_thread_stack(self);
-    uint32_t region = find_known_path(self, &call);
+    uint32_t region = rec_site_known(self, function, from, frame);
     if (region == 0)
         region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(from, function));
     if (region != 0)

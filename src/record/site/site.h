@@ -72,16 +72,22 @@ REC_INLINE bool rec_site_is_path(const struct rec_known_path *known, const struc
     return true;
 }
 
-/* The region of a call that has come along the newest known path of its place; 0: ask
+/* The region of a call that has come along one of the paths behind `known`; 0: ask
  * rec_site_region. */
+uint32_t rec_site_known_behind(const struct rec_known_path *known, const struct rec_thread *self,
+                               uintptr_t frame);
+
+/* The region of a call that has come along a known path; 0: ask rec_site_region. */
 REC_INLINE uint32_t rec_site_known(const struct rec_thread *self, unsigned function,
                                    const void *from, const void *frame)
 {
     const struct rec_known_path *known =
         (const struct rec_known_path *)rec_map_get(&rec_known_paths, rec_site_key(from, function));
-    if (REC_UNLIKELY(!known || !rec_site_is_path(known, self, (uintptr_t)frame)))
+    if (REC_UNLIKELY(!known))
         return 0;
-    return __atomic_load_n(&known->region, __ATOMIC_RELAXED);
+    if (REC_LIKELY(rec_site_is_path(known, self, (uintptr_t)frame)))
+        return __atomic_load_n(&known->region, __ATOMIC_RELAXED);
+    return rec_site_known_behind(known, self, (uintptr_t)frame);
 }
 
 /* The region of a call. `parent` is the region of what is called, and `function` any number that
