@@ -247,7 +247,7 @@ double rec_clock_follow(struct rec_clock_track *track, const struct lull_clock_p
 
 /* ==== on each core ============================================================================ */
 
-enum { MOST_CORES = 8192, CORE_WORD = 8 * sizeof(unsigned long), HELPER_STACK = 64 << 10 };
+enum { MOST_CORES = 8192, CORE_WORD = 8 * sizeof(unsigned long) };
 
 /* What the helper is asked, and what it answers. */
 struct comparison {
@@ -273,40 +273,41 @@ static bool read_on_core(struct comparison *comparison, uint32_t core)
     return true;
 }
 
-/* Reads both clocks on one core after the other, and then on the first one again. The end is the
- * system's call, because older C libraries end the process where such a function returns. */
-static int visit_cores(void *argument)
+/* Reads both clocks on one core after the other, and then on the first one again. */
+static void visit_cores(struct comparison *comparison)
 {
-    struct comparison *comparison = argument;
     bool good = true;
     for (uint32_t core = 0; good && core < MOST_CORES; core++)
         if (comparison->cores[core / CORE_WORD] >> core % CORE_WORD & 1)
             good = read_on_core(comparison, core);
     comparison->good =
         good && comparison->count > 0 && read_on_core(comparison, comparison->readings[0].core);
-    syscall(SYS_exit, 0);
-    return 0;
 }
 
-/* Lets a helper visit the cores. The program's own threads stay where they are and keep their set
- * of cores: the helper is a thread of the kernel with a set of its own, of which the C library does
- * not know, so that a program with one thread still is one. CLONE_VFORK holds the caller until the
- * helper has ended; signals are blocked meanwhile, and stay so in the helper. */
+/* Lets a forked process visit the cores and waits for its end. The program's own threads stay where
+ * they are and keep their set of cores, and a program with one thread still is one. The process is
+ * forked by the system's call, because fork() runs what the program's libraries have asked for; the
+ * program does not get the signal of its end. */
 static bool visit_by_helper(struct comparison *comparison)
 {
-    sigset_t all, before;
-    unsigned char *stack = mmap(NULL, HELPER_STACK, PROT_READ | PROT_WRITE,
-                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED)
-        return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    const int helper = clone(visit_cores, stack + HELPER_STACK,
-                             CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD |
-                                 CLONE_SYSVSEM | CLONE_VFORK,
-                             comparison);
+    static const struct timespec now;
+    sigset_t of_child, before, pending;
+    int status = 0;
+    sigemptyset(&of_child);
+    sigaddset(&of_child, SIGCHLD);
+    pthread_sigmask(SIG_BLOCK, &of_child, &before);
+    sigpending(&pending);
+    const pid_t helper = (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
+    if (helper == 0) {
+        visit_cores(comparison);
+        syscall(SYS_exit_group, 0);
+    }
+    while (helper > 0 && syscall(SYS_wait4, helper, &status, 0, NULL) < 0 && errno == EINTR) {
+        /* a signal of the program's was handled; the helper goes on */
+    }
+    if (helper > 0 && !sigismember(&pending, SIGCHLD))
+        sigtimedwait(&of_child, NULL, &now);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    munmap(stack, HELPER_STACK);
     return helper > 0;
 }
 
@@ -315,7 +316,7 @@ static bool visit_by_helper(struct comparison *comparison)
 static bool agrees_on_cores(char *why, size_t size)
 {
     struct comparison *comparison = mmap(NULL, sizeof *comparison, PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+                                         MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     size_t worst = 0;
     double apart = 0;
     if (comparison == MAP_FAILED) {

@@ -1,6 +1,7 @@
 /* unmoved: prints what the program sees of itself that the recorder's look at the cores must not
  * change: the cores that it may run on, its threads, whether the C library knows it to have one
- * thread, its blocked signals, and the processor time and number of its children. */
+ * thread, its blocked and pending signals, and whether it has a child, or had one that took a
+ * noticeable time. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +31,11 @@ int main(void)
         if (sigismember(&blocked, number) == 1)
             printf("blocked %d\n", number);
     getrusage(RUSAGE_CHILDREN, &children);
-    printf("children %ld us\n", (long)(children.ru_utime.tv_usec + children.ru_stime.tv_usec));
+    const long us = (children.ru_utime.tv_sec + children.ru_stime.tv_sec) * 1000000L +
+                    children.ru_utime.tv_usec + children.ru_stime.tv_usec;
+    printf("children of 50 ms: %d\n", us >= 50000);
+    sigpending(&blocked);
+    printf("pending SIGCHLD: %d\n", sigismember(&blocked, SIGCHLD));
     printf("child %d\n", waitpid(-1, NULL, __WALL) < 0 && errno == ECHILD);
     return 0;
 }

@@ -76,6 +76,19 @@ def decisions(study):
     study.expect("compared", text == good or text.startswith(SYSTEM + "on core "), text)
 
 
+def emulated(study):
+    """An emulator that knows few ways to make processes."""
+    words = ["valgrind", "-q", study.program]
+    if not shutil.which("valgrind") or subprocess.run(words, capture_output=True).returncode != 0:
+        print("left out: valgrind does not work here")
+        return
+    fake = os.path.join(study.folder, "fake")
+    done = subprocess.run([study.lull, "record", "--force", "-o", os.path.join(study.folder, "run"), *words],
+                          env={**os.environ, "LULL_RECORD_CLOCK_FILES": fake}, capture_output=True,
+                          text=True)
+    study.expect("valgrind", done.returncode == 0 and done.stdout == study.alone, (done.stdout, done.stderr))
+
+
 def refused(study):
     done = subprocess.run([study.lull, "record", "-o", os.path.join(study.folder, "none"), study.program],
                           env={**os.environ, "LULL_CLOCK": "sundial"}, capture_output=True, text=True)
@@ -113,7 +126,7 @@ def main():
         return 77
     with tempfile.TemporaryDirectory(prefix="lull-clock-") as folder:
         study = Study(settings, folder)
-        for part in (decisions, refused, drift):
+        for part in (decisions, emulated, refused, drift):
             part(study)
     for line in study.wrong:
         print(line)
