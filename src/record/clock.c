@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #if defined(__x86_64__) || defined(__i386__)
 #include <cpuid.h>
@@ -284,15 +285,35 @@ static void visit_cores(struct comparison *comparison)
         good && comparison->count > 0 && read_on_core(comparison, comparison->readings[0].core);
 }
 
-/* Lets a forked process visit the cores and waits for its end. The program's own threads stay where
- * they are and keep their set of cores, and a program with one thread still is one. The process is
- * forked by the system's call, because fork() runs what the program's libraries have asked for; the
- * program does not get the signal of its end. */
+/* Waits for the end of a process. It is given a second: a core may belong to a thread that never lets
+ * it go. Then it is killed, on any core that the caller may have. */
+static void wait_for_helper(pid_t helper, const struct comparison *comparison)
+{
+    static const struct timespec pause = {.tv_nsec = 50000};
+    const int64_t end = lull_clock_read(CLOCK_MONOTONIC) + 1000000000;
+    int status;
+    long ended = 0;
+    while (ended == 0 && lull_clock_read(CLOCK_MONOTONIC) < end) {
+        nanosleep(&pause, NULL);
+        ended = syscall(SYS_wait4, helper, &status, WNOHANG, NULL);
+    }
+    if (ended != 0)
+        return;
+    kill(helper, SIGKILL);
+    syscall(SYS_sched_setaffinity, helper, sizeof comparison->cores, comparison->cores);
+    while (syscall(SYS_wait4, helper, &status, 0, NULL) < 0 && errno == EINTR) {
+        /* a signal of the program's was handled */
+    }
+}
+
+/* Lets a forked process visit the cores. The program's own threads stay where they are and keep their
+ * set of cores, and a program with one thread still is one. The process is forked by the system's
+ * call, because fork() runs what the program's libraries have asked for; the program does not get the
+ * signal of its end. */
 static bool visit_by_helper(struct comparison *comparison)
 {
     static const struct timespec now;
     sigset_t of_child, before, pending;
-    int status = 0;
     sigemptyset(&of_child);
     sigaddset(&of_child, SIGCHLD);
     pthread_sigmask(SIG_BLOCK, &of_child, &before);
@@ -302,9 +323,8 @@ static bool visit_by_helper(struct comparison *comparison)
         visit_cores(comparison);
         syscall(SYS_exit_group, 0);
     }
-    while (helper > 0 && syscall(SYS_wait4, helper, &status, 0, NULL) < 0 && errno == EINTR) {
-        /* a signal of the program's was handled; the helper goes on */
-    }
+    if (helper > 0)
+        wait_for_helper(helper, comparison);
     if (helper > 0 && !sigismember(&pending, SIGCHLD))
         sigtimedwait(&of_child, NULL, &now);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
