@@ -22,8 +22,8 @@
 /* ==== the process's clock ===================================================================== */
 
 /* Chooses the clock of this process, before anything else reads it. Returns the `tsc` for
- * lull_clock_now. Where cores have to be compared, this takes as long as a thread needs to get each
- * of them: some 10 us where the core is idle, a few ms where others have it. */
+ * lull_clock_now. Where cores have to be compared, this takes as long as a forked process needs to
+ * be made and to get each of them, a second at most. */
 bool rec_clock_choose(void);
 /* Which clock that is, and why not the other one: the value of the run's property "clock". */
 const char *rec_clock_text(void);
