@@ -21,6 +21,7 @@ import fit
 import inject
 import kernel
 import machine
+import names
 import pack
 import page
 import record_app
@@ -176,12 +177,12 @@ def main():
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app, inject,
                      simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
-                     diagnose, pack, team):
+                     diagnose, pack, team, names):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat",
                                      "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
-                                     "diagnose", "pack", "team")):
+                                     "diagnose", "pack", "team", "names")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum {
-    NONE = UINT32_MAX,
+    NO_NODE = UINT32_MAX,
     MOST_CASES = 4096, /* of a switch */
     DEEPEST_LOOP = 64  /* loops further inside count for the one around them */
 };
@@ -39,7 +39,7 @@ struct graph {
     /* The targets of node i are targets[first[i]] .. targets[first[i + 1]], and the nodes that lead
      * to it sources[source[i]] .. sources[source[i + 1]]. */
     uint32_t *first, *targets, *source, *sources;
-    uint32_t *order; /* when a node was left in a search from the entry; NONE: never met */
+    uint32_t *order; /* when a node was left in a search from the entry; NO_NODE: never met */
     bool failed;     /* no memory */
 };
 
@@ -308,7 +308,7 @@ static bool make_graph(struct graph *graph)
         return false;
     add_leader(graph, code->entry);
     add_leaders_of_switches(graph);
-    if (graph->failed || graph->n_leaders >= NONE / 2)
+    if (graph->failed || graph->n_leaders >= NO_NODE / 2)
         return false;
     sort_leaders(graph);
     const uint32_t dispatch = (uint32_t)graph->n_leaders;
@@ -322,7 +322,7 @@ static bool make_graph(struct graph *graph)
             stop++;
         add_edges_of_block(graph, i, stop, end, dispatch);
     }
-    return add_edges_of_dispatch(graph, dispatch) && !graph->failed && graph->n_edges < NONE &&
+    return add_edges_of_dispatch(graph, dispatch) && !graph->failed && graph->n_edges < NO_NODE &&
            sort_edges(graph, false, &graph->first, &graph->targets) &&
            sort_edges(graph, true, &graph->source, &graph->sources);
 }
@@ -334,7 +334,7 @@ struct search {
     uint32_t *path, *next;  /* nodes from the first to the present one, and their next edges */
     uint32_t *low, *number; /* of Tarjan's algorithm; number 0: not met */
     uint32_t *stack;        /* nodes whose component is not complete */
-    uint32_t *component;    /* of each node; NONE: not complete */
+    uint32_t *component;    /* of each node; NO_NODE: not complete */
     uint32_t *set;          /* in which set of nodes a node is searched */
     uint32_t *loop;         /* the innermost loop of each node so far */
 };
@@ -438,7 +438,7 @@ static void add_loop(struct nest *nest, uint32_t begin, uint32_t end, uint32_t o
                      const bool *entered)
 {
     const struct graph *graph = nest->graph;
-    const uint32_t depth = outer == NONE ? 1 : nest->loops[outer].depth + 1;
+    const uint32_t depth = outer == NO_NODE ? 1 : nest->loops[outer].depth + 1;
     uint32_t *nodes = nest->nodes + begin;
     if (!lull_array_reserve(&nest->loops, &nest->loops_capacity, nest->n_loops + 1,
                             sizeof *nest->loops) ||
@@ -448,7 +448,7 @@ static void add_loop(struct nest *nest, uint32_t begin, uint32_t end, uint32_t o
         return;
     }
     const uint32_t head = choose_head(graph, nodes, end - begin, entered);
-    uint32_t lowest = NONE;
+    uint32_t lowest = NO_NODE;
     for (uint32_t i = 0; i < end - begin; i++) {
         const uint32_t node = nodes[i];
         nest->search.loop[node] = (uint32_t)nest->n_loops;
@@ -488,7 +488,7 @@ static void find_components(struct nest *nest, uint32_t from, uint32_t set, uint
                 s->low[to] = s->number[to] = ++nest->numbers;
                 s->next[to] = graph->first[to];
                 s->path[depth++] = s->stack[waiting++] = to;
-            } else if (s->component[to] == NONE && s->number[to] < s->low[node]) {
+            } else if (s->component[to] == NO_NODE && s->number[to] < s->low[node]) {
                 s->low[node] = s->number[to];
             }
             continue;
@@ -517,7 +517,7 @@ static void search_task(struct nest *nest, struct task task, uint32_t *written, 
     for (uint32_t i = task.begin; i < task.end; i++) {
         s->set[nodes[i]] = set;
         s->number[nodes[i]] = 0;
-        s->component[nodes[i]] = NONE;
+        s->component[nodes[i]] = NO_NODE;
         entered[nodes[i]] = false;
     }
     uint32_t place = task.begin;
@@ -529,7 +529,7 @@ static void search_task(struct nest *nest, struct task task, uint32_t *written, 
         const uint32_t to = nodes[i];
         for (uint32_t k = graph->source[to]; k < graph->source[to + 1]; k++) {
             const uint32_t from = graph->sources[k];
-            if (graph->order[from] != NONE &&
+            if (graph->order[from] != NO_NODE &&
                 (s->set[from] != set || s->component[from] != s->component[to]))
                 entered[to] = true;
         }
@@ -556,7 +556,7 @@ static bool find_nest(struct graph *graph, struct nest *nest)
     for (uint32_t i = 0; good && i < graph->n; i++)
         nest->nodes[i] = i;
     if (good)
-        nest->tasks[nest->n_tasks++] = (struct task){0, graph->n, NONE};
+        nest->tasks[nest->n_tasks++] = (struct task){0, graph->n, NO_NODE};
     while (good && nest->n_tasks > 0) {
         search_task(nest, nest->tasks[--nest->n_tasks], written, entered);
         good = !nest->failed;

@@ -10,8 +10,8 @@
 struct lull_places_file {
     const char *path;
     const char *build_id; /* as for lull_symbols_open */
-    /* Results: whether the file was found, and if not one line with its path and the cause, in the
-     * arena; else "". */
+    /* Results: whether the file was found, and if it was not, or its debug information cannot be read,
+     * one line with its path and the cause, in the arena; else "". */
     enum lull_symbols_found found;
     const char *why;
 };

@@ -1375,8 +1375,24 @@ static enum lull_symbols_found check_build_id(Dwfl_Module *module, const char *p
     return LULL_SYMBOLS_CHANGED;
 }
 
+static bool has_debug_section(Elf *elf)
+{
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return false;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
+        GElf_Shdr header;
+        const char *name = gelf_getshdr(section, &header) && header.sh_size > 0
+                               ? elf_strptr(elf, names, header.sh_name)
+                               : NULL;
+        if (name && (strcmp(name, ".debug_info") == 0 || strcmp(name, ".zdebug_info") == 0))
+            return true;
+    }
+    return false;
+}
+
 /* Finds the file's own bytes, machine and debug information. */
-static void read_file(struct lull_symbols *symbols)
+static void read_file(struct lull_symbols *symbols, const char *path, struct lull_error *why)
 {
     GElf_Addr bias;
     GElf_Ehdr header;
@@ -1389,8 +1405,12 @@ static void read_file(struct lull_symbols *symbols)
         symbols->relocated = header.e_type == ET_REL;
     }
     symbols->dwarf = dwfl_module_getdwarf(symbols->module, &symbols->dwarf_bias);
+    const char *cause = symbols->dwarf ? NULL : dwfl_errmsg(-1);
     if (symbols->dwarf)
         list_units(symbols);
+    if (symbols->units.count == 0 && elf && has_debug_section(elf))
+        lull_fail(why, LULL_ERR_FORMAT, "%s: its debug information cannot be read: %s", path,
+                  cause ? cause : "it is damaged, or compressed in a way that libdw does not know");
 }
 
 enum lull_symbols_found lull_symbols_open_told(const char *path, const char *build_id,
@@ -1416,7 +1436,7 @@ enum lull_symbols_found lull_symbols_open_told(const char *path, const char *bui
         lull_symbols_close(symbols);
         return found;
     }
-    read_file(symbols);
+    read_file(symbols, path, why);
     *ret_symbols = symbols;
     return LULL_SYMBOLS_FOUND;
 }

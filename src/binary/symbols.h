@@ -48,7 +48,8 @@ enum lull_symbols_found {
 
 /* Opens a file. `build_id` (hexadecimal) is the one that the file must have, "" that of a file
  * without one; with NULL any file will do. *ret_symbols is written with LULL_SYMBOLS_FOUND only, and
- * belongs to the caller. `why` says in one line why a file was not found, or which build id it has.
+ * belongs to the caller. `why` says in one line why a file was not found, which build id it has, or
+ * that it was found and its debug information cannot be read; else it is left as it was.
  *
  * Debug information is read from the file, or from a separate one: beside it or below /usr/lib/debug,
  * by the name that the file gives (.gnu_debuglink) or by its build id, and from the servers that

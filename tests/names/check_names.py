@@ -315,6 +315,18 @@ def case_kinds(arguments, folder):
         other = compiled(folder, "gcc", "loops.c", "-O1", *options)
         expect(line_names(arguments, other) == expected, "names by " + title)
         tried.append(title)
+    # Old versions of objcopy and libdw do not know zstd.
+    other = os.path.join(folder, "zstd")
+    if subprocess.run(["objcopy", "--compress-debug-sections=zstd", program, other], capture_output=True).returncode == 0:
+        out = subprocess.run([arguments.places, other], input="%x\n" % addresses_of(other)[0], capture_output=True,
+                             text=True)
+        if out.stderr:
+            expect(out.stderr.startswith(other + ": its debug information cannot be read: ") and
+                   out.stderr.count("\n") == 1, out.stderr)
+            print("libdw does not know zstd: " + out.stderr.rstrip())
+        else:
+            expect(line_names(arguments, other) == expected, "names by zstd")
+            tried.append("zstd")
     # The functions in a file of their own.
     made = os.path.join(folder, "split.o")
     for version in ("-gdwarf-5", "-gdwarf-4"):
@@ -336,7 +348,11 @@ def case_kinds(arguments, folder):
     run(["objcopy", "--strip-debug", "--add-gnu-debuglink=" + debug, program, stripped])
     expect(line_names(arguments, stripped) == expected, "names by .gnu_debuglink")
     tried.append("debuglink")
-    os.remove(debug)
+    beside = os.path.join(folder, ".debug")
+    os.mkdir(beside)
+    shutil.move(debug, beside)
+    expect(line_names(arguments, stripped) == expected, "names by .gnu_debuglink and .debug")
+    shutil.rmtree(beside)
     expect(line_names(arguments, stripped) == [], "no lines without debug information")
     check_symbols_only(arguments, folder, program, stripped)
     print("the same names by " + ", ".join(tried))

@@ -57,7 +57,7 @@ int main(int argc, char **argv)
         if (symbols)
             lull_symbols_close(symbols);
     }
-    if (file.found != LULL_SYMBOLS_FOUND)
+    if (*file.why)
         fprintf(stderr, "%s\n", file.why);
     for (size_t i = 0; file.found == LULL_SYMBOLS_FOUND && i < count; i++)
         print_place(&places[i]);
