@@ -253,9 +253,9 @@ static void add_to_path(struct reading *reading, int64_t ns, bool parallel)
 
 /* The stretches between `reading->after` and `before`; NULL: too many are known, or no memory. An
  * iteration has them in the order of the one before: the next one is tried first. */
-static struct lull_work_serial *find_serial(struct lull_work_collector *collector,
-                                            struct reading *reading, uint32_t process,
-                                            uint32_t before)
+static struct lull_work_serial *serial_of_place(struct lull_work_collector *collector,
+                                                struct reading *reading, uint32_t process,
+                                                uint32_t before)
 {
     for (size_t i = 1; i <= reading->n_serials; i++) {
         const size_t at = (reading->last_serial + i) % reading->n_serials;
@@ -282,7 +282,7 @@ static void end_serial(struct lull_work_collector *collector, struct reading *re
                        uint32_t process, uint32_t before)
 {
     struct lull_work_serial *serial =
-        reading->alone_ns > 0 ? find_serial(collector, reading, process, before) : NULL;
+        reading->alone_ns > 0 ? serial_of_place(collector, reading, process, before) : NULL;
     if (serial) {
         serial->count++;
         serial->ns += reading->alone_ns;
