@@ -48,7 +48,7 @@ struct ranges {
 struct linked {
     uint64_t begin, end; /* addresses in the file */
     const char *name;
-    int preference; /* of several names of one function the highest one counts */
+    bool is_seen; /* by other files */
 };
 
 /* A memory of the program that holds a pointer to a function of another file. */
@@ -208,13 +208,22 @@ static const uint8_t *bytes_at(const struct lull_symbols *symbols, uint64_t addr
 
 /* ---- symbols of the linker ------------------------------------------------------------------- */
 
+/* Of several names of one function the last one counts: one that other files see before one that they do
+ * not, then the one with fewer underscores in front, then the shorter one: "MPI_Send" of "MPI_Send" and
+ * "PMPI_Send", "confstr" of "confstr" and "__confstr". */
 static int by_linked_begin(const void *a, const void *b)
 {
     const struct linked *x = a, *y = b;
     if (x->begin != y->begin)
         return x->begin < y->begin ? -1 : 1;
-    if (x->preference != y->preference)
-        return x->preference < y->preference ? -1 : 1;
+    if (x->is_seen != y->is_seen)
+        return x->is_seen ? 1 : -1;
+    const size_t of_x = strspn(x->name, "_"), of_y = strspn(y->name, "_");
+    const size_t length_x = strlen(x->name), length_y = strlen(y->name);
+    if (of_x != of_y)
+        return of_x > of_y ? -1 : 1;
+    if (length_x != length_y)
+        return length_x > length_y ? -1 : 1;
     return -strcmp(x->name, y->name);
 }
 
@@ -243,9 +252,7 @@ static void list_linked(struct lull_symbols *symbols)
         const uint64_t begin = address - symbols->bias, end = begin + symbol.st_size;
         symbols->linked[symbols->n_linked++] =
             (struct linked){begin, end < begin ? UINT64_MAX : end, name,
-                            binding == STB_GLOBAL ? 2
-                            : binding == STB_WEAK ? 1
-                                                  : 0};
+                            binding == STB_GLOBAL || binding == STB_WEAK};
     }
     if (symbols->n_linked > 1)
         qsort(symbols->linked, symbols->n_linked, sizeof *symbols->linked, by_linked_begin);

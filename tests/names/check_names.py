@@ -389,6 +389,7 @@ def check_symbols_only(arguments, folder, program, stripped):
     expect((place.function, place.short, place.file, place.loop) == ("", "", "", None), "a stripped file has no names")
     place = places_of(arguments, bare, [0x7fffffffffff])[0]
     expect(place.function == "", "there is no code")
+    check_aliases(arguments, folder)
     cpp = os.path.join(folder, "cpp")
     if has("g++"):
         run(["g++", "-w", "-O2", os.path.join(PROGRAMS, "loops.cc"), "-o", cpp])
@@ -396,6 +397,22 @@ def check_symbols_only(arguments, folder, program, stripped):
         place = places_of(arguments, cpp, [begin])[0]
         expect(place.short == "heat::guarded", "short name %s of a name of the linker" % place.short)
         expect(place.whole.startswith("heat::guarded(std::vector<int"), "whole name " + place.whole)
+
+
+def check_aliases(arguments, folder):
+    """Of several names of one function the one that programs use counts."""
+    source, library = os.path.join(folder, "alias.c"), os.path.join(folder, "alias.so")
+    with open(source, "w") as out:
+        out.write("int PMPI_Send(void) { return 1; }\n#pragma weak MPI_Send = PMPI_Send\n"
+                  "int __confstr(void) { return 2; }\n#pragma weak confstr = __confstr\n"
+                  "static int hidden(void) __attribute__((alias(\"visible_one\"), used));\n"
+                  "int visible_one(void) { return 3; }\n")
+    run(["gcc", "-w", "-shared", "-fPIC", source, "-o", library])
+    for begin, _, name in symbols_of(library):
+        if name in ("PMPI_Send", "__confstr", "hidden"):
+            place = places_of(arguments, library, [begin])[0]
+            expect(place.function == {"PMPI_Send": "MPI_Send", "__confstr": "confstr", "hidden": "visible_one"}[name],
+                   "%s is called %s" % (name, place.function))
 
 
 # ---- files that are not what they should be -----------------------------------------------------
