@@ -72,6 +72,12 @@ if(LULL_TESTS AND Python3_FOUND)
                      ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/examples)
     set_tests_properties(examples.solvers PROPERTIES LABELS ${label_of_many_starts} SKIP_RETURN_CODE 77 TIMEOUT 1800)
 endif()
+if(LULL_TESTS AND Python3_FOUND AND TARGET liblull-record AND NOT LULL_SANITIZE)
+    add_test(NAME examples.jobs
+             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/examples/jobs.py $<TARGET_FILE:lull>
+                     ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR}/examples/jobs)
+    set_tests_properties(examples.jobs PROPERTIES LABELS quick TIMEOUT 1800)
+endif()
 if(LULL_TESTS AND Python3_FOUND)
     add_test(NAME interrupted COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/interrupted.py $<TARGET_FILE:lull>)
     set_tests_properties(interrupted PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 1800)

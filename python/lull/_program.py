@@ -17,7 +17,7 @@ from . import _stream
 _FOLDER = os.path.dirname(__file__)
 # A launcher of MPI tells by these that a process is one of several. A lull that saw them would wait for the others,
 # which run Python.
-_OF_LAUNCHERS = ("OMPI_COMM_WORLD_", "PMI_", "PMIX_")
+_OF_LAUNCHERS = ("OMPI_COMM_WORLD_", "PMI_", "PMIX_", "MV2_COMM_WORLD_", "MPI_LOCAL")
 
 
 class LullError(Exception):

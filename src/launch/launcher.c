@@ -189,6 +189,7 @@ static const struct starter {
     bool assignments; /* among them NAME=VALUE, any number */
     bool many;        /* starts processes of MPI, of several programs where ":" separates them */
 } starters[] = {
+    {"mpirun_rsh", mpi_options, 0, true, true}, /* of MVAPICH; before mpirun, whose name begins so */
     {"mpirun", mpi_options, 0, false, true},       {"mpiexec", mpi_options, 0, false, true},
     {"orterun", mpi_options, 0, false, true},      {"prterun", mpi_options, 0, false, true},
     {"srun", mpi_options, 0, false, true},         {"aprun", mpi_options, 0, false, true},

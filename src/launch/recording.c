@@ -571,6 +571,8 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_ITERATIONS", wish->iterations);
     set("LULL_RECORD_WAITS", wish->waits);
     set("LULL_RECORD_SAMPLE", wish->sample);
+    if (recording->job.tell_rank)
+        set("LULL_RECORD_PROCESS", lull_arena_printf(arena, "%u", recording->job.rank));
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);
     preload(recording->library, arena);
 }

@@ -258,17 +258,31 @@ enum { MOST_NUMBERS = 10000, MOST_THREADS = 1 << 20, MOST_ANCESTORS = 8 };
 
 /* ---- the job --------------------------------------------------------------------------------- */
 
-/* Variables that launchers of MPI programs set. Where `size` is NULL or not set, a later line may
- * fit. */
+/* Variables that launchers of MPI programs set. The first line whose rank is set tells; of its sizes
+ * and keys the first that is set. Sources: flux-core src/shell/task.c; Slurm's plugin
+ * mpi/cray_shasta and libpals for PALS; mpispawn.c of MVAPICH for mpirun_rsh; Open MPI's comm_method
+ * hook for jsrun (JSM). */
 static const struct {
-    const char *rank, *size, *key;
-    enum lull_mpi_family family;
+    const char *rank, *sizes[2], *keys[3];
+    enum lull_mpi_family family; /* LULL_MPI_NONE: the launcher starts programs of any */
+    bool tell;                   /* the recorder does not read this rank by itself */
 } job_variables[] = {
-    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", LULL_MPI_OPENMPI},
-    {"PMI_RANK", "PMI_SIZE", "PMI_JOBID", LULL_MPI_MPICH},
-    {"PMIX_RANK", "SLURM_NTASKS", "PMIX_NAMESPACE", LULL_MPI_OPENMPI},
-    {"SLURM_PROCID", "SLURM_NTASKS", "SLURM_JOB_ID", LULL_MPI_NONE},
-    {"MPI_LOCALRANKID", "MPI_LOCALNRANKS", NULL, LULL_MPI_MPICH},
+    /* clang-format off */
+    {"OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, {"PMIX_NAMESPACE"}, LULL_MPI_OPENMPI, false},
+    {"PMI_RANK", {"PMI_SIZE"}, {"PMI_JOBID", "PALS_APID", "FLUX_JOB_ID"}, LULL_MPI_MPICH, false},
+    {"JSM_NAMESPACE_RANK", {"JSM_NAMESPACE_SIZE"}, {"PMIX_NAMESPACE", "LSB_JOBID"}, LULL_MPI_NONE, true},
+    {"PMIX_RANK", {"SLURM_NTASKS", "FLUX_JOB_SIZE"}, {"PMIX_NAMESPACE"}, LULL_MPI_OPENMPI, false},
+    {"MV2_COMM_WORLD_RANK", {"MV2_COMM_WORLD_SIZE"}, {"MPIRUN_ID"}, LULL_MPI_MPICH, true},
+    {"FLUX_TASK_RANK", {"FLUX_JOB_SIZE"}, {"FLUX_JOB_ID"}, LULL_MPI_NONE, true},
+    {"PALS_RANKID", {"PMI_SIZE"}, {"PALS_APID"}, LULL_MPI_NONE, true},
+    {"SLURM_PROCID", {"SLURM_NTASKS"}, {"SLURM_JOB_ID"}, LULL_MPI_NONE, false},
+    {"MPI_LOCALRANKID", {"MPI_LOCALNRANKS"}, {NULL}, LULL_MPI_MPICH, false},
+    /* clang-format on */
+};
+
+enum {
+    MOST_SIZES = sizeof job_variables->sizes / sizeof *job_variables->sizes,
+    MOST_KEYS = sizeof job_variables->keys / sizeof *job_variables->keys
 };
 
 static bool read_number(const char *name, uint32_t *ret_value)
@@ -340,7 +354,10 @@ static void find_place(struct lull_job *job)
 {
     static const char *const names[][2] = {
         {"OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE"},
-        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"}};
+        {"MPI_LOCALRANKID", "MPI_LOCALNRANKS"},
+        {"PMI_LOCAL_RANK", "PMI_LOCAL_SIZE"},
+        {"JSM_NAMESPACE_LOCAL_RANK", "JSM_NAMESPACE_LOCAL_SIZE"},
+        {"MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (read_number(names[i][0], &job->node_rank) && read_number(names[i][1], &job->node_size))
             return;
@@ -359,6 +376,20 @@ static bool is_shell(int pid)
     return false;
 }
 
+/* What the launcher of this line calls the job. The proxy of MPICH's own launcher says more than the
+ * batch system in which that launcher runs. */
+static const char *key_of_launcher(size_t line, struct lull_arena *arena)
+{
+    const char *key = NULL;
+    for (size_t i = 0; !key && i < MOST_KEYS; i++) {
+        const char *name = job_variables[line].keys[i];
+        key = name ? getenv(name) : NULL;
+        if (!key && i == 0 && job_variables[line].family == LULL_MPI_MPICH)
+            key = hydra_key(arena);
+    }
+    return key;
+}
+
 void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,
                        struct lull_job *ret_job)
 {
@@ -367,14 +398,15 @@ void lull_job_describe(const struct lull_executable *executable, struct lull_are
     for (size_t i = 0; i < sizeof job_variables / sizeof *job_variables; i++) {
         if (!read_number(job_variables[i].rank, &job->rank))
             continue;
-        bool sized = read_number(job_variables[i].size, &job->size) && job->size > job->rank;
+        bool sized = false;
+        for (size_t s = 0; !sized && s < MOST_SIZES; s++)
+            sized = read_number(job_variables[i].sizes[s], &job->size) && job->size > job->rank;
         if (!sized)
             job->size = job->rank + 1;
         job->parallel = true;
         job->family = job_variables[i].family;
-        const char *key = job_variables[i].key ? getenv(job_variables[i].key) : NULL;
-        if (!key && job->family == LULL_MPI_MPICH)
-            key = hydra_key(arena);
+        job->tell_rank = job_variables[i].tell;
+        const char *key = key_of_launcher(i, arena);
         job->key = key ? known_key(key, sized, job->size, arena) : parent_key(arena);
         find_place(job);
         return;

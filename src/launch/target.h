@@ -22,8 +22,9 @@ struct lull_job {
                             processes of the job have the same parent as this one */
     uint32_t rank, size; /* 0 and 1 if not parallel */
     uint32_t node_rank, node_size; /* the same on this node; 0 and 0 if it is not known */
-    enum lull_mpi_family family;   /* family of the launcher, where it is known */
-    const char *key;               /* the same for all processes of the job, and for no other job */
+    bool tell_rank; /* the recorder does not know this launcher: it is to be told `rank` */
+    enum lull_mpi_family family; /* family of the launcher, where it is known */
+    const char *key;             /* the same for all processes of the job, and for no other job */
 };
 
 void lull_job_describe(const struct lull_executable *executable, struct lull_arena *arena,

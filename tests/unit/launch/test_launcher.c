@@ -50,6 +50,7 @@ static const char *const lines[] = {
     "mpiexec -f hosts -bind-to core -iface eth0 A => A",
     "mpiexec -n=2 A => A",
     "mpiexec -configfile file =>",
+    "mpirun_rsh -np 4 -hostfile hosts MV2_USE_CUDA=0 OMP_NUM_THREADS=2 A => A",
     "srun A => A",
     "srun -n 4 -c 2 B => B",
     "srun -n4 -N2 A => A",
