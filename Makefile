@@ -69,7 +69,7 @@ campaign:
 # The folder is made absolute here, because not every shell expands the tilde behind PREFIX=.
 prefix = $(abspath $(patsubst ~/%,$(HOME)/%,$(PREFIX)))
 install: build
-	@scripts/install $(BUILD) '$(prefix)'
+	@CMAKE='$(CMAKE)' scripts/install $(BUILD) '$(prefix)'
 
 uninstall:
 	@scripts/install --remove '$(prefix)'
