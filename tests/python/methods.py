@@ -149,8 +149,16 @@ class Metrics(Case):
             if name != "table":
                 self.assert_cells(texts[name], got[name], name)
         self.assertNotIn("value", got)
-        absent = lull.metrics(*runs).attrs["absent"]["heat-faults"]
-        self.assertIn("no instruction counter", absent["ipc"])
+
+    def test_why_values_of_several_runs_are_absent(self):
+        """Only one of the two has counters."""
+        runs = [TAPES / "heat-faults", TESTS / "data/paraver/hybrid.prv"]
+        told = json.loads(printed("metrics", *runs, "--format", "json"))["tables"]["additive"]
+        names = [column["id"] for column in told["columns"]]
+        expected = {name: {row["id"]: row["absent"][at] for row in told["rows"] if row.get("absent", [None] * 2)[at]}
+                    for at, name in enumerate(names)}
+        self.assertEqual(lull.metrics(*runs).attrs["absent"], expected)
+        self.assertNotEqual(expected[names[0]], expected[names[1]])
 
     def test_options_reach_lull(self):
         run = TAPES / "heat-faults"
@@ -216,6 +224,20 @@ class Report(Case):
             self.assertIn(got["next"][number - 1], text[at:])
         self.assertEqual(len(got["sentence"]), len(re.findall(r" \d+\. [A-Z0-9]", text.split(" Timeline of ")[0])))
         self.assertEqual(got["process"][0], 1)  # the planted one
+
+    def test_columns_of_findings(self):
+        seen = set()
+        for run in (TAPES / "heat-faults", PLANTED / "collectives.openmpi/run", PLANTED / "threads.gcc/run"):
+            got = columns(lull.open(run).findings())
+            for number, told in enumerate(json.loads(printed("report", run, "--format", "json"))["findings"]):
+                for name, values in got.items():
+                    at = told["place"] if name in told["place"] else told
+                    key = name[5:] if name.startswith("gain_") else name
+                    expected = (told["gain"] if key != name else at).get(key)
+                    self.assertEqual(values[number], expected, (run, number, name))
+                    if expected is not None:
+                        seen.add(name)
+        self.assertLessEqual({"rule", "process", "site", "begin", "evidence", "gain_low", "gain_absent", "next"}, seen)
 
     def test_findings_without_prices(self):
         got = columns(lull.open(TAPES / "heat-faults").findings(prices=False))
@@ -542,6 +564,26 @@ class Calls(Case):
                 run = lull.open(TAPES / "heat-2x1", lull=self.program(folder, text))
                 with self.assertRaisesRegex(lull.LullError, expected):
                     run.metrics()
+
+    def test_counts_that_no_double_holds(self):
+        """Above 2^53 they are texts in lull's JSON."""
+        values = [9007199254740993, 2**63 - 1, 2**64 - 1, 7, None]
+        rows = [{"id": str(at), "label": "", "parent": None,
+                 "values": [str(value) if value and value > 2**53 else value, value if value == 7 else None]}
+                for at, value in enumerate(values)]
+        document = {"schema": "lull-info/1", "facts": {}, "notes": [], "title": "", "tables": {"counters": {
+            "title": "", "columns": [{"id": "count", "heading": "", "unit": "count"},
+                                     {"id": "time", "heading": "", "unit": "s"}], "rows": rows}}}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "answer"
+            for some in (rows, rows[:2], rows[3:]):
+                document["tables"]["counters"]["rows"] = some
+                path.write_text(json.dumps(document), encoding="utf-8")
+                result = lull.open(TAPES / "heat-2x1", lull=self.program(folder, f"cat {path}\n")).info()
+                got = columns(result["counters"])
+                self.assertEqual(got["count"], [values[int(row["id"])] for row in some])
+                self.assertTrue(not any(isinstance(value, float) for value in got["count"]))
+                self.assertEqual(got["time"], [row["values"][1] for row in some])
 
     def test_much_chatter_blocks_nobody(self):
         """More than a pipe holds on stderr, before the answer."""
