@@ -29,6 +29,7 @@ import record_dense
 import record_mpi
 import record_omp
 import record_ranks
+import record_sample
 import predicted
 import program
 import repeat
@@ -175,11 +176,12 @@ def main():
     folder = tempfile.mkdtemp(prefix="bench-", dir=arguments.build)
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
-        for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app, inject,
+        for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app,
+                     record_sample, inject,
                      simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
                      diagnose, pack, team, names):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat",
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample",
                                      "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
                                      "diagnose", "pack", "team", "names")):
