@@ -10,6 +10,7 @@ import argparse
 import bisect
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 import packed
-from samples_of import HEADER, SIZE, locations
+from samples_of import HEADER, SAMPLES, SIZE, locations
 
 FAKE, RING = 2, 4096
 
@@ -118,6 +119,28 @@ class Check:
                 subprocess.run([self.settings.lull, "convert", "--to", form, run, copy + "." + form], check=True,
                                capture_output=True)
 
+    def unchanged(self):
+        """No other result changes with samples: the same run says the same when its samples are parts of a kind that no
+        lull knows."""
+        run = self.record("unchanged", "fake:2000", [self.settings.program, "600"])
+        blind = os.path.join(self.folder, "blind", "run")
+        shutil.copytree(run, blind)
+        path = os.path.join(blind, "0", "0.tape")
+        with open(path, "rb") as file:
+            data = bytearray(file.read())
+        places = [place for place in range(200, 4096 - 15, 16) if data[place + 12] == SAMPLES]
+        self.expect(len(places) >= 2, "unchanged: %d extents with samples", len(places))
+        for place in places:
+            data[place + 12] = 99
+        with open(path, "wb") as file:
+            file.write(data)
+        for words in (["metrics", "--raw", "--by", "region", "--format", "json"],
+                      ["report", "--no-prices", "--waits", "--format", "json"]):
+            seen, unseen = (packed.said(self.settings.lull, words, one) for one in (run, blind))
+            self.expect(seen == unseen, "unchanged: lull %s says other things", words[0])
+            self.expect(seen[0] == 0, "unchanged: lull %s: %s", words[0], seen[2])
+        self.expect(self.info(blind)["facts"]["samples"] is None, "unchanged: there are samples")
+
     def without_events(self):
         """Samples are there also where events are not."""
         for name, options in (("profile", ["--profile"]), ("budget", ["--max-size", "64KiB"]),
@@ -176,6 +199,7 @@ def main():
         check = Check(settings, folder)
         check.options()
         check.ends()
+        check.unchanged()
         check.without_events()
         check.lost()
         check.killed()
