@@ -347,7 +347,7 @@ static void stop(void *context)
 
 static uint64_t wants_of(const struct lull_ideal *ideal)
 {
-    const uint32_t told_in_short =
+    const uint64_t told_in_short =
         LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) |
         LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_SEND_DONE);
     uint64_t wants = LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST);
