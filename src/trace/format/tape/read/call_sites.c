@@ -1,7 +1,8 @@
 /* Call sites of a recorded run: regions that are the calls of another one from one place. */
 #include "base/hash.h"
+#include "base/parallel.h"
 #include "binary/demangle.h"
-#include "binary/symbols.h"
+#include "binary/places.h"
 #include "tape/definition.h"
 #include "trace/format/tape/tape_data.h"
 
@@ -143,72 +144,109 @@ static void make_texts(const struct lull_object *object, struct lookup *lookup,
     lookup->main = !object->function && strcmp(symbol->function, "main") == 0;
 }
 
-static struct lull_symbols *open_object(const struct lull_trace *trace,
-                                        const struct lull_object *object)
+/* Tells of a file whose places have no names; `why` says what is the matter with it. */
+static void tell_object(const struct lull_trace *trace, enum lull_symbols_found found,
+                        const char *why)
 {
-    struct lull_symbols *symbols = NULL;
-    switch (lull_symbols_open(object->path, object->build_id, &symbols)) {
-    case LULL_SYMBOLS_ABSENT:
+    if (found == LULL_SYMBOLS_ABSENT)
         lull_trace_add_quirk(trace,
                              "a file of the recorded program cannot be read; its call sites have "
                              "no names",
-                             "%s", object->path);
-        break;
-    case LULL_SYMBOLS_CHANGED:
+                             "%s", why);
+    else if (found == LULL_SYMBOLS_CHANGED)
         lull_trace_add_quirk(trace,
                              "a file of the recorded program has changed since; its call sites "
                              "have no names",
-                             "%s", object->path);
-        break;
-    default:
-        break;
-    }
-    return symbols;
+                             "%s", why);
 }
 
-/* `symbols` NULL: those of the object are not known. */
-static struct lull_symbol find_symbol(struct lull_symbols *symbols,
-                                      const struct lull_object *object, uint64_t offset,
-                                      struct lull_arena *arena)
+/* Names all places that are no begins of functions. False: no memory. */
+static bool find_symbols(struct lull_trace *trace, struct lookup **sorted, size_t count,
+                         struct lull_places_file *files)
 {
-    if (object->function)
-        return (struct lull_symbol){
-            .function = object->function, .file = object->path, .line = (uint32_t)offset};
-    return symbols ? lull_symbols_find(symbols, offset, arena)
-                   : (struct lull_symbol){.function = "", .file = ""};
+    struct lull_place *places = calloc(count, sizeof *places);
+    size_t n = 0;
+    if (!places)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        const struct lull_tape_address *address = sorted[i]->address;
+        const struct lull_object *object = &trace->objects[address->object];
+        if (object->function)
+            sorted[i]->symbol = (struct lull_symbol){.function = object->function,
+                                                     .file = object->path,
+                                                     .line = (uint32_t)address->offset};
+        else if (!sorted[i]->begins)
+            places[n++] = (struct lull_place){.file = address->object, .offset = address->offset};
+    }
+    const bool good = lull_places_find(files, trace->n_objects, places, n, false,
+                                       lull_worker_count(), trace->arena, NULL) == LULL_OK;
+    n = 0;
+    for (size_t i = 0; good && i < count; i++)
+        if (!trace->objects[sorted[i]->address->object].function && !sorted[i]->begins)
+            sorted[i]->symbol = places[n++].symbol;
+    free(places);
+    return good;
 }
 
-/* Looks up the names of all addresses, which are sorted: so each file is opened once, and each
- * address is looked up once. */
-static void find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
+/* Names all functions at whose begins there is a place. */
+static void find_functions(struct lull_trace *trace, struct lookup **sorted, size_t count,
+                           struct lull_places_file *files)
 {
     struct lull_symbols *symbols = NULL;
+    uint32_t opened = LULL_NONE;
     for (size_t i = 0; i < count; i++) {
-        struct lookup *lookup = sorted[i], *last = i > 0 ? sorted[i - 1] : NULL;
-        const struct lull_object *object = &trace->objects[lookup->address->object];
+        const struct lull_tape_address *address = sorted[i]->address;
+        struct lull_places_file *file = &files[address->object];
+        struct lull_error why = {""};
+        if (!sorted[i]->begins || trace->objects[address->object].function ||
+            file->found != LULL_SYMBOLS_FOUND)
+            continue;
+        if (opened != address->object) {
+            if (symbols)
+                lull_symbols_close(symbols);
+            symbols = NULL;
+            opened = address->object;
+            file->found = lull_symbols_open_told(file->path, file->build_id, &symbols, &why);
+            file->why = lull_arena_strdup(trace->arena, why.text);
+        }
+        if (symbols)
+            sorted[i]->function = lull_symbols_function(symbols, address->offset, trace->arena);
+    }
+    if (symbols)
+        lull_symbols_close(symbols);
+}
+
+/* Looks up the names of all addresses, which are sorted: so each text is made once. */
+static bool find_names(struct lull_trace *trace, struct lookup **sorted, size_t count)
+{
+    struct lull_places_file *files = calloc(trace->n_objects, sizeof *files);
+    if (!files)
+        return false;
+    for (uint32_t i = 0; i < trace->n_objects; i++) {
+        files[i].path = trace->objects[i].path;
+        files[i].build_id = trace->objects[i].build_id;
+    }
+    const bool good = find_symbols(trace, sorted, count, files);
+    if (good)
+        find_functions(trace, sorted, count, files);
+    for (uint32_t i = 0; good && i < trace->n_objects; i++)
+        tell_object(trace, files[i].found, files[i].why);
+    for (size_t i = 0; good && i < count; i++) {
+        struct lookup *lookup = sorted[i];
+        const struct lookup *last = i > 0 ? sorted[i - 1] : NULL;
+        if (lookup->begins)
+            continue;
         if (last && by_address(&sorted[i - 1], &sorted[i]) == 0) {
             lookup->symbol = last->symbol;
             lookup->text = last->text;
             lookup->path = last->path;
             lookup->main = last->main;
-            lookup->function = last->function;
-            continue;
+        } else {
+            make_texts(&trace->objects[lookup->address->object], lookup, trace->arena);
         }
-        if (!last || last->address->object != lookup->address->object) {
-            if (symbols)
-                lull_symbols_close(symbols);
-            symbols = object->function ? NULL : open_object(trace, object);
-        }
-        if (lookup->begins && symbols)
-            lookup->function =
-                lull_symbols_function(symbols, lookup->address->offset, trace->arena);
-        if (lookup->begins)
-            continue;
-        lookup->symbol = find_symbol(symbols, object, lookup->address->offset, trace->arena);
-        make_texts(object, lookup, trace->arena);
     }
-    if (symbols)
-        lull_symbols_close(symbols);
+    free(files);
+    return good;
 }
 
 /* Names a region "!$omp parallel @heat.c:57". A line of an included file may stand in several
@@ -380,13 +418,14 @@ lull_status lull_tape_name_sites(struct lull_trace *trace, struct lull_error *er
             count++;
         }
     qsort(sorted, count, sizeof *sorted, by_address);
-    find_names(trace, sorted, count);
+    const bool good = find_names(trace, sorted, count);
     count = 0;
-    for (const struct lull_tape_site *site = data->sites; site; site = site->next) {
+    for (const struct lull_tape_site *site = data->sites; site && good; site = site->next) {
         name_site(trace, site, &lookups[count]);
         count += site->n;
     }
     free(lookups);
     free(sorted);
-    return leave_out_callers(trace, err);
+    return good ? leave_out_callers(trace, err)
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
 }
