@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The commands people type; CMake and scripts/ do the work. `make help` lists them.
 PREFIX       ?= /usr/local
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # lull_asset(ROOM NAME files...): the files, one behind the other, become a constant `lull_asset_NAME`
 # (src/report/asset.h) of the room's library. Needs nothing but CMake.
 function(lull_asset room name)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # The helper programs of lull bench: messages under each family of MPI libraries, and OpenMP of each
 # compiler that is here, whatever lull itself is compiled with. They are installed beside the recorder,
 # need nothing of lull, and are optimised always and never sanitized: they measure.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Libraries. What is missing switches its feature off; `lull info` says which and why.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)

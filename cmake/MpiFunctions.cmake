@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What the readers know of MPI functions is made from the recorder's table, src/record/mpi/functions.txt: the
 # class of each function says what role its regions have and which collective operation it is.
 # The file is generated/mpi_functions.h, with one line for each function, sorted by name.

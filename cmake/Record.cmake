@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # What is loaded into the measured program: one shared object without MPI, and one per MPI family
 # that has a compiler wrapper here. All from the same sources; libmpi is not linked: its functions
 # are those that the program brings.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # lull_room(name SEES rooms... USES libraries...): a static library lull_<name> of all sources in
 # src/<name>, linked to the rooms it sees and the libraries it uses, and to nothing else.
 option(LULL_SHARED_ROOMS "rooms as shared libraries, so that one can be exchanged (scripts/mutate)" OFF)

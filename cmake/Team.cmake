@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # How processes of lull that mpirun started reach each other: a library per family of MPI, which lull opens when
 # it was started by that family's launcher. They are installed beside the recorder. With the family's own
 # compiler, as MPI is linked here; never sanitized.

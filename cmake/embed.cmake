@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Writes OUTPUT: the FILES as one C array with its digest. Used by lull_asset.
 set(text "")
 foreach(file IN LISTS FILES)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Completion of lull for bash. What a word may become says `lull complete`.
 _lull() {
     local line=${COMP_LINE:0:COMP_POINT} words word cut files start

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 # Completion of lull for fish. What a word may become says `lull complete`.
 function __lull_complete
     set -l words (commandline -opc) (commandline -ct)

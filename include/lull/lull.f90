@@ -1,3 +1,4 @@
+! SPDX-License-Identifier: BSD-3-Clause
 ! Mark regions and iterations of a Fortran program that `lull record` measures; see lull.h. Compile
 ! this file with the program: no library is linked, and without the recorder nothing happens.
 !

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lull.h: mark regions and iterations of a program that `lull record` measures.
  *
  * Header only: no library is linked. Without the recorder each function finds out once that nobody

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs of parallel programs that lull recorded, as pandas DataFrames, or as dictionaries where pandas is missing.
 
     import lull

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Tables as pandas DataFrames, or where pandas is missing as dictionaries of columns."""
 
 from __future__ import annotations

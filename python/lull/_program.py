@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Starts lull and reads the JSON that it prints. There is no shell, and no file in between."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Runs, and what lull says of them."""
 
 from __future__ import annotations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-3-Clause
 """Reads a JSON document member by member, so that a large one need not be in memory as a whole.
 
 `read` is told by paths which containers are large. Their items are decoded one after the other and handed to a function;

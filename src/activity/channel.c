@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A hash table with open addressing over indices into the array of channels. The few channels that
  * were found last are tried first, because most programs talk to a few neighbours in turn. */
 #include "activity/channel.h"

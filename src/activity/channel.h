@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Channels: where messages match. A channel is a source, a target, a communicator and a tag; MPI
  * keeps the order of the messages of one channel.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Steps of a thread become CREWs. All threads of an OpenMP team meet at the end of its parallel
  * region. Some tracers (Extrae for libgomp) do not tell that barrier. Then the last span of
  * scheduling, fork and join is the master's wait for the others, and nothing is told of the others

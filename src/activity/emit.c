@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Steps on their way to the consumers: they gather in an array of the worker, and are handed over
  * when it is full and at the end of each block of events. */
 #include "activity/interpreter.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "activity/interpreter.h"
 
 #include "base/array.h"

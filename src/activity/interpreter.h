@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The interpreter: events of one location in, its ledger and steps out. Internal to the activity
  * room.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A pass: a scan whose visitor feeds an interpreter per location. */
 #include "activity/pass.h"
 

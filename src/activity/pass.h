@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A pass: one reading of a run, for several consumers of steps at once.
  *
  * The calls for one location never overlap and come in order, so a consumer may keep a state per

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which part of a run is read, and who gets the steps of it: windows, division of the work, and
  * consumers of one pass (activity/pass.h), which reads the run. */
 #ifndef LULL_ACTIVITY_READING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Steps: what a measured thread did. The activity room makes them from events, and everything else
  * that asks what a thread did reads steps: the breakdown, the ideal runtime, replays.
  *

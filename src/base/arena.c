@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* An arena consists of chunks that double in size up to 32 MiB; larger requests get a chunk of
  * their own. Big chunks ask for large pages, because what is in them is often touched here and
  * there. */

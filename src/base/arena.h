@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arena: many allocations, one release. The owner of the arena owns everything in it.
  *
  * Not safe for concurrent use; give each thread its own. Memory is aligned to 16 bytes. */

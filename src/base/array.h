@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One growing array, and a ring built like it, in memory of malloc. What lives in an arena grows
  * with lull_arena_grow.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading clocks, inline and without state: raw ticks of the processor's counter, or nanoseconds of
  * a clock of the system. Which of the two the recorder reads, record/clock.h decides. */
 #ifndef LULL_BASE_CLOCK_H

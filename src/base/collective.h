@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The collective operations of MPI: what traces hold and simulations carry out. */
 #ifndef LULL_BASE_COLLECTIVE_H
 #define LULL_BASE_COLLECTIVE_H

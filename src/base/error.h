@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Status codes and caller-owned error texts.
  *
  * A function that can fail returns a lull_status and fills the caller's lull_error with one line:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files that are read; outputs are in base/output_file.h. */
 #ifndef LULL_BASE_FILE_H
 #define LULL_BASE_FILE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* FNV-1a: a hash of bytes, in one part or several. */
 #ifndef LULL_BASE_FNV_H
 #define LULL_BASE_FNV_H

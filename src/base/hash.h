@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One hash table: byte strings to 64-bit values. It is made for tuples that get a small number each
  * (interning), for ids and for names:
  *

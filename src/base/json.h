@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing JSON: streams to a FILE, keeps track of commas and nesting, escapes strings.
  *
  * Numbers are written so that they read back to the same double (%.17g, shortened where exact); NaN

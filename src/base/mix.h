@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hashes of numbers. Which messages a sample keeps, and what a disturbed program draws, follows from
  * what is returned here: the same numbers give the same results in every version. */
 #ifndef LULL_BASE_MIX_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Outputs: files and folders that appear whole or not at all; and what a program that writes them
  * asks of its own process. */
 #ifndef LULL_BASE_OUTPUT_FILE_H

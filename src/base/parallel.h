@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads of lull itself: how many, running a function on all of them, and memory that they do not
  * share. */
 #ifndef LULL_BASE_PARALLEL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Looking things up in arrays that are in the order of a number, by bisection:
  *
  *     size_t at = lull_sorted_first_u32(edges, n, sizeof *edges, offsetof(struct edge, from), rank);

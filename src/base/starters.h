@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of programs that start or run other programs: shells and interpreters. Included by the
  * recorder, too. */
 #ifndef LULL_BASE_STARTERS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Texts: strict parsing of numbers with units, short printing of numbers, values of options,
  * similar words, and characters of UTF-8. */
 #ifndef LULL_BASE_TEXT_H

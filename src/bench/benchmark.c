@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/benchmark.h"
 
 #include "bench/kernel.h"

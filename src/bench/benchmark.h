@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Benchmarks: one constant struct per file, listed in benchmark.c.
  *
  * A run has three steps. First each benchmark plans: it makes probes (one per number to measure)

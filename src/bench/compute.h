@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rates of arithmetic in registers: "peak.dp.fma.avx2.1", "divide.sp.sse.1". */
 #ifndef LULL_BENCH_COMPUTE_H
 #define LULL_BENCH_COMPUTE_H

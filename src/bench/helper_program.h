@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Helper programs: starting them, ending those that take too long, and reading what they write. */
 #ifndef LULL_BENCH_HELPER_PROGRAM_H
 #define LULL_BENCH_HELPER_PROGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Kernels: the loops whose speed is measured, one constant struct per file in bench/kernel/.
  *
  * On x86-64 the loops are written in the processor's own instructions, so that every compiler and

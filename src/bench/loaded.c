@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/loaded.h"
 
 #include "bench/memory/memory.h"

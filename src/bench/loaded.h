@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Code that lull has just compiled: it is loaded and timed in blocks, as kernels are. */
 #ifndef LULL_BENCH_LOADED_H
 #define LULL_BENCH_LOADED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages: a helper program of each family of MPI libraries measures; it is started several
  * times. */
 #include "bench/benchmark.h"

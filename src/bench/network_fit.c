@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/network_fit.h"
 
 #include "bench/number.h"

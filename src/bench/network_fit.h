@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From times of messages to the network of a machine: latency and bandwidth by size, and LogGP. */
 #ifndef LULL_BENCH_NETWORK_FIT_H
 #define LULL_BENCH_NETWORK_FIT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Noise of the cores: "noise.share.N", and what the machine file holds of each core.
  *
  * Fixed work quantum: one thread per core, all cores at the same time, as a parallel program uses

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The noise of one core: its recording as it grows, and what the machine file holds of it
  * (bench/noise.h). */
 #include "bench/noise.h"

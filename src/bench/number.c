@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/number.h"
 
 #include "bench/benchmark.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the results of the visits to a number become the number with its interval. */
 #ifndef LULL_BENCH_NUMBER_H
 #define LULL_BENCH_NUMBER_H

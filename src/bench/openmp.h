@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What an OpenMP construct costs: its time minus the time of a reference, the same work without
  * it. */
 #ifndef LULL_BENCH_OPENMP_H

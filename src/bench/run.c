@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The three steps of a run: plan, visit in rounds, finish. */
 #include "bench/benchmark.h"
 

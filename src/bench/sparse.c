@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/sparse.h"
 
 #include "bench/memory/memory.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The product of a sparse matrix and a vector, timed on pinned threads. */
 #ifndef LULL_BENCH_SPARSE_H
 #define LULL_BENCH_SPARSE_H

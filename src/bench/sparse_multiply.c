@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loops of the product of a sparse matrix and a vector (bench/sparse.h). They are in a file of
  * their own because it is compiled with -O2 whatever the build type is. */
 #include "bench/sparse.h"

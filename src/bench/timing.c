@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A team of threads is started for every round: that costs some 50 us a thread, and leaves nothing
  * running between rounds that would disturb other benchmarks. */
 #include "bench/timing.h"

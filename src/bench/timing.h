@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Timing in blocks, on pinned threads.
  *
  * A block is a number of repetitions of a body, as many as take about 50 us: long against the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "binary/code_loops.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loops in the machine code of a function. */
 #ifndef LULL_BINARY_CODE_LOOPS_H
 #define LULL_BINARY_CODE_LOOPS_H

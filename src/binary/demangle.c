@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* C++ names are read by abi::__cxa_demangle, which the ABI demands of every C++ run-time library.
  * lull contains no C++, so such a library is opened when the first C++ name is met; nearly every
  * machine has one. */

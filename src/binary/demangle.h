@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of functions as their sources have them. */
 #ifndef LULL_BINARY_DEMANGLE_H
 #define LULL_BINARY_DEMANGLE_H

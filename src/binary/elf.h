@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The libraries that an ELF file says it needs. The file's bytes are read, and nothing of it is run.
  */
 #ifndef LULL_BINARY_ELF_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where machine code goes: lengths of instructions, and the targets of jumps. */
 #ifndef LULL_BINARY_INSTRUCTION_H
 #define LULL_BINARY_INSTRUCTION_H

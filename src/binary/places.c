@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "binary/places.h"
 
 #include "base/parallel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of many places in many files: those of the samples of a run. */
 #ifndef LULL_BINARY_PLACES_H
 #define LULL_BINARY_PLACES_H

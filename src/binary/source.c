@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "binary/source.h"
 
 #include "base/file.h"

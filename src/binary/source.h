@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Text of the source around a place in the code. */
 #ifndef LULL_BINARY_SOURCE_H
 #define LULL_BINARY_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Compilation units, the functions in them and functions that were inlined there are found by their
  * address ranges in .debug_info, because not every compiler writes an index of them. What was read of
  * the last unit and of the last function is kept, so that many addresses of one are cheap. libdw

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Names of places in a program's code, from the debug information and the symbol table of the file
  * that holds it. */
 #ifndef LULL_BINARY_SYMBOLS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull bench`: measures what this machine can do, and writes it as a machine file and charts. */
 #include "base/file.h"
 #include "base/output_file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull check`: whether runs are worse than they may be, for continuous integration. */
 #include "base/output_file.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull complete`: what a word of a command line of lull may become, for the completion of shells
  * (data/completions). It looks at the tables of commands, options and specs, so that these are the
  * only place where an option has to be added. */

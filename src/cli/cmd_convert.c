@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull convert`: writes a run in another trace format. */
 #include "base/file.h"
 #include "base/output_file.h"

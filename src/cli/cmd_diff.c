@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull diff`: what runs spend more or less than others, by region and cause. */
 #include "base/output_file.h"
 #include "cli/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull fit`: laws of scaling, fitted to runs or tables of measurements. */
 #include "base/output_file.h"
 #include "cli/command.h"

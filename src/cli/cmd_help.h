@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The help texts of lull, made from the tables of commands and options. */
 #ifndef LULL_CLI_CMD_HELP_H
 #define LULL_CLI_CMD_HELP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull history add` and `lull history show`: what runs took is kept in a file, and shown with when it
  * changed. */
 #include "base/output_file.h"

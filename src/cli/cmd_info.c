@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull info`: what a run holds; without a run, what this lull can do. */
 #include "base/output_file.h"
 #include "cli/command.h"

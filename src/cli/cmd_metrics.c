@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull metrics`: the efficiency metrics of one or more runs. */
 #include "base/output_file.h"
 #include "base/text.h"

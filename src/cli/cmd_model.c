@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull model`: the commands that predict performance, each of which is a file in cli/model/. */
 #include "cli/command.h"
 

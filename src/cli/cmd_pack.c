@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull pack` and `lull unpack`: a run with one file for each node, and back. */
 #include "base/output_file.h"
 #include "cli/command.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull record`: runs a program under the recorder, by itself or behind mpirun. */
 #include "cli/command.h"
 #include "cli/message.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull replay`: what a measured run would take if something were different. */
 #include "base/output_file.h"
 #include "base/text.h"

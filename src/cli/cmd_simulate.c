@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull simulate`: programs of message passing on a modelled network. */
 #include "base/output_file.h"
 #include "cli/command.h"

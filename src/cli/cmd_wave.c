@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull wave`: idle waves, predicted, simulated and found in runs. */
 #include "base/output_file.h"
 #include "base/text.h"

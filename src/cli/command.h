@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Commands: one constant struct per file, listed in main.c. Here is what all of them use: progress
  * on the terminal, the call of a command, and its struct.
  *

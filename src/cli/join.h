@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a command does where mpirun has started several processes of lull with the same command
  * (enum lull_under_mpirun): they join to a team, and part at the end. */
 #ifndef LULL_CLI_JOIN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* lull COMMAND [OPTION...] [OPERAND...] */
 #include "base/file.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages to stderr, always one line that begins with the name of the command, and the status that
  * lull exits with. */
 #ifndef LULL_CLI_MESSAGE_H

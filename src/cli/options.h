@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What commands share in reading what the user typed: entries for their tables of options, and
  * functions that turn texts into what the rooms want. A function that returns an exit status has
  * told the mistake. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where results go: the options that commands share, rendering, and files that appear whole or not
  * at all. */
 #ifndef LULL_CLI_OUTPUT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Diagnosis: what a run loses its time by, found by rules. No rule reads a file. Replays, which
  * tell what a fix would save, are made by the study of a report (study/diagnosis.h). */
 #ifndef LULL_DIAGNOSE_DIAGNOSE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "diagnose/evidence.h"
 
 #include "base/sorted.h"

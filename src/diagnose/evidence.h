@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Evidence: what is known of a run when the rules are asked. Rules read nothing else. Members that
  * are NULL are not known, for example where the run has sums only, no messages, or no run to
  * compare with. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "diagnose/messages.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages as they were measured: how long they took beyond waiting, by size and in time.
  *
  * The transit of a message is what neither a sooner sender nor a later receiver would take away. It

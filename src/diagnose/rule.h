@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules: each looks in the evidence for one cause, and adds what it finds. The rules are asked in
  * the order of how much they explain: what one rule has explained, no later rule tells again.
  * Internal to the room. */

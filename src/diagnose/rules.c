@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The rules, in the order in which they are asked: what explains more comes first. */
 #include "diagnose/rules.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All rules, for the array of them (diagnose/rules.c). Internal to the room. */
 #ifndef LULL_DIAGNOSE_RULES_H
 #define LULL_DIAGNOSE_RULES_H

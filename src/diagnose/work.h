@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Work: how long the first thread of each process computed, by region, burst by burst, and alone.
  *
  * A burst is the useful time between two calls of MPI. Bursts that end with the same call repeat

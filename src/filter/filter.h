@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which functions of a program are measured: rules in the syntax of Score-P's filter files.
  *
  *     SCOREP_REGION_NAMES_BEGIN      # comments go to the end of the line

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The facts of a run when it begins: what is started, where, on what, with which settings. The first
  * process of a job leaves the facts in the folder of the run, where they hold for all processes; each
  * other process hands the recorder what differs. So a million processes that are alike say nothing. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known about a program before it is started: which libraries it needs, and what keeps a
  * recorder out of it. */
 #ifndef LULL_LAUNCH_EXECUTABLE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where lull itself is, and what was built or installed with it. */
 #ifndef LULL_LAUNCH_INSTALLED_H
 #define LULL_LAUNCH_INSTALLED_H

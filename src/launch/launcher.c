@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "launch/launcher.h"
 
 #include "launch/executable.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The command lines of launchers (mpirun, mpiexec, srun) and of commands that a program is wrapped
  * in (taskset, numactl, time, env): where the program stands in them. */
 #ifndef LULL_LAUNCH_LAUNCHER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making a program ready to be recorded: the recorder that fits the program is found, the folder of
  * its run is made, and the environment is set, so that the program loads the recorder, which writes
  * into the folder. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The folder that a recording goes to. All processes of one job agree upon it: each starts its own
  * `lull record`, in any order, and can find the folder by itself. Where the launcher says how many
  * processes are on a node, one of them finds the folder and tells the others there ("node"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The host's description, as files of Linux and uname(2) tell it. A member that cannot be read stays
  * NULL. */
 #include "machine/topology.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The machine file: what was measured of a host, how, and how sure it is (docs/formats/machine.md).
  *
  * Everything lives in the arena that was given when the machine was made. A missing text is NULL, a

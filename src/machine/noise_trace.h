@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The recordings of noise in a machine file as one recording, for the simulator.
  *
  * It holds those of all cores, one after the other. So ranks that begin at random places in it

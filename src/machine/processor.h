@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the processor says of itself by cpuid; internal to the machine room. */
 #ifndef LULL_MACHINE_PROCESSOR_H
 #define LULL_MACHINE_PROCESSOR_H

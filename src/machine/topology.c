@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The host by hwloc. First the whole system is loaded, because the number of cores that share a
  * cache counts also those that this process may not use. Then the topology is restricted to what
  * the process may use. */

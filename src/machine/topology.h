@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The host as this process may use it: the cores, caches and memory domains in its CPU set.
  *
  * What the system hides stays unknown (0 or NULL) and is never guessed. Sizes of caches come from

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Circles: which processes take part in the collective operations of a communicator, and for which
  * of the others each of them waits there.
  *

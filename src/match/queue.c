@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "match/queue.h"
 
 #include <stdlib.h>

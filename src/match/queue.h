@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Queues: the k-th message that is sent on a channel belongs to the k-th receive of that channel.
  *
  * A message is put into the queue of its channel under a number when it is sent, and taken under

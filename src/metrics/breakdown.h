@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The breakdown of a run: where the time of each thread went, in integers that add up.
  *
  * It takes one pass over the events, and memory that is bounded by the number of locations (plus

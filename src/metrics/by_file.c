@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "metrics/by_file.h"
 
 #include "base/sorted.h"

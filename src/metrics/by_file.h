@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run did with each file: a consumer of steps. */
 #ifndef LULL_METRICS_BY_FILE_H
 #define LULL_METRICS_BY_FILE_H

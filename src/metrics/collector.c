@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The consumer of steps behind a breakdown: the ledgers of threads, parallel regions by execution,
  * and the sums of recorders; gathering what the members of a team have; and running a breakdown by
  * itself. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a breakdown keeps while a run is read: executions of parallel regions, and sums for each
  * location. Internal to the room. */
 #ifndef LULL_METRICS_COLLECTOR_H

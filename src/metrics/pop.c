@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The formulas. Averages over processes are weighted by their threads, without exception. */
 #include "metrics/pop.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The POP efficiency metrics: numbers in, numbers out.
  *
  * Sources: "Hybrid metrics" of the POP centre of excellence (additive and multiplicative scheme)

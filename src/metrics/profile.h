@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Profiles: a breakdown as a JSON file, so that a run need not be read again, and parts of a run
  * that were analysed apart can be merged. The form is described in docs/formats/profile.md. */
 #ifndef LULL_METRICS_PROFILE_H

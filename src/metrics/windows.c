@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making windows. Those of a region come from the visits that a pass over the masters tells. */
 #include "metrics/windows.h"
 

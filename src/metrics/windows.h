@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making the windows that a pass analyses (activity/reading.h): from an interval of time, or from a
  * region. */
 #ifndef LULL_METRICS_WINDOWS_H

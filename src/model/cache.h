@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cache simulator: accesses in, lines that travel between the levels out.
  *
  * Caches are set-associative, allocate on writes and write back. A level is private to a core or

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/ecm.h"
 
 #include "machine/machine.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The arithmetic of the execution-cache-memory (ECM) model: numbers in, numbers out.
  *
  * All times are in cycles per unit of work, which is the caller's: most often one cache line of

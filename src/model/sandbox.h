@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sandbox: files in Lua 5.4 that describe models, run without access to anything.
  *
  * What a file can call: assert, error, ipairs, pairs, select, tonumber, tostring, type; math

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The facts of a process beside its events: what `lull record` has found out of it that differs
  * from the run as a whole (launch/about.h), and the status with which it ends. */
 #ifndef LULL_RECORD_ABOUT_H

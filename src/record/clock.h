@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which clock the recorder reads, and whether that clock stays right.
  *
  * There are two: the processor's counter (the time stamp counter; on 64-bit ARM that of the generic

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The recorder: what all its parts share. Threads and the process with their states, the settings,
  * appending records to a thread's tape, and stepping aside. docs/record-reference.md describes the
  * recorder as a whole.

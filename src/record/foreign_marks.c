@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Marks of four other tools, each of which has a section: DLB, Score-P, NVTX and Caliper. Their
  * functions are defined here as record/marker.h describes. */
 #include "record/marker.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of the program that a compiler has instrumented (-finstrument-functions): each is a
  * region, entered and left. Only its address is known here. Names are looked up when the run is
  * read. Only a filter needs names earlier, and reads them once for each loaded file

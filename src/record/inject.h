@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Disturbing the program on purpose (`lull record --inject`): computations that last longer, and
  * messages that take at least a given time (record/mpi/disturb.h). A file of plain numbers
  * (tape/inject.h), whose path is in LULL_RECORD_INJECT, says what is to be done.

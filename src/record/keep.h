@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory that is kept until the process ends. */
 #ifndef LULL_RECORD_KEEP_H
 #define LULL_RECORD_KEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Libraries that are loaded into the process: whether a caller is in a runtime, and where a library
  * is that a plug-in keeps to itself. */
 #ifndef LULL_RECORD_LIBRARIES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Process and threads: when recording begins and ends. */
 #include "record/life_cycle.h"
 

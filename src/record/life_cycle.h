@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When recording begins and ends: of the process, and of each thread of it (rec_thread_begin in
  * core.h). This file calls all parts of the recorder. */
 #ifndef LULL_RECORD_LIFE_CYCLE_H

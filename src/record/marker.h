@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Regions that a program marks: by lull.h, or for another tool (record/foreign_marks.c). The other
  * tool's functions are defined in the recorder, so that the program finds them also without that
  * tool's library, and the calls go on to that library where it is there. Each mark becomes a region

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Functions of other libraries in front of which the recorder has functions of the same name. A
  * file writes down once which they are, and each has an index in that list:
  *

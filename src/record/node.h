@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The node that the process is on: which one, and its clock. */
 #ifndef LULL_RECORD_NODE_H
 #define LULL_RECORD_NODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the recorder tells the user: rank 0 says at the end what was recorded, what that has cost
  * and where the run is, and earlier what cannot be had. Every message is one line on stderr. */
 #ifndef LULL_RECORD_REPORT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Programs that restrict the system calls that they may make (seccomp(2)). The system may kill such
  * a program for a call that the recorder makes. So recording ends before the program installs a
  * filter of system calls by prctl, or by syscall, which libseccomp uses. From then on the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay/collective_costs.h"
 
 #include "base/collective.h"

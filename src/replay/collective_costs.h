@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The costs of the collective operations of a run: how much longer they took than undisturbed
  * messages would (software, contention, disturbed members), and by which algorithm they went.
  *

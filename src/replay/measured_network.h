@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The measured network: what the messages of a trace cost.
  *
  * A message that its receiver was already waiting for takes latency + bytes / bandwidth, and longer

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Replay: a measured run as a program (sim/program.h, class "trace").
  *
  * Ranks are the processes of one application in their order. A process has a stream for its master

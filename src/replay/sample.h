@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A sample: of many items the LULL_SAMPLE with the smallest hashes. So a sample does not depend on
  * the order of the items; it may be taken in parts that are put together; and two samples of the
  * same messages, such as of their sends and of their receives, hold the same messages. Memory: 160

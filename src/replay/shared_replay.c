@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay/shared_replay.h"
 
 #include "replay/replay.h"

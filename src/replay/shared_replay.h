@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A shared replay: the members of a team simulate it together, each the ranks of the processes that
  * it reads (sim/engine/engine.h). The result is the same as that of one process, to the ns.
  *

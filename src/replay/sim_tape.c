@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay/sim_tape.h"
 
 #include "trace/format.h"

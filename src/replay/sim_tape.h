@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A simulated run as a tape: a sink of the engine that writes what happens as a trace.
  *
  * Each rank is one process with one thread. Regions are those of the program; what a rank computes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Survey: what a replay has to know of the whole run before its first operation.
  *
  * It tells

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Warp: a measured trace as it looks in simulated time.
  *
  * A replay says when each stretch of a master's time that is not MPI begins and ends in simulated

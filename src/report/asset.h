@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Assets: files of the source tree whose text is part of the program (cmake/Assets.cmake). */
 #ifndef LULL_REPORT_ASSET_H
 #define LULL_REPORT_ASSET_H

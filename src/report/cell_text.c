@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values for people. */
 #include "report/cell_text.h"
 

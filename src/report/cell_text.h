@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Values of cells as people read them, in text and on a page. */
 #ifndef LULL_REPORT_CELL_TEXT_H
 #define LULL_REPORT_CELL_TEXT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Charts as SVG: lines, points with intervals, bars, marked places on the x axis.
  *
  * A chart is one file without scripts and foreign fonts. Its colours follow the viewer's light or

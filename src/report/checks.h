@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What was checked, in the forms of programs that watch over the development of others. Texts are
  * data and may hold anything. */
 #ifndef LULL_REPORT_CHECKS_H

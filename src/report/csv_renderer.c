@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Documents as CSV (RFC 4180, but lines end with '\n'): a header line, then one line per row, that
  * begins with the ids of table and row and the label. Tables with the same columns follow each
  * other under one header; others are set apart by an empty line. Values have all digits; absent

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Text on a terminal: how wide it is, and what of a foreign text may be sent there. */
 #ifndef LULL_REPORT_DISPLAY_H
 #define LULL_REPORT_DISPLAY_H

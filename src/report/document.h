@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A document: what a command has to say, before it is text, JSON or CSV.
  *
  * A document has a schema name with version, facts (key and value), notes, and tables. Tables have

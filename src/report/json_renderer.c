@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Documents as JSON; docs/formats/json.md describes the result, docs/formats/report.md that of
  * timelines and matrices. */
 #include "report/model.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Foreign texts inside of HTML and SVG. Internal to the report room. */
 #ifndef LULL_REPORT_MARKUP_H
 #define LULL_REPORT_MARKUP_H

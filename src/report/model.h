@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The inside of a document (report/document.h, report/pictures.h), for the renderers of this
  * room. */
 #ifndef LULL_REPORT_MODEL_H

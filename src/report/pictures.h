@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a document carries beside tables: charts, timelines and matrices. Each renderer decides what
  * it can show of them: the page draws all, text a timeline as blocks, JSON numbers.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Documents for people: facts, tables with aligned columns, findings, timelines, notes. */
 #include "base/text.h"
 #include "report/cell_text.h"

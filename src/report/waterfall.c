@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/waterfall.h"
 
 #include "base/output_file.h"

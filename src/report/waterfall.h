@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A waterfall as SVG: how one amount becomes another in steps. Each step is a bar, which begins
  * where the one before ended; the first and the last bar are the whole amounts and begin at 0. */
 #ifndef LULL_REPORT_WATERFALL_H

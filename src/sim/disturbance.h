@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a program is disturbed with on purpose: the words of `lull record --inject`, and of the runs
  * that were recorded so.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory: how ranks that compute at the same time share its bandwidth.
  *
  * Computations that wait for memory are the slower the more ranks of a memory domain compute at

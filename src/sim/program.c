@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/program.h"
 
 void lull_program_close(struct lull_program *program)

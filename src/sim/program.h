@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Program: what the ranks of a message-passing program do, as streams of operations.
  *
  * A program is either a set of *streams*, each a thread of control that executes one operation

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From what users say to what the engine takes: networks, placements, delays. */
 #ifndef LULL_SIM_SETUP_H
 #define LULL_SIM_SETUP_H

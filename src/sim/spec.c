@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Specs from text and from JSON files. */
 #include "sim/spec.h"
 

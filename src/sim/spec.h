@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Specs: how users name a network, a noise, a pattern or a placement, with its parameters.
  *
  *   NAME                              ideal

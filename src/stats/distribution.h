@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Distributions of random amounts: draws, moments and cumulative distribution.
  *
  * Draws from the same state of a generator have the same bits on every machine: they use

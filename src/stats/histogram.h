@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Histograms: how many values fall into each of several bins. */
 #ifndef LULL_STATS_HISTOGRAM_H
 #define LULL_STATS_HISTOGRAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "stats/hypothesis_test.h"
 
 #include "stats/quantile.h"

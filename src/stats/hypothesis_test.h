@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tests whether two samples come from one distribution, whatever that is, and whether what was
  * measured later differs from what was measured before. */
 #ifndef LULL_STATS_HYPOTHESIS_TEST_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "stats/noise.h"
 
 #include "stats/quantile.h"

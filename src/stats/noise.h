@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Noise of a core: what a fixed amount of work takes longer than it does undisturbed.
  *
  * The same quantum of work is timed again and again; what a sample takes above the undisturbed time

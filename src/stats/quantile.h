@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Quantiles of a sample, and intervals for the quantiles of its population.
  *
  * The interval of a quantile is made of two of the sample's own values (order statistics), whose

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Seeded random numbers: xoshiro256** seeded by splitmix64 (Blackman and Vigna, public domain
  * algorithms). The same seed gives the same numbers on every machine. */
 #ifndef LULL_STATS_RANDOM_H

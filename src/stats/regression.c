@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "stats/regression.h"
 
 #include "stats/special.h"

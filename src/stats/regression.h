@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Least squares: sums of several columns, straight lines, and lines in pieces. */
 #ifndef LULL_STATS_REGRESSION_H
 #define LULL_STATS_REGRESSION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Special functions that confidence intervals need. Their relative error is about 1e-12 in the
  * ranges used here. */
 #ifndef LULL_STATS_SPECIAL_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/census.h"
 
 #include "metrics/windows.h"

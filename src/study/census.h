@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A census: counts what a trace holds, in one pass over all events. */
 #ifndef LULL_STUDY_CENSUS_H
 #define LULL_STUDY_CENSUS_H

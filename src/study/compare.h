@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Comparing runs: whether they belong together, which of them is the reference, how the problem
  * grows from run to run, and the values of their metrics. */
 #ifndef LULL_STUDY_COMPARE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The diagnosis of a run (diagnose/diagnose.h): collects evidence in the one reading of the run,
  * makes findings of it, and prices these by replays. */
 #ifndef LULL_STUDY_DIAGNOSIS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/diff_study.h"
 
 #include "stats/hypothesis_test.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A difference between two groups of runs, before and after a change, part by part: what the runs
  * after spend more or less than those before, in rows that add up exactly to the difference of the
  * time of all threads. */

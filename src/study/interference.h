@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Whether a run's times tell of the program: they do not where threads had no cores for themselves,
  * nor where the run was disturbed on purpose. */
 #ifndef LULL_STUDY_INTERFERENCE_H

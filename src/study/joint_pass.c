@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/joint_pass.h"
 
 #include "base/fnv.h"

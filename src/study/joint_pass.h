@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A joint pass: one reading of a run for all analyses that a command asks for. And its division:
  * how the members of a team open the run together, and which processes each of them reads. */
 #ifndef LULL_STUDY_JOINT_PASS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Notices: what a study has to tell beside its numbers. They are assumptions, choices, and oddities
  * of an input that was read all the same, in the order in which they were found. Whoever shows the
  * numbers shows the notices, too. */

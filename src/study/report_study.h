@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study for a report: what `lull metrics` knows of runs and, from the same reading of each run,
  * its timeline, its iterations and the evidence for its diagnosis. */
 #ifndef LULL_STUDY_REPORT_STUDY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A run of a study: a trace or a saved profile, and what was found in it. */
 #ifndef LULL_STUDY_RUN_H
 #define LULL_STUDY_RUN_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The runs of a study: traces and saved profiles are opened, analysed, named and put in order. What
  * is analysed of a run (breakdown, ideal runtime, waits, files) comes from one joint pass over it,
  * by this process or by a team. Results live in an arena. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of simulations, as `lull simulate` makes them: one point, or all points of a sweep. */
 #ifndef LULL_STUDY_SIMULATED_H
 #define LULL_STUDY_SIMULATED_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/start_up.h"
 
 #include "trace/scan.h"

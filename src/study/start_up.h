@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Start-up: how long MPI_Init took in a run whose analysed part has it, as that of other tools'
  * traces does. */
 #ifndef LULL_STUDY_START_UP_H

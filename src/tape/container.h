@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tape: the file of a node in which all its processes record, RUN/<node>.tapes. In it each process
  * has what it would otherwise have in a file of its own (tape/layout.h): a header, tables of
  * extents, and extents.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Definitions of a tape, byte by byte: a builder into the caller's memory, and a bounds-checked
  * reader. Neither allocates: the recorder uses them on its mapped file. */
 #ifndef LULL_TAPE_DEFINITION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of `lull record --inject`, which disturbs a program on purpose.
  *
  * RUN/inject/<rank>.settings tells the recorder what to add. It is written before the program

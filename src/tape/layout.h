@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tape: the byte layout of lull's own traces.
  *
  * A tape is a directory. The recorder maps its files shared and appends; whatever has been

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "tape/records.h"
 
 #include "tape/layout.h"

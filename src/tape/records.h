@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing calls as records of a tape, the shapes of such records, and the times that records span.
  *
  * What writes is inline, for the recorder's hot path and for generators. Each function fills slots

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The back-end of tests: LULL_TEAM_CHAOS=MEMBERS:SEED makes a team of processes of this machine,
  * joined by sockets. Mail that has come is held back for a while, and from which member the next
  * mail is taken is drawn at random by the seed. Mail between two members keeps its order. With

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A seam is a place between two items where a cut may be. The cut between members m - 1 and m is at
  * the seam in front of which the sum of the weights is nearest to m / members of the whole. */
 #include "team/division.h"

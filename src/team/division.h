@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Division: which member of a team has which items. The items are cut into ranges of neighbours of
  * about equal weight, one range for each member. */
 #ifndef LULL_TEAM_DIVISION_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ending: how members find out that all of them have nothing to do and no parcel is on its way.
  *
  * A member has *settled* when it does nothing before a parcel comes. Settled members report to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A mailbox: what the members of a team tell each other while an analysis reads a run.
  *
  * Members send each other letters, whose content only the analysis knows. Letters travel in

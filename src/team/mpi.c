@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The back-end for a lull that the launcher of an MPI has started: it opens the library of that
  * launcher's family of MPI (mpi/library.h), which was built with the mpi.h of that family. */
 #include "team/mpi/library.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Members, the mail between them, and what they do together.
  *
  * A back-end is only ever asked whether there is mail (probe), because to wait inside MPI would

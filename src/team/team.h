@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A team: the processes of lull that do one analysis together. They are all started with the same
  * command line, call the functions of this header in the same order, and the first of them prints.
  *

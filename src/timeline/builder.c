@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The consumer: what each span and message of a pass goes to. */
 #include "timeline/timeline.h"
 

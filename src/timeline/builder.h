@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A timeline while its run is read: what each file of the room adds up. Internal to the room;
  * memory as timeline.h says. */
 #ifndef LULL_TIMELINE_BUILDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cells. A leaf gathers the sums of the fine bin that it is in, and adds them to the row with fine
  * cells above it when it leaves the bin; its own coarse cells it adds to at once. Bins that a step
  * fills are counted where they begin and end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Single steps: all of them while they fit, and those around the longest wait of each leaf. */
 #include "timeline/builder.h"
 

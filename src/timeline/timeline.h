@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Timeline: what each location of a run did when, at any zoom, in bounded memory.
  *
  * Time. The axis reaches from the begin of the first analysed window to the end of the last one; a

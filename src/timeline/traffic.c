@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages as they come: sums per channel of a leaf, which become the traffic between processes
  * when the leaf has ended, and notes of single messages while there are not too many. */
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a region is, from its name; internal to the trace room.
  *
  * Some tracers (EZTrace) call every region a user function: then the name decides. The tables know

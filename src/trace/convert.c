@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Conversion: location after location, or merged in time order over all locations. */
 #include "trace/convert.h"
 

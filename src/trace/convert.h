@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A trace written in another format. */
 #ifndef LULL_TRACE_CONVERT_H
 #define LULL_TRACE_CONVERT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cores: how many a run might use, and which of its threads had none although they could have run. The recorder asks
  * the system's scheduler for both (struct lull_cores); here that is summed up. */
 #ifndef LULL_TRACE_CORES_H

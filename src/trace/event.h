@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Events: the one form in which every format's content reaches the rest of lull.
  *
  * An event belongs to a location and has a time in ns since the origin of its trace. The meaning

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The trace formats: one constant struct per format, listed in format.c.
  *
  * A format is read, written or both: it provides a struct lull_reader, a function that opens a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Repair of the nesting of ENTER and LEAVE, and the check that time runs forward, for the events of
  * one location; internal to the trace room. */
 #ifndef LULL_TRACE_NESTING_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Life of a trace: creation, recognition and opening, quirks, release. */
 #include "trace/open_trace.h"
 

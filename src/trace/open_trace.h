@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The mutable part of an open trace; internal to the trace room. */
 #ifndef LULL_TRACE_OPEN_TRACE_H
 #define LULL_TRACE_OPEN_TRACE_H

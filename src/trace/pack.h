@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Packing: the files of a tape's processes become one file for each node, and the other way
  * round. */
 #ifndef LULL_TRACE_PACK_H

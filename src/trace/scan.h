@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Visiting the events of a trace: a scan of everything, or a cursor on one location.
  *
  * What both guarantee, for every format:

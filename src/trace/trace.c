@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The names of what a trace defines, and what follows from its definitions alone. */
 #include "trace/trace.h"
 

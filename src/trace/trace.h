@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A trace: the definitions of a run, and the way to its events.
  *
  * Definitions are few and live in memory, in arrays owned by the trace. Events are many and stay in

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/usage.h"
 
 struct lull_usage_sum lull_usage_of(const struct lull_trace *trace, uint32_t application)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How much the system's kernel did for the threads of a run, as their recorder learned. */
 #ifndef LULL_TRACE_USAGE_H
 #define LULL_TRACE_USAGE_H

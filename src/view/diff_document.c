@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/diff_document.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What runs spend more or less than others, as a document and as a picture. */
 #ifndef LULL_VIEW_DIFF_DOCUMENT_H
 #define LULL_VIEW_DIFF_DOCUMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/document_parts.h"
 
 #include "trace/trace.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the documents of this room have in common. Internal to view. */
 #ifndef LULL_VIEW_DOCUMENT_PARTS_H
 #define LULL_VIEW_DOCUMENT_PARTS_H

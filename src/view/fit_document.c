@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/fit_document.h"
 
 #include "report/document.h"

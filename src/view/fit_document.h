@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents and the chart of `lull fit`. */
 #ifndef LULL_VIEW_FIT_DOCUMENT_H
 #define LULL_VIEW_FIT_DOCUMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents of a history: a series with its runs and the levels of its metrics, and the result
  * of a check. */
 #ifndef LULL_VIEW_HISTORY_DOCUMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents of `lull info`. */
 #ifndef LULL_VIEW_INFO_DOCUMENT_H
 #define LULL_VIEW_INFO_DOCUMENT_H

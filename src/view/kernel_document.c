@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/kernel_document.h"
 
 #include "model/kernel/predict.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents and the charts of `lull model kernel`. */
 #ifndef LULL_VIEW_KERNEL_DOCUMENT_H
 #define LULL_VIEW_KERNEL_DOCUMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/machine_document.h"
 
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents and the charts of `lull bench`. */
 #ifndef LULL_VIEW_MACHINE_DOCUMENT_H
 #define LULL_VIEW_MACHINE_DOCUMENT_H

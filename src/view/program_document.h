@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The document and the chart of `lull model program`. */
 #ifndef LULL_VIEW_PROGRAM_DOCUMENT_H
 #define LULL_VIEW_PROGRAM_DOCUMENT_H

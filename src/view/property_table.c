@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/property_table.h"
 
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What runs say of themselves (struct lull_property) as a table: a column for each run. */
 #ifndef LULL_VIEW_PROPERTY_TABLE_H
 #define LULL_VIEW_PROPERTY_TABLE_H

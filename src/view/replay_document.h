@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The document of `lull replay`. */
 #ifndef LULL_VIEW_REPLAY_DOCUMENT_H
 #define LULL_VIEW_REPLAY_DOCUMENT_H

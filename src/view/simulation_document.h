@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents of `lull simulate`: the result of one simulation, that of a sweep, and the list of
  * what specs can name. */
 #ifndef LULL_VIEW_SIMULATION_DOCUMENT_H

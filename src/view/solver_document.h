@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The document and the chart of `lull model solver`. */
 #ifndef LULL_VIEW_SOLVER_DOCUMENT_H
 #define LULL_VIEW_SOLVER_DOCUMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/spmv_document.h"
 
 #include "model/spmv/generate.h"

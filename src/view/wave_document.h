@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The documents and the charts of `lull wave`. */
 #ifndef LULL_VIEW_WAVE_DOCUMENT_H
 #define LULL_VIEW_WAVE_DOCUMENT_H

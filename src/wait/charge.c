@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Charges: waits are divided, and their parts charged to the places that caused them. */
 #include "base/array.h"
 #include "wait/stream.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations: who comes to which operation, and for whom each process waits there.
  * Operation k of a series (match/circle.h) is the k-th one of each rank. */
 #include "activity/channel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A crew: the threads of a process, which wait for each other. Internal to the room.
  *
  * The steps of kind CREW (activity/step.h) of all threads are taken in the order of time, once each

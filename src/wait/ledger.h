@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ledgers: what a process spent its time on, by place, and how a wait is divided by that (wait.h
  * says why). A ledger has at most LULL_WAIT_LEDGER places; those with the least time become one,
  * "elsewhere". Internal to the room. */

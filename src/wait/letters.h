@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the members of a team tell each other about waits. Internal to the room.
  *
  * A letter goes to the member that needs it. There are letters for a message, with what its sender

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages: which are sent and not received yet, and when their receives were posted. */
 #include "activity/channel.h"
 #include "base/array.h"

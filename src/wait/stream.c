@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams: steps become notes; notes change the ledger of an agent, and its calls wait for what
  * they need. */
 #include "wait/stream.h"

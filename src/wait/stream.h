@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits from inside: notes, streams, messages and collective operations. Internal to the room.
  *
  * An agent is one that waits, and is waited for: a process, or a location where several threads of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Waits: how long each process waited in MPI, and each thread for other threads of its process; for
  * whom it waited, and what caused the wait.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The result of the analysis of waits: how long each location waited, for what kind of event, and
  * which places made others wait. wait/wait.h says how that is found. */
 #ifndef LULL_WAIT_RESULT_H

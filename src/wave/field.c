@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Making a field: from the steps of a pass, or from what a simulation tells. */
 #include "wave/field.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Field: what all ranks of a run do in each iteration, and whom they exchange messages with.
  *
  * Idle waves are seen in the plane of ranks and iterations. A field holds, for every rank and

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "wave/graph.h"
 
 #include "wave/field.h"

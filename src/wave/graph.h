@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Graph: along which messages a delay passes from rank to rank, and how fast it should.
  *
  * On a silent system, one without noise, a delay of a rank reaches all ranks that wait for it:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Outliers: iterations in which a rank was idle or late by more than usual.
  *
  * Waves are looked for in the outliers of a field and nowhere else. Outliers are delays that are

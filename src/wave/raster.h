@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Raster: a picture of waves. Columns are spans of time, rows are one rank or several; each point
  * says which part of this time its ranks waited, and were late. */
 #ifndef LULL_WAVE_RASTER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Idle waves: found in a field, and described.
  *
  * A delay of one rank makes the ranks idle that wait for its messages, then those that wait for the

@@ -5,7 +5,7 @@ usage: check_layers.py [ROOT]
 
  1. A room includes headers only of rooms that it sees (SEES below), and the link lines in
     CMakeLists.txt say no more than that.
- 2. A header whose first line calls it internal stays in its room, and those of one trace format
+ 2. A header whose first comment calls it internal in its first line stays in its room, and those of one trace format
     stay in the folder of that format: the scan and other formats know none by name.
  3. Libraries are those listed here, all of them usable in a BSD-licensed program.
  4. Only cli prints and ends the process.
@@ -18,14 +18,19 @@ usage: check_layers.py [ROOT]
  8. A static function of a file has no name that begins as those of exported functions do (lull_, rec_).
  9. No text of the tree has the marks of a merge in it.
 10. The version of the project (CMakeLists.txt) is that of the files in VERSIONS.
+11. Each source of what is installed begins with the licence (scripts/spdx), where the tree has one.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
 
+import importlib.machinery
+import importlib.util
 import os
 import pathlib
 import re
 import sys
+
+sys.dont_write_bytecode = True  # also of scripts/spdx
 
 EVERYTHING = None
 SEES = {
@@ -117,7 +122,8 @@ def without_comments_and_strings(text):
 
 def is_internal(header):
     with open(header, encoding="utf-8") as lines:
-        return re.search(r"\binternal\b", lines.readline(), re.IGNORECASE) is not None
+        first = next((line for line in lines if "SPDX-License-Identifier" not in line), "")
+        return re.search(r"\binternal\b", first, re.IGNORECASE) is not None
 
 
 def check_include(src, name, included):
@@ -330,6 +336,15 @@ def check_versions(root):
                 yield f"{name}: version {found.group(1) if found else '(none)'}, the project has {project.group(1)}"
 
 
+def check_licences(root):
+    script = pathlib.Path(__file__).resolve().parents[2] / "scripts/spdx"
+    loader = importlib.machinery.SourceFileLoader("spdx", str(script))
+    spdx = importlib.util.module_from_spec(importlib.util.spec_from_loader("spdx", loader))
+    loader.exec_module(spdx)
+    for path in spdx.lacking(root):
+        yield f"{path.relative_to(root)}: the first line is not the licence (scripts/spdx --fix)"
+
+
 def violations(root):
     src = root / "src"
     for path in sorted(src.rglob("*.[ch]")):
@@ -340,6 +355,8 @@ def violations(root):
     yield from check_merges(root)
     yield from check_links(root)
     yield from check_versions(root)
+    if (root / "LICENSE").is_file():
+        yield from check_licences(root)
 
 
 def main():

@@ -120,6 +120,19 @@ class Rules(unittest.TestCase):
     def test_mark_of_a_merge(self):
         self.check({"docs/a.md": "text\n" + "<" * 7 + " HEAD\n"}, "docs/a.md:2: the mark of a merge")
 
+    def test_licences(self):
+        tag = "SPDX-License-Identifier: BSD-3-Clause"
+        files = {"src/base/a.c": f"/* {tag} */\n/* A. */\n", "src/base/b.h": f"/* B. */\n/* C. */\n/* {tag} */\n",
+                 "scripts/run": f"#!/bin/sh\n# {tag}\n", "scripts/go": "#!/bin/sh\n# Goes.\n", "CMakeLists.txt": "\n",
+                 "tests/unit/test_a.c": "/* A. */\n", "include/lull/lull.f90": f"! {tag}\n"}
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = pathlib.Path(folder) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            found = [line.split(":")[0] for line in check_layers.check_licences(pathlib.Path(folder))]
+        self.assertEqual(sorted(found), ["CMakeLists.txt", "scripts/go", "src/base/b.h"])
+
     def test_versions(self):
         project = "project(lull VERSION 0.2.0 LANGUAGES C)\n"
         self.check({"CMakeLists.txt": project, "CITATION.cff": "version: 0.1.0\n"}, "CITATION.cff: version 0.1.0")

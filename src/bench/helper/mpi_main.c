@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* usage: lull-bench-FAMILY [--seconds S] [--passes N] [--cpus 0,1,...]
  *
  * --seconds: for all of it; --passes: how often everything is measured; --cpus: hardware threads to

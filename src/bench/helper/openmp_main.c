@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What OpenMP constructs cost: a program for each compiler from this source, which needs nothing of
  * lull. usage: lull-bench-openmp-COMPILER [--seconds S] [--passes N] [--threads N,N,...]
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic in registers: peak rates and the throughput of divisions. Each section is a kernel and
  * its benchmark. */
 #include "bench/compute.h"

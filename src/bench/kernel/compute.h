@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Arithmetic in registers; internal.
  *
  * Registers 0 to 13 are independent chains, enough for two units of up to seven cycles latency, or

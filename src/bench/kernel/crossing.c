@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Vectors that cross from one cache line to the next, beside vectors that lie within a line: 256
  * loads or stores in the first cache, one per line, of each width. No measured access overlaps
  * another one but for the lines that both touch. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams: loops over arrays that read, write, or do both. Each section is a kernel and the
  * benchmark of the bandwidth that it reaches. */
 #include "bench/kernel/x86.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loops of x86-64 instructions; internal. A kernel names the instructions for one register's worth
  * of elements; here they become loops over eight of these, for every width.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Loads from two levels at the same time: scalar products of an array in a cache or in memory with
  * an array in a nearer cache, which is run through again and again. Where the transfers of the two
  * overlap, they take as long as the slower one. Else they take as long as both one after the other

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Latency of loads by level: "L2.latency.1". */
 #ifndef LULL_BENCH_MEMORY_LATENCY_H
 #define LULL_BENCH_MEMORY_LATENCY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory of the measuring threads: one region per core. The thread that is pinned to the core
  * touches it first, and it is kept for the whole run, so that it is touched only once. */
 #ifndef LULL_BENCH_MEMORY_MEMORY_H

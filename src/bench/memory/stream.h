@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bandwidth: stream kernels over working sets that lie in one level of the memory hierarchy. */
 #ifndef LULL_BENCH_MEMORY_STREAM_H
 #define LULL_BENCH_MEMORY_STREAM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bandwidth of loads over the size of the working set: the curve whose steps are the caches. */
 #include "bench/memory/memory.h"
 #include "bench/memory/stream.h"

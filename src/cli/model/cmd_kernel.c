@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull model kernel`: predicts a loop nest: traffic, Roofline, ECM, saturation. */
 #include "cli/command.h"
 #include "cli/message.h"

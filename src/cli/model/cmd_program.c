@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull model program`: how long a program takes on P processes, from a model in Lua. */
 #include "base/output_file.h"
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull model solver`: predicts iterative solvers as kernels, counts and barriers (ECM). */
 #include "cli/command.h"
 #include "cli/message.h"

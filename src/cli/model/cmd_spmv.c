@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull model spmv`: predicts sparse matrix times vector (Roofline and ECM). */
 #include "cli/command.h"
 #include "cli/message.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The same work takes longer on more cores than in another run.
  *
  * Evidence: useful time of both runs, and metrics of scaling where counters were read. Formula: the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Senders of large messages wait for receives that are posted a little later, though nobody is late
  * over the run: only a message beyond the eager limit has to wait for its receive.
  *

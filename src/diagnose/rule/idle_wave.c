@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A delay of one process that went from process to process along messages.
  * Evidence: waves (wave/wave.h) and charges of waits. Formula: what others waited for the process
  * and region that began it. Silent: below 8 iterations, where a collective operation ended it at

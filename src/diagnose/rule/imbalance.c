@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "diagnose/rule/imbalance.h"
 
 #include "diagnose/rules.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How unevenly processes work in a region, and what the run would be if one process worked like its
  * peers. Internal to the room. */
 #ifndef LULL_DIAGNOSE_RULE_IMBALANCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads read and write files.
  * Evidence: time of all threads in calls for files and in MPI's own. Formula: their sum. Silent:
  * below 1 % of the core time. Sums suffice; no replay tells how fast other files would be. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The system's kernel works within useful time.
  * Evidence: processor time that each thread spent in the kernel, by getrusage(2), read every 50 ms,
  * and its page faults. Formula: between two readings, the time in the kernel less all time that the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* More cores of a node share its memory than in another run, and execute fewer instructions per
  * cycle, as far as the memory explains that.
  * Evidence: IPC of both runs, how many threads compute on a node in each, and from a machine file

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What messages cost beyond waiting: the loss of the run against an ideal network. Of three rules
  * the one tells it that explains most of it. */
 #include "diagnose/rule.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Long bursts now and then, on one process and then on another: something took the core away.
  * Evidence: the distribution of bursts by place (diagnose/work.h), charges of waits. Formula: what
  * others waited in regions of which nobody in particular is to blame, if it is at most twice what

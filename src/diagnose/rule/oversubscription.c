@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads could have run and had no core.
  * Evidence: what the system tells of each thread: ns on a core, ns ready and without one, and how
  * often the core was taken away. Formula: the mean share of the run in which they were without one

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* All processes of one node are long in all regions, those elsewhere are not.
  * Evidence: useful time by process and region, the node of each process, charges of waits. Formula:
  * the mean of the node beside the median elsewhere; what others wait for its processes. Silent:

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Rules about threads and OpenMP parallel regions: locks, serial parts, uneven threads,
  * scheduling. */
 #include "diagnose/rule.h"

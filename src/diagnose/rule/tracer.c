@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tracer took time itself.
  * Evidence: time in which it wrote its buffer, which traces tell as an activity of its own; waits
  * that are charged to a process in a region in which it computed nothing. Formula: the sum over

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the rules about kinds of waits share: who made others wait.
  *
  * Evidence: the charges of waits (wait/wait.h) by process and region, and how long each process

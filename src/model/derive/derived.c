@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/derive/derived.h"
 
 #include "base/collective.h"

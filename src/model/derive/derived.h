@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A derived model: a model of a program that is found from recorded runs at two or more sizes, and
  * written as a file that `lull model program` reads. What was measured comes in as plain numbers
  * (struct lull_measured_runs); laws of scaling, the shape of the communication and the noise of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/derive/disturbance.h"
 
 #include "stats/quantile.h"

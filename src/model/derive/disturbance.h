@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The noise of a recorded run: by how much the computation of an iteration is longer or shorter
  * than usual, and what is left of an iteration for its messages. */
 #ifndef LULL_MODEL_DERIVE_DISTURBANCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/derive/graph.h"
 
 #include "model/program/primitives.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which processes send messages to which: links found in runs, and the shape that explains them. */
 #ifndef LULL_MODEL_DERIVE_GRAPH_H
 #define LULL_MODEL_DERIVE_GRAPH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Laws of derived models: how a number of a run depends on its number of processes and the size of
  * its problem, with one coefficient and a few exponents. */
 #ifndef LULL_MODEL_DERIVE_LAW_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fitting all laws, and the choice among them. */
 #include "model/fit/fit.h"
 

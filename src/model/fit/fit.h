@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Laws of scaling fitted to measurements: coefficients with confidence intervals, the law that
  * predicts best, and predictions as far as the data bear them. docs/fit.md has the formulas.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/fit/measurements.h"
 
 #include "base/arena.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Measurements to be fitted: a table of parameters (processes, size ...), and for each region and
  * metric what was measured at which values of the parameters. A table is filled by its functions or
  * read from a file: CSV, or the text and JSON Lines files of Extra-P. It lives in an arena. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The performance model normal form (Calotoiu et al., "Using automated performance modeling to find
  * scalability bugs", SC13; several parameters: Calotoiu et al., CLUSTER 2016). Each hypothesis is
  * linear least squares on a constant and products of terms. The hypothesis that predicts points

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The loop in the assembler code of x86 (AT&T syntax, as gcc and clang write it): its instructions,
  * what they move, and the chain of results from one pass to the next. */
 #include "model/kernel/incore.h"

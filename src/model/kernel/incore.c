@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/kernel/incore.h"
 
 #include "base/file.h"

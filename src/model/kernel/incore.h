@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* In-core time: the cycles that a core takes for a unit of work with all data in its first cache.
  *
  * The kernel is compiled, and its body is found in the assembler code; where there are several

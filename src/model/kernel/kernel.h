@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A kernel: a loop nest whose performance is to be predicted, as read from C source. It lives in an
  * arena.
  *

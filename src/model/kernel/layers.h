@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Layer conditions: which reuse of data a cache keeps, found from the distances between accesses.
  *
  * For every array, all distinct accesses of the body are sorted by their place in memory. The

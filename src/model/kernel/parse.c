@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parses the file with libclang, and finds the loop nest in it. */
 #include "lull_features.h"
 #include "model/kernel/kernel.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Everything that is predicted of a kernel on a machine with one set of sizes.
  *
  * In a nest with several innermost loops each loop is predicted by itself, and the nest takes the

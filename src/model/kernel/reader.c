@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "lull_features.h"
 #include "model/kernel/kernel.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The reader of kernels, from C source to struct lull_kernel; internal to reader.c and parse.c.
  * parse.c prepares the text and finds the loop nest in it; reader.c reads statements, loops and
  * declarations. libclang is the parser. */

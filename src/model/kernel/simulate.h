@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The accesses of a kernel, carried out by the cache simulator (model/cache.h), and how the lines
  * that travel compare with those of the layer conditions. */
 #ifndef LULL_MODEL_KERNEL_SIMULATE_H

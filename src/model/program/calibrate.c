@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/program/calibrate.h"
 
 #include "stats/regression.h"

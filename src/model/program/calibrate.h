@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calibration: finds the values of a program model's free parameters with which its terms come
  * nearest to measured times. */
 #ifndef LULL_MODEL_PROGRAM_CALIBRATE_H

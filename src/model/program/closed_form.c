@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Closed forms of what collective operations and noise cost. Source of the operations: Thakur,
  * Rabenseifner, Gropp, "Optimization of Collective Communication Operations in MPICH" (2005), for
  * messages that take latency + bytes / bandwidth; the cost of arithmetic is left out. As written

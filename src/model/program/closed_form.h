@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Formulas without a simulation, for program models: what collective operations take, by algorithm;
  * how long ranks that wait for each other wait for the slowest; and trees of ranks. Numbers in,
  * numbers out. */

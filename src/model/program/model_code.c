@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/program/model_code.h"
 
 #include "base/text.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The Lua side of a program model: the functions that its file has returned, and what they are
  * asked for. Internal to src/model/program. */
 #ifndef LULL_MODEL_PROGRAM_MODEL_CODE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/program/primitives.h"
 
 #include "model/program/closed_form.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The primitives of program models: the functions in Lua from which terms are put together, as
  * compute{}, halo{}, allreduce{}, noise{}; what they look up outside of the model's file; and their
  * arguments. Internal to src/model/program. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Program models: how long a program takes on P processes, as a sum of named terms, from a file in
  * Lua (docs/model-program.md).
  *

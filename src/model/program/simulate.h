@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program model carried out by the simulator, which shows what the closed form leaves out.
  *
  * Every rank executes the primitives of each term in turn, iteration after iteration: computations,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/program/sweep.h"
 
 #include "model/program/program_model.h"

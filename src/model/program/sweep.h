@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A program model at many points: how far the program scales, what limits it, where the limit
  * changes, and which parameters matter most. */
 #ifndef LULL_MODEL_PROGRAM_SWEEP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/solver/solver.h"
 
 #include "model/sandbox.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Iterative solvers, described in Lua as kernels with counts and barriers, and what the ECM model
  * predicts of them on a machine (docs/model-solver.md).
  *

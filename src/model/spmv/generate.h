@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Generators: matrices that are made from specs such as "stencil5:nx=1000,ny=500". */
 #ifndef LULL_MODEL_SPMV_GENERATE_H
 #define LULL_MODEL_SPMV_GENERATE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading Matrix Market files: coordinate and array, every field and symmetry, plain or .gz.
  * Source: R. F. Boisvert, R. Pozo and K. A. Remington, The Matrix Market Exchange Formats (1996).
  */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/spmv/matrix.h"
 
 #include "base/array.h"

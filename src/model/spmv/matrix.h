@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sparse matrices in compressed rows (CRS), as the models of their product with a vector need them;
  * how they are built, reordered, and stored as SELL-C-sigma.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* SpMV, the product of a sparse matrix and a vector: how much data it moves, and how fast it can
  * be.
  *

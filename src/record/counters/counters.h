@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hardware counters of the measured program, counted for each thread by itself.
  *
  * LULL_RECORD_COUNTERS names them: NAME, or BACKEND:NAME, separated by commas. Unset: instructions

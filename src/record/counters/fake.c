@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Made-up counters, each of which advances at a constant rate: NAME=RATE, in events per ns. They
  * are for tests of the whole way from a reading to the metrics, and show what counters look like
  * where a machine has none. The value depends on nothing but the time of the reading, so that the

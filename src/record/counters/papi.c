@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of PAPI: presets (PAPI_TOT_INS) and native events, as PAPI calls them. Its library is
  * loaded when a counter is looked for in it. The few functions that are needed are declared here,
  * as PAPI's manual gives them. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Counters of the kernel's perf_event. Hardware counters count what the program itself does, not
  * what the kernel does for it. The counters of a thread form a group, so that they count at the
  * same time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading a counter of perf_event without a system call, from the page that the kernel keeps up to
  * date: the protocol of struct perf_event_mmap_page in <linux/perf_event.h>. A sequence number
  * tells whether the kernel wrote meanwhile. This is a header of its own, so that its test can

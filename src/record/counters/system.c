@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the system itself counts for a thread, on every machine and without special rights:
  * `processor-time`, the ns in which the thread had a core according to the scheduler. In all other
  * time the thread waited: for a core, or for what it had asked for. A reading is a system call. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the wrappers of the C library's functions for files are made of. A file that includes this
  * header has a list of its functions (record/next.h) and these:
  *

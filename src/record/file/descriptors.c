@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files by descriptors: open, read, write and their like. Functions with 64 in their names do the
  * same as those without on machines with 64 bits. Programs that are compiled with _FORTIFY_SOURCE
  * call the functions that end in _chk and _2. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files: what a descriptor, or a handle of MPI, stands for, and how many bytes go there. The calls
  * of the C library are recorded where that was asked for (LULL_RECORD_FILES), those of MPI always.
  * Behind a call comes a record that says which file the call was for, and how many bytes it

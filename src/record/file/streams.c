@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files by the C library's streams: fopen, fread, fprintf and their like. What a stream reads and
  * writes by itself, when its buffer is empty or full, happens inside of these calls. */
 #include "record/file/call.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators of the program: who is in them, what they are called, and the calls that make new
  * ones. Their keys, and the process numbers of their members, have sections of their own. */
 #include "record/mpi/comms.h"

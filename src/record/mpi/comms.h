@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators: which processes they hold, and keys (record/mpi/comms.c) that name the same
  * communicator alike in all processes. */
 #ifndef LULL_RECORD_MPI_COMMS_H

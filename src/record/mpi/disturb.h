@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Messages that take at least a given time: what the wrappers do around the functions of MPI when
  * the program is disturbed on purpose (record/inject.h, docs/record-reference.md).
  *

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the wrappers of MPI functions from functions.txt and the prototypes in mpi.h.
 
 usage: generate.py functions.txt PREPROCESSED_MPI_H OUTPUT.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The MPI library of the program: which one it is, and its functions and handles. The library may
  * stand behind the recorder in the order of the linker, or have come with a plug-in that keeps it
  * to itself, as Python's modules do, or there is none. So nothing of it is bound by name: all is

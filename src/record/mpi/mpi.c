@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What holds for all of MPI in the program: regions of its functions, its data types, when it
  * begins, and whether the program wants to be measured (MPI_Pcontrol). */
 #include "record/mpi/comms.h"

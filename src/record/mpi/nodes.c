@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Each node has two files in RUN/nodes. One is KEY; the process that can make this file has claimed
  * the node. The name of the other file is the node's state: KEY.claimed, then KEY.ready-RANK, and
  * then either KEY.in-RANK or KEY.out. Among the processes that are ready, the first to make the

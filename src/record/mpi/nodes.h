@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The clocks of nodes. One process on each node measures how far its node's clock is from the
  * others'. These processes find each other by files in the run's folder (docs/formats/tape.md),
  * within a time limit, so that nobody waits for a process that turns out not to be recorded. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Records of messages, transfers and queries that are not on the hot path of wrap.h. */
 #include "record/core.h"
 #include "record/file/file.h"

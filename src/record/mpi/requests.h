@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Requests that are open: a map from the handle that the program holds to what was posted under it.
  *
  * MPI libraries give one handle to several requests that are complete from the beginning (small

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Processes that the program spawns. The MPI runtime starts them with an environment of its own. So
  * env(1) gives them what they need to record, and becomes the program:
  *

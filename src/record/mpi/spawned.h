@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Worlds of MPI that are spawned: their process numbers, and who spawned them. Files in the run's
  * folder tell it (docs/formats/tape.md), not messages, so that nobody waits in vain for a process
  * that turns out not to be recorded. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the generated wrappers of MPI functions are made of: the hot path inline, the rest in the .c
  * files of this folder.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The entry points of OpenMP runtimes that the recorder interposes: of GCC's libgomp, which has no
  * tools interface, and a few of LLVM's. */
 #ifndef LULL_RECORD_OMP_GOMP_H

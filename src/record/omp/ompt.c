@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LLVM's OpenMP runtime and its relatives tell a tool what happens (OMPT, OpenMP 5.0).
  *
  * As found with libomp 14: the end of a barrier has NULL for `parallel` when the barrier was the

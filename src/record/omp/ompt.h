@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The part of the OpenMP 5.0 tools interface (OMPT) that the recorder uses, so that a compiler
  * without omp-tools.h can build it. Names and numbers are the specification's (sections 4.4 and
  * 4.5), the names in capitals or without their ending _t. */

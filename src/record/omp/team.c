@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/omp/team.h"
 
 #include "base/mix.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writes what a thread does in OpenMP constructs onto its tape. The recorder learns it in two ways,
  * for which these functions are the same: by libgomp's entry points (gomp.c) and by the tools
  * interface of other runtimes (ompt.c).

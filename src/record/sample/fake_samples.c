@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Made-up samples, for tests of the way from a source to the reader: one after each interval of time,
  * not of processor time, since the ring began. The address of a sample is that of byte t % 4096 of a
  * page of the recorder's own code, where t is the time of the sample in ms. So a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples by perf_event_open(2): the software task clock, which any machine has, and which also
  * containers and unprivileged users may use for their own threads (perf_event_paranoid up to 2). It
  * is driven by the kernel's high-resolution timer, so that its rate is not bounded by the kernel's

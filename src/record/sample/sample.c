@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/sample/sample.h"
 
 #include "base/clock.h"

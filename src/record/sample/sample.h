@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples: in which code each thread of the program was, at intervals of the processor time that it
  * spent in the program. Names of functions and lines are found when the run is read.
  *

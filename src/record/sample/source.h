@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A source of samples: what puts addresses into a place from which they are taken later.
  *
  * To add one: write a file of its own in this folder with a `const struct rec_sample_source`, and

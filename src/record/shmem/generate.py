@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
 """Makes the wrappers of OpenSHMEM's functions from the prototypes in shmem.h and shmemx.h.
 
 usage: generate.py PREPROCESSED_SHMEM_H OUTPUT.c

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/shmem/shmem.h"
 
 #include "record/keep.h"

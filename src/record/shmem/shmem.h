@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* OpenSHMEM, as Open MPI has it on top of MPI. Calls that put and get are recorded as one-sided
  * communication, calls of several PEs as collective operations. A PE has the number that its
  * process has as a rank of MPI_COMM_WORLD. generate.py makes the wrappers, which are like those of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/site/code.h"
 
 #include "base/clock.h"

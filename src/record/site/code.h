@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which file an address lies in: for addresses that are looked up long after the code ran there, and
  * in large numbers, as those of samples are. The map of all loaded code is made again when the
  * loader says that something was loaded or unloaded. */

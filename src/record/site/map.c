@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/site/map.h"
 
 #include <sys/mman.h>

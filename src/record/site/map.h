@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A map from numbers that are not 0 (handles, addresses) to numbers. It is read without a lock, and
  * written under a lock of the caller's. Keys are never removed: MPI libraries use handles again, so
  * that a map has as many keys as there were handles at one time. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where a program in Python is: the functions of Python that the calling thread is in, with file and
  * line. The interpreter's structures are read and nothing in it is changed, because bindings of MPI
  * call without the interpreter's lock: no object is made, none gets a reference, and no function of

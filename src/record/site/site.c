@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/site/site.h"
 
 #include "base/fnv.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Call sites: the place in the program from which a function is called, and for calls of MPI, or with
  * --callpath, also the places that its callers are called from. Each such path becomes a region of
  * its own, whose definition says of which region it is a part, and a call is recorded with the id of

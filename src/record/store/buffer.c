@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/store/buffer.h"
 
 #include "record/counters/counters.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tape of one thread in the file of its process: full chunks, which are written to the file,
  * and the chunk that is being filled, which is a mapping of the file (the tail). The functions that
  * append records to the tail are in core.h. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The file of this process, or its part of the file of its node, with all that is recorded in it.
  * The file consists of extents, each of which is entered in a table of the process before it is
  * used, so that a process may die at any moment. See struct lull_tape_process_header and struct

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The definitions of this process: what the ids in its tapes stand for. They are appended to its
  * file under a mutex, never on the hot path. Ids are given out here, from 1 on; 0 says that there
  * is none (yet). */

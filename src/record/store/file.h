@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing files inside a program that must not notice it. A full disk makes a function fail, and so
  * does a limit on the size of files (RLIMIT_FSIZE): the signal of which the program would die does
  * not come. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/store/sums.h"
 
 #include "record/counters/counters.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Running sums of one thread, in a mapping of its file: visits and time of each region, kept also
  * where events are not. See struct lull_tape_sums_header. */
 #ifndef LULL_RECORD_STORE_SUMS_H

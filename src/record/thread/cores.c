@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/thread/cores.h"
 
 #include "base/fnv.h"

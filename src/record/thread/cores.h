@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How much of its time a thread had a core, as the scheduler of the system tells, and what the
  * kernel did for the thread. The sums of both are in the header of the thread's tape.
  * rec_cores_read (core.h) brings them up to date every 50 ms, where a call or region ends, so that

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the measured program starts. A forked child shares our mappings with its parent, so it must
  * not write; a program that is executed would find the recorder in its environment. */
 #include "record/thread/fork.h"

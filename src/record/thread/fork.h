@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the measured program starts: forked children, and programs that it executes. */
 #ifndef LULL_RECORD_THREAD_FORK_H
 #define LULL_RECORD_THREAD_FORK_H

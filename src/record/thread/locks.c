@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for mutexes, conditions, semaphores and read-write locks: of pthreads, which C++ calls,
  * and of C itself. A thread that finds a lock free pays only for one more call. Where a thread has
  * to wait, the wait is recorded if it is long enough.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Waiting for locks: mutexes, conditions, semaphores, read-write locks of pthreads, C and C++. */
 #ifndef LULL_RECORD_THREAD_LOCKS_H
 #define LULL_RECORD_THREAD_LOCKS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pauses hold for all threads of the process. Each begin and each end of a pause begins an epoch. A
  * thread takes note of the newest epoch when something that is recorded begins or ends on it, and
  * then writes onto its tape when the pause began and ended. Where a thread has missed several

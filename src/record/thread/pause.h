@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pauses: recording stops and goes on. There are four reasons to pause: the program asks for it, or
  * the present moment is not in the part of the run that the user has asked `lull record` for, by
  * time, by signals, or by iterations. Recording goes on when none of the four holds.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/thread/waits.h"
 
 #include "record/function.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Calls that make threads or wait. Such a call is recorded between a begin and an end; in a pause
  * only the meeting of threads goes onto the tape. */
 #ifndef LULL_RECORD_THREAD_WAITS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams that go ahead: in the next epoch, before it is known how late they come to the end of this
  * one. Internal to the room. */
 #ifndef LULL_REPLAY_IDEAL_AHEAD_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "activity/pass.h"
 #include "replay/ideal/crew.h"
 #include "replay/ideal/epochs.h"

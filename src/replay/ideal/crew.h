@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A crew: the threads of one process that has several, among them those that the program makes
  * itself. Internal to the room.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Epochs: a blocking operation of all processes in which all wait for all (a barrier, an allreduce)
  * ends an epoch, and times behind it count from there. Internal to the room.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations, communicators and their members. Internal to the room.
  *
  * All members of a communicator arrive at its home, the share of its first analysed process. The

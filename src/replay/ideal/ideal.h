@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Ideal runtime: how long a measured run would have taken on a network that costs nothing.
  *
  * All that is not MPI stays as measured, and so do one-sided and file operations (the kept time of

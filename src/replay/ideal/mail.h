@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Letters from share to share, also of different members of a team. Internal to the room.
  *
  * Letters are filled into batches, which are put into the inboxes of shares of this member. A batch

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay/ideal/order.h"
 
 #include "activity/pass.h"

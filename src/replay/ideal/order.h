@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The order in which streams go on with their notes; that of a crew (crew.h) is common to its
  * threads. Internal to the room. */
 #ifndef LULL_REPLAY_IDEAL_ORDER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Readers: the workers of the pass, who read steps, evaluate the notes and letters of their share,
  * and find out together when all is over. Internal to the room. */
 #ifndef LULL_REPLAY_IDEAL_READER_H

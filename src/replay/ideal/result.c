@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "activity/pass.h"
 #include "base/text.h"
 #include "replay/ideal/epochs.h"

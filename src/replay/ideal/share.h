@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The ideal runtime from inside: the types that its files share, and the shares. Internal to the
  * room.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams: the notes of a thread move its ideal time. Also the channels on which messages wait,
  * synchronous sends, and calls of which nothing was recorded. */
 #include "replay/ideal/stream.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One thread: its steps become notes (share.h), which move its ideal time. Internal to the room.
  *
  * A call that waits for nothing takes no time, and leaves no note. So most steps are silent: they

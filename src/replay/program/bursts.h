@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bursts: the computations of the masters of an application, just as a replay would have them
  * (replay.h, struct lull_replay_burst). They are found in a pass in which other analyses may take
  * part. The bursts of one stream are told in order; those of different streams may be told at the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Disturbances of a replay: the noise and the delays of sim/disturbance.h are added to the
  * computations of its masters. They have the same lengths at the same places as if the recorder had
  * disturbed the program (src/record, docs/record-reference.md). Internal to the room.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Items: what a location did, as a replay needs it. Internal to the room.
  *
  * Items are made from steps (activity/step.h). The time that no network shortens (the kept time of

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lost records: messages of which a tracer recorded the send, but not what became of it.
  *
  * Some tracers (EZTrace) do not record when a receive completes. Such a trace says that a receive

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "replay/program/stream.h"
 
 #include "activity/channel.h"

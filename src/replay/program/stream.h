@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams of a replay: the items of one thread become the operations of a stream of the program.
  * Internal to the room.
  *

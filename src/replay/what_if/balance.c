@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Balanced: in each epoch each process that computes does so for the mean time of those that do. */
 #include "base/array.h"
 #include "replay/what_if/what_if.h"

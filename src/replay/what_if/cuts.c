@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Cuts: what a process computes in an epoch takes no longer than the median of its peers. A stream
  * is compared with the streams of the same thread of other processes. */
 #include "replay/what_if/cuts.h"

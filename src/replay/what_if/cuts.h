@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Units: what one stream computed, in parts of an epoch that can be compared with the same parts of
  * other streams. A unit is 2^shift bursts one after the other. If there are more than
  * LULL_UNITS_MOST units, the shift grows, so that memory is bounded by this number and by the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds of what-ifs that need not learn from the run: the time in regions is multiplied by a
  * factor, and the time of serial parts is divided by the number of threads. */
 #include "replay/what_if/what_if.h"

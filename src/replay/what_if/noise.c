@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Without noise: no burst is longer than the median of the bursts at its place (what_if.h). */
 #include "base/array.h"
 #include "base/hash.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Threads: executions of parallel regions become shorter by what their threads lose in them
  * (what_if.h). */
 #include "activity/pass.h"

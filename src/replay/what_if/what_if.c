@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The kinds of what-ifs that are wanted, one after the other: each learns from bursts with the
  * lengths that the kinds before it have given them. */
 #include "replay/what_if/what_if.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What if: a replay in which computations take another time than they took in the run.
  *
  * A burst is a stretch of computation of a thread (struct lull_replay_burst). An epoch is

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/page/base64.h"
 
 #include <stdbool.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Bytes as text for a page: base64, deflated or not. Internal to the report room. */
 #ifndef LULL_REPORT_PAGE_BASE64_H
 #define LULL_REPORT_PAGE_BASE64_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A document as one HTML page: what stands in it is read without script; the script adds the views
  * that are drawn, and makes tables sortable. Nothing is fetched: the policy in the head forbids it,
  * and names the one script and the styles by their digests. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/page/page_data.h"
 
 #include "report/display.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The data of a page: what its script draws, timelines and matrices, in elements that browsers do
  * not run. Each element is deflated JSON that lists its blocks, followed by the blocks as
  * docs/formats/report.md describes them. Internal to the report room. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/page/picture_fold.h"
 
 /* What stands behind the functions of a timeline with fewer rows. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Pictures with less in them, for pages that have no room for all of their rows. Internal to the
  * report room. */
 #ifndef LULL_REPORT_PAGE_PICTURE_FOLD_H

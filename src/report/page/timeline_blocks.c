@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "report/page/timeline_blocks.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The blocks of bytes in which the page holds timelines and matrices, before they are deflated:
  * docs/formats/report.md, "What the page embeds". */
 #ifndef LULL_REPORT_PAGE_TIMELINE_BLOCKS_H

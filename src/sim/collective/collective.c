@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which algorithms there are, which one is taken, and stepping through one. */
 #include "sim/collective/collective.h"
 

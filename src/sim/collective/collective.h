@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations as messages: for each algorithm, what one rank sends and receives.
  *
  * A rank goes through steps. In one step its transfers are started together, and the next step

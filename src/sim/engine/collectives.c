@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Collective operations: the n-th one that a rank begins on a group belongs together with the n-th
  * ones of all other ranks of the group. An operation is expanded to messages (section scripts), or
  * its cost is a closed form. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What is left over when no event is left: messages and receives without partner, and circles of
  * ranks that wait for each other. */
 #include "sim/engine/run.h"

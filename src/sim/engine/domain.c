@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory domains: computations that share bandwidth, each at the pace that its domain has. */
 #include "base/array.h"
 #include "sim/engine/run.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Engine: deterministic discrete-event simulation of a program on a network.
  *
  * The result depends on the program, the network, the noise and the seed, and on nothing else. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Graphs: operations start when those that they require are done or started. */
 #include "base/array.h"
 #include "sim/engine/large.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Memory for arrays that are touched here and there: on large pages where they are big and the
  * system has such, since looking up small pages costs as much as the data. */
 #ifndef LULL_SIM_ENGINE_LARGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Matching of messages and posted receives, as MPI has it: by communicator, source and tag, in the
  * order of posting and of arrival, with wildcards for source and tag.
  *

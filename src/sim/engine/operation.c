@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Operations in flight, and what back-ends call. */
 #include "base/mix.h"
 #include "sim/engine/large.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Longest path: what the time of each state of a simulation consists of.
  *
  * A node is a state's time: that of its parent and an amount of one part more. Times are never

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Queue of events, in the order of time or window by window.
  *
  * In the order of time, entries come by (time, key). In windows, time is cut into pieces of the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The engine from inside: the state of one simulation. Internal to the room. The files of the
  * engine:
  *

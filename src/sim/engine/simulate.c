@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Set-up, loop and result of a simulation. */
 #include "sim/engine/engine.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams: each pulls its next operations when what blocks it is over. */
 #include "base/array.h"
 #include "sim/engine/large.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* GOAL: a text format for schedules of message passing. A file has a block of operations for each
  * rank; it becomes a program that is a graph. The grammar, with comments between slash-stars:
  *

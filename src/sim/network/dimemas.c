@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The model of Dimemas. A message first takes its startup, which occupies the sender's processor,
  * and for as long the receiver's once it waits for the message. Then the message waits for a bus of
  * the network, an output link of the node that it leaves and an input link of the node that it goes

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Hockney's model: a message of n bytes takes latency + n / bandwidth, whatever else is under way.
  * Source: R. Hockney, "The communication challenge for MPP", Parallel Computing 20, 1994. Messages
  * take no time of processors.

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The ideal network, on which messages cost nothing. What remains is that a receive needs its
  * message sent, and that a send of more than `eager` bytes needs its receive posted. Collective
  * operations cost nothing either: a rank leaves when the ranks whose data it needs have arrived. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* LogGOPS: a message has the latency L. It takes the processor time o, and O per byte, at either
  * end. A NIC has the gap g between messages, and takes G per byte. Messages of up to S bytes are
  * sent eagerly. Source: Hoefler, Schneider and Lumsdaine, "LogGOPSim" (HPDC 2010), section 2. What

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "sim/network/machine.h"
 
 #include "machine/noise_trace.h"

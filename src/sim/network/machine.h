@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The network and the noise of a machine file, as a simulation takes them.
  *
  * The machine's levels socket, node and remote become the levels of the network: socket is also

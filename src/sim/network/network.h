@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Network: what messages cost.
  *
  * A network is a class, which is a model of costs, with values for its parameters. Each class is a

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Transfer: an operation in flight, and what a network's back-end may do with it.
  *
  * All that is here lives in flat arrays and is named by index: transfers by their number,

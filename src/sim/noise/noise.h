@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Noise: how much longer computations take than they should.
  *
  * A noise is a class with values for its parameters. *Random* classes (constant, exponential,

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Patterns as programs: from the steps of an iteration to the operations of a rank. */
 #include "sim/pattern/pattern.h"
 

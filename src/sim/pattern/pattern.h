@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Patterns: programs in which all ranks follow one rule (class "pattern"). Their operations are
  * made while the program runs. Memory: 8 bytes per rank.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Runs measured and judged by the conditions of a gate, with the noise of a history. */
 #ifndef LULL_STUDY_HISTORY_CHECK_H
 #define LULL_STUDY_HISTORY_CHECK_H

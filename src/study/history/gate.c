@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/history/gate.h"
 
 #include "base/arena.h"

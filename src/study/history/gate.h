@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A gate: judges by conditions whether new runs are worse than they may be, knowing how noisy the
  * runs of a history are.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/history/history.h"
 
 #include "base/file.h"

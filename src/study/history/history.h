@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The history of a program's performance: a file of JSON Lines, one line per run, to which lines
  * are only ever added, so that two branches of a repository merge by keeping the lines of both. The
  * form is described in docs/formats/history.md. */

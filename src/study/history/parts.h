@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Where the time of a run went, as parts that add up: one for each region and activity. */
 #ifndef LULL_STUDY_HISTORY_PARTS_H
 #define LULL_STUDY_HISTORY_PARTS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/model/derive_study.h"
 
 #include "activity/pass.h"

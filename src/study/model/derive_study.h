@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reads from recorded runs what a derived model (model/derive/derived.h) is made of. */
 #ifndef LULL_STUDY_MODEL_DERIVE_STUDY_H
 #define LULL_STUDY_MODEL_DERIVE_STUDY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/model/fit_study.h"
 
 #include "base/text.h"

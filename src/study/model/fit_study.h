@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of scaling: what users ask (a wish, read from their texts), measurements from runs or
  * from the file of a table, and the laws that are fitted to them. One series is in front; the
  * others are fitted beside it. Results live in an arena. */

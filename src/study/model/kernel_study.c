@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/model/kernel_study.h"
 
 #include "base/file.h"

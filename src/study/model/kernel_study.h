@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of a kernel: what users ask of it (a wish, read from their texts), its predictions, and
  * its measurement on this machine if that is wanted, for one set of sizes or several values of one
  * size. Results live in an arena. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of a program model: what users ask of it (a wish, read from their texts), its
  * calibration with recorded runs, its evaluation, its comparison with other recorded runs, and its
  * simulation. Results live in an arena. */

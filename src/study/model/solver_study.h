@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of a solver: what users ask of it (a wish, read from their texts), and its prediction on
  * a machine, also for several values of one of its parameters. Results live in an arena. */
 #ifndef LULL_STUDY_MODEL_SOLVER_STUDY_H

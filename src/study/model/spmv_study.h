@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The product of a sparse matrix and a vector: predicted for several numbers of cores, and, if that
  * is wanted, measured on this machine and predicted for the matrix in another order. */
 #ifndef LULL_STUDY_MODEL_SPMV_STUDY_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/replay/fixes.h"
 
 #include "base/parallel.h"

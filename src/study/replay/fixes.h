@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Fixes: how long a run would take if single things were different, found by replays that run side
  * by side; each member of a team makes some of them.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/replay/replay_study.h"
 
 #include "replay/measured_network.h"

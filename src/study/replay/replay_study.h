@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of a replay: a measured run, its replay on the network that its messages show, a replay
  * that supposes something to be different (a what-if), and perhaps another measured run to compare
  * that prediction with. */

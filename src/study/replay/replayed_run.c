@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/replay/replayed_run.h"
 
 #include "base/collective.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* One replay of a measured run, and the run that it makes. What a replay has to know of the
  * measured run is found while that is read; a replay on the network that the run's messages show
  * tells how far replays can be believed. The members of a team can make a replay together. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Waves in patterns: each point of a sweep is simulated without noise, without delays, and several
  * times with both. */
 #include "study/wave/wave_simulated.h"

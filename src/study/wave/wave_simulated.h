@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The cycle of a simulated pattern: how long one of its iterations takes, found during the
  * simulation from the marks with which iterations begin. */
 #ifndef LULL_STUDY_WAVE_WAVE_SIMULATED_H

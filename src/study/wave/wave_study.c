@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The prediction of waves, which patterns and recorded runs share, and waves of recorded runs. */
 #include "study/wave/wave_study.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A study of idle waves: as they should be by the rule (predicted), as they are simulated with a
  * pattern, and as they were measured in a recorded run and in its replay. */
 #ifndef LULL_STUDY_WAVE_WAVE_STUDY_H

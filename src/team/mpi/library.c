@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The library for a family of MPI, compiled with the family's mpi.h. Messages are sent without
  * blocking from copies, each of which is freed when its sending is complete. MPI is only asked
  * whether a message is there (MPI_Iprobe), because waiting in MPI would keep a core busy. An error

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What the library for a family of MPI offers; internal to the room. lull itself links no MPI: it
  * loads this library where a launcher of the family has started it. The library uses nothing of
  * lull. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing Chrome traces (JSON, the "Trace Event Format"), which Perfetto and chrome://tracing show;
  * the format is not read.
  *

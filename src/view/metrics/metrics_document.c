@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/metrics/metrics_document.h"
 
 #include "metrics/profile.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The document of `lull metrics`: efficiencies of runs side by side, and what stands behind them.
  */
 #ifndef LULL_VIEW_METRICS_METRICS_DOCUMENT_H

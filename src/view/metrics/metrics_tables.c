@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/metrics/metrics_tables.h"
 
 #include "study/replay/replayed_run.h"

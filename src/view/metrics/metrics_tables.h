@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The tables of `lull metrics`, of which `lull report` and `lull replay` use some, too. */
 #ifndef LULL_VIEW_METRICS_METRICS_TABLES_H
 #define LULL_VIEW_METRICS_METRICS_TABLES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The document of `lull report`: what a run was like, on one page. */
 #ifndef LULL_VIEW_REPORT_REPORT_DOCUMENT_H
 #define LULL_VIEW_REPORT_REPORT_DOCUMENT_H

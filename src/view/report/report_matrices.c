@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Parts of the document of `lull report` that are matrices or histograms: who sent messages to whom
  * and of which size, the iterations of ranks, and how even the work is over rows and time. */
 #include "stats/histogram.h"

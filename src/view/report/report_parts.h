@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The parts of the document of `lull report`. Internal to view. */
 #ifndef LULL_VIEW_REPORT_REPORT_PARTS_H
 #define LULL_VIEW_REPORT_REPORT_PARTS_H

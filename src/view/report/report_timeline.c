@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The timeline of a run as a picture: activities that have time, regions that are named. */
 #include "view/report/report_document.h"
 #include "view/report/report_parts.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* OTF2 archives: an anchor file NAME.otf2, global definitions NAME.def, and in the folder NAME one
  * file of definitions and one of events per location. */
 #include "trace/format/otf2/otf2_archive.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* OTF2 archives, as Score-P and EZTrace write them; internal to the format: what its files share.
  *
  * otf2.c              recognises and opens an archive, finds the first and last time of all

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Makes the definitions of a trace from those of an archive. */
 #include "trace/format/otf2/otf2_definitions.h"
 

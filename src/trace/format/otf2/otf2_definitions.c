@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/format/otf2/otf2_definitions.h"
 
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Global definitions as they stand in the file: every record in a list of its kind. References are
  * not followed yet, because they may point forward. Internal to the OTF2 format. */
 #ifndef LULL_TRACE_FORMAT_OTF2_OTF2_DEFINITIONS_H

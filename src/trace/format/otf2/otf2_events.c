@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Translation of events: regions, metrics, markers and what the tracer says of itself. */
 #include "trace/format/otf2/otf2_events.h"
 

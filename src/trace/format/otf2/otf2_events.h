@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Event records of OTF2: which of them mean something to lull, how their fields lie in a file, and
  * the callbacks that translate them. Internal to the OTF2 format.
  *

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The events of one location.
  *
  * An event file is a sequence of chunks of one size. A chunk is a header (mark, byte order, numbers

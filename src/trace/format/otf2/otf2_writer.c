@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing an archive: events go to one OTF2_EvtWriter per location as they come, definitions at
  * the end, when it is known what the events refer to. */
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Paraver traces (.prv, .prv.gz, with .pcf and .row): Extrae's and others'. */
 #include "trace/format/paraver/paraver.h"
 

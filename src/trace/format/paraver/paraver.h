@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Paraver traces (.prv, .pcf, .row), as Extrae writes them; internal to the format: what its files
  * share.
  *

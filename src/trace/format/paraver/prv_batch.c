@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/format/paraver/prv_batch.h"
 
 #include "base/array.h"

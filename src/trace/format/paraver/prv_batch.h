@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines of a .prv taken apart, in batches, and late lines put where they belong; internal to the
  * Paraver format. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PRV_BATCH_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* How the definitions of any trace are named in a .prv: a region is a type and a value, a counter a
  * type, a state a number. Internal to the Paraver format. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PRV_CODES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* When the run ends. The header says it, and nearly always truly; where records go on behind that,
  * the records decide. The last lines of the file tell whether they do. Only then is the whole file
  * read for the latest of all times, because a state may begin early and end last. Internal to the

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* From the lines of a .prv to items: records taken apart in batches by several threads, and all
  * messages of a file in order of time; internal to the Paraver format. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PRV_RECORDS_H

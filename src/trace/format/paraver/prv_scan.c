@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The scan of a Paraver file: lines, which have been taken apart, become events, in blocks per
  * location. Of the counters and events of one line the counters come first. Each location has one
  * small buffer, with events from its front and readings from its back, which is handed over when

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The bytes of a .prv or .prv.gz file, chunk by chunk; internal to the Paraver format.
  *
  * A gzip file is inflated in a thread of its own, a few buffers ahead of the caller; of a plain

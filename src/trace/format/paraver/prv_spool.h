@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Lines on their way into a .prv, some of which change later; internal to the Paraver format.
  *
  * A .prv is sorted by the begin of states, so a state is written when it begins, although its end

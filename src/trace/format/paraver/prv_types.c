@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/format/paraver/prv_types.h"
 
 #include "base/sorted.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What event types, values and states mean where no .pcf says it; internal to the Paraver
  * format. */
 #ifndef LULL_TRACE_FORMAT_PARAVER_PRV_TYPES_H

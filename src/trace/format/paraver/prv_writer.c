@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing a Paraver trace: events of all locations, in time order, become lines of a .prv.
  *
  * What happens on a location at one time is gathered into one line. Calls and flushes end without

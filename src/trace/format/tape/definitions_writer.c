@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* RUN/definitions of a tape that lull writes itself. */
 #include "base/array.h"
 #include "tape/definition.h"

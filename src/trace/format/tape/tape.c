@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Opening a tape: its files become locations, what they define becomes one trace. */
 #include "trace/format/tape/tape_data.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Tapes, lull's own traces (tape/layout.h); internal to the format: what its files share.
  *
  * tape.c              recognises and opens a run, finds its files

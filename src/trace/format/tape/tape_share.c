@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Which member of a team that opens a run reads which processes, and how members tell each
  * other. */
 #include "trace/format/tape/tape_share.h"

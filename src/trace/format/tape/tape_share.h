@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A run that several members of a team open together; internal to the tape format.
  *
  * Each member reads the files of some processes of the run, its *own* processes, and tells the

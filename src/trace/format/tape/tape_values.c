@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The fields of a tape have the values of the trace's enums, so that reading and writing need no
  * table. Where this did not hold, lull would not compile, and would need a table instead. The
  * numbers of lull's own event types in a .prv are made of the same values

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing a tape from events: for conversion, and for runs that lull itself makes. Definitions are
  * written once for the run, all else into the files of processes, as the recorder writes it. */
 #include "base/array.h"

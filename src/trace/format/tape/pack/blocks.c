@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Chooses the coding of each block, and decodes each block by its coding. */
 #include "trace/format/tape/pack/blocks.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Encoding and decoding the blocks of the packed file of a node, each of them alone. */
 #ifndef LULL_TRACE_FORMAT_TAPE_PACK_BLOCKS_H
 #define LULL_TRACE_FORMAT_TAPE_PACK_BLOCKS_H

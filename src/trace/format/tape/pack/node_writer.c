@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Workers take units of a few blocks in turn and encode them side by side. The units get their
  * places in the file in their order. So the file is the same for any number of workers, and none of
  * them holds more than one unit. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Writing the packed file of a node. */
 #ifndef LULL_TRACE_FORMAT_TAPE_PACK_NODE_WRITER_H
 #define LULL_TRACE_FORMAT_TAPE_PACK_NODE_WRITER_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Packing a run: which of its files go into the file of which node. And unpacking it. */
 #include "trace/pack.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/format/tape/pack/record_columns.h"
 
 #include "base/mix.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* A chunk of records packed by columns: fields that are alike stand together, so that they compress
  * well.
  *

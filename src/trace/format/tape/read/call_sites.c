@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Call sites of a recorded run: regions that are the calls of another one from one place. */
 #include "base/hash.h"
 #include "base/parallel.h"

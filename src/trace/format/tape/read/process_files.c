@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Files of processes, and files of nodes in which several processes have recorded: which parts
  * belong to which process and location. See struct lull_tape_process_header. */
 #include "base/array.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The header of a location, and its tail: the newest records of a location that is being recorded,
  * or was when its program died. See struct lull_tape_header. */
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Communicators of a tape. Each process of a recorded run defines a communicator by itself. The
  * members and other communicators that such a definition names may be defined later, or not at all.
  * So communicators are drafts until all definitions have been read. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 #include "trace/format/tape/read/tape_definitions.h"
 
 #include "base/file.h"

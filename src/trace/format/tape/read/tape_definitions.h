@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading the definitions of a tape; internal to the tape format. tape_definitions.c reads files
  * and makes most kinds; tape_comms.c makes worlds and communicators, call_sites.c call sites, and
  * tape_properties.c properties. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* What a run says of itself: for all processes in RUN/about, and for each process, in its
  * definitions, what differs from that. */
 #include "base/file.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding the records of MPI calls, and those that are neither regions nor calls. */
 #include "base/mix.h"
 #include "tape/records.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Samples of locations. The recorder changes them in place: while the run is being recorded, a reader
  * may see a state that is older than the samples. */
 #include "trace/format/tape/read/tape_samples.h"

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading the samples of a tape. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_SAMPLES_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_SAMPLES_H

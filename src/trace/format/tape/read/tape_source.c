@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading the files of a run as if all were on disk. Of a packed file those blocks are decoded in
  * which the wanted bytes are; a block that is wanted as a whole is decoded into the caller's
  * memory, others through a buffer. */

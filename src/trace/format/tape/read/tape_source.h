@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* The files of a run, on disk or packed in files of nodes. All readers of a tape read them through
  * a struct lull_tape_source, as if all were on disk; internal to the tape format. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_SOURCE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Walking the records of one location, part by part. */
 #include "trace/format/tape/read/tape_stream.h"
 

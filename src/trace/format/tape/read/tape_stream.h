@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Decoding the records of one location; internal to the tape format. tape_stream.c walks the
  * records and decodes the common ones, tape_records.c those of MPI calls and all others. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_STREAM_H

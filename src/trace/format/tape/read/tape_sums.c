@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Sums of locations. The recorder updates them in place, so that a reader may see one sum that is
  * newer than another. The header, which bounds all of them, is therefore read once more at the
  * end. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Reading the sums of a tape. */
 #ifndef LULL_TRACE_FORMAT_TAPE_READ_TAPE_SUMS_H
 #define LULL_TRACE_FORMAT_TAPE_READ_TAPE_SUMS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
 /* Times of a tape: the clock of each process, which turns ticks into ns of the run by straight
  * segments; when the run begins and ends; and the main part of each process. */
 #include "tape/layout.h"
