@@ -9,6 +9,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- definitions ----------------------------------------------------------------------------- */
 
@@ -145,10 +146,13 @@ static void make_texts(const struct lull_object *object, struct lookup *lookup,
     lookup->main = !object->function && strcmp(symbol->function, "main") == 0;
 }
 
-/* Tells of a file whose places have no names; `why` says what is the matter with it. */
-static void tell_object(const struct lull_trace *trace, enum lull_symbols_found found,
-                        const char *why)
+/* Tells of a file whose places have no names; `why` says what is the matter with it. Of a file that
+ * is not there the path says all. */
+static void tell_object(const struct lull_trace *trace, const struct lull_object *object,
+                        enum lull_symbols_found found, const char *why)
 {
+    if (found == LULL_SYMBOLS_ABSENT && access(object->path, F_OK) != 0)
+        why = object->path;
     if (found == LULL_SYMBOLS_ABSENT)
         lull_trace_add_quirk(trace,
                              "a file of the recorded program cannot be read; its call sites have "
@@ -231,7 +235,7 @@ static bool find_names(struct lull_trace *trace, struct lookup **sorted, size_t 
     if (good)
         find_functions(trace, sorted, count, files);
     for (uint32_t i = 0; good && i < trace->n_objects; i++)
-        tell_object(trace, files[i].found, files[i].why);
+        tell_object(trace, &trace->objects[i], files[i].found, files[i].why);
     for (size_t i = 0; good && i < count; i++) {
         struct lookup *lookup = sorted[i];
         const struct lookup *last = i > 0 ? sorted[i - 1] : NULL;
