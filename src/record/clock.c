@@ -389,7 +389,7 @@ bool rec_clock_choose(void)
     const enum rec_clock_verdict verdict = rec_clock_judge(counter, &facts, wish, why, sizeof why);
     own_clock.counter = verdict == REC_CLOCK_READ_COUNTER ||
                         (verdict == REC_CLOCK_COMPARE && agrees_on_cores(why, sizeof why));
-    if (own_clock.counter)
+    if (counter && own_clock.counter)
         snprintf(own_clock.text, sizeof own_clock.text, "%s: %s", counter->name, why);
     else
         snprintf(own_clock.text, sizeof own_clock.text, "CLOCK_MONOTONIC%s%s: %s",
