@@ -32,6 +32,7 @@
 LULL_SORTED_FIRST(lull_sorted_first_u32, uint32_t)
 LULL_SORTED_FIRST(lull_sorted_first_u64, uint64_t)
 LULL_SORTED_FIRST(lull_sorted_first_i64, int64_t)
+LULL_SORTED_FIRST(lull_sorted_first_f64, double)
 
 #undef LULL_SORTED_FIRST
 

@@ -2,6 +2,7 @@
 #include "diagnose/rule.h"
 
 #include "base/hash.h"
+#include "base/sorted.h"
 #include "base/text.h"
 #include "diagnose/diagnose.h"
 #include "stats/quantile.h"
@@ -131,8 +132,8 @@ static double work_at_end(const struct lull_case *c, uint32_t process, uint32_t 
     return 0;
 }
 
-/* What all processes but `except` compute where the suspicion is; `values` has room for all. Returns
- * how many there are. */
+/* The useful time of each process but `except`, where the suspicion is, ns; `values` has room for all
+ * processes. Returns how many times there are. */
 static uint32_t work_of_all(const struct lull_case *c, const struct lull_suspicion *suspicion,
                             uint32_t except, double *values, uint64_t *ret_bursts)
 {
@@ -213,7 +214,7 @@ struct everyone {
     double *values;
 };
 
-/* What hold() keeps while it looks at suspects. */
+/* The sorted times that hold() has needed so far, and where they live. */
 struct holding {
     const struct lull_case *c;
     struct lull_arena *scratch;
@@ -250,14 +251,8 @@ static struct excess find_excess(struct holding *holding, uint32_t process, uint
 {
     const struct everyone *all = find_everyone(holding, region, inside);
     const double own = (double)lull_work_of(holding->c->evidence->work, process, region, inside);
-    uint32_t at = 0; /* where the process stands among all */
-    for (uint32_t end = all->count; at < end;) {
-        const uint32_t middle = at + (end - at) / 2;
-        if (all->values[middle] < own)
-            at = middle + 1;
-        else
-            end = middle;
-    }
+    /* where the process stands among all */
+    const size_t at = lull_sorted_first_f64(all->values, all->count, sizeof *all->values, 0, own);
     const uint32_t peers = all->count - 1, low = (peers - 1) / 2, high = peers / 2;
     if (all->count < 2)
         return (struct excess){own, 0};

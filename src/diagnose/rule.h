@@ -89,11 +89,11 @@ struct lull_uneven {
     double mean, median, most;
     uint64_t bursts; /* bursts of all processes in which the region has a part */
 };
-/* Those of all processes but `except` (LULL_NONE: of all), where the suspicion is. */
+/* The times of all processes but `except` (LULL_NONE: of all), where the suspicion is. */
 struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_suspicion *suspicion,
                                   uint32_t except);
 
-/* Those of the suspect's peers, where the suspect is. */
+/* The times of the suspect's peers, where the suspect is. */
 struct lull_uneven lull_peers_of(const struct lull_case *c, const struct lull_suspect *suspect);
 /* The useful time of the suspect there, ns. */
 double lull_suspect_work(const struct lull_case *c, const struct lull_suspect *suspect);
