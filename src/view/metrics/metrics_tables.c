@@ -168,7 +168,7 @@ static void add_region_table(struct lull_document *document, const struct lull_r
     struct lull_table *table = table_of_parts(document, "regions", "Regions", "Region", run, arena);
     add_region_columns(table);
     for (uint32_t i = 0; i < count; i++) {
-        const bool is_outside = strcmp(regions[i].name, outside_name) == 0;
+        const bool is_outside = regions[i].name == outside_name;
         if (!regions[i].visits && !is_outside)
             continue;
         const char *id = !is_outside                          ? regions[i].name
