@@ -96,6 +96,24 @@ static bool has_samples_part(const struct lull_tape_file *file)
     return file->samples.n > 0 && !file->left_out && !file->damage;
 }
 
+/* The same of a location's file, which is opened for it. */
+static lull_status find_samples_header(const struct lull_trace *trace, uint32_t location,
+                                       struct lull_tape_samples_header *ret_header, bool *ret_has,
+                                       struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_source source;
+    *ret_has = false;
+    if (!has_samples_part(&data->files[location]))
+        return LULL_OK;
+    lull_status status = lull_tape_open_records(trace, &data->files[location], &source, err);
+    if (status != LULL_OK)
+        return status;
+    status = read_samples_header(trace, location, &source, ret_header, ret_has, err);
+    lull_tape_source_close(&source);
+    return status;
+}
+
 lull_status lull_tape_read_sampling(const struct lull_trace *trace, uint32_t location,
                                     struct lull_sampling *ret_sampling, struct lull_error *err)
 {
@@ -103,19 +121,12 @@ lull_status lull_tape_read_sampling(const struct lull_trace *trace, uint32_t loc
         [LULL_TAPE_SAMPLES_REFUSED] = LULL_SAMPLES_REFUSED,
         [LULL_TAPE_SAMPLES_PERF] = LULL_SAMPLES_PERF,
         [LULL_TAPE_SAMPLES_FAKE] = LULL_SAMPLES_FAKE};
-    const struct lull_tape_data *data = trace->format_data;
     struct lull_tape_samples_header header;
-    struct lull_tape_source source;
     bool has = false;
     *ret_sampling = (struct lull_sampling){.way = LULL_SAMPLES_NONE};
     lull_status status = lull_tape_need(trace, location, err);
-    if (status != LULL_OK || !has_samples_part(&data->files[location]))
-        return status;
-    status = lull_tape_open_records(trace, &data->files[location], &source, err);
-    if (status != LULL_OK)
-        return status;
-    status = read_samples_header(trace, location, &source, &header, &has, err);
-    lull_tape_source_close(&source);
+    if (status == LULL_OK)
+        status = find_samples_header(trace, location, &header, &has, err);
     if (status != LULL_OK || !has)
         return status;
     const uint64_t n = header.state & UINT32_MAX, kept = header.state >> 32;
@@ -213,16 +224,9 @@ lull_status lull_tape_samples_open(const struct lull_trace *trace, uint32_t loca
     const struct lull_tape_data *data = trace->format_data;
     struct tape_samples *samples = NULL;
     struct lull_tape_samples_header header;
-    struct lull_tape_source source;
     bool has = false;
     *ret_samples = NULL;
-    if (!has_samples_part(&data->files[location]))
-        return LULL_OK;
-    lull_status status = lull_tape_open_records(trace, &data->files[location], &source, err);
-    if (status != LULL_OK)
-        return status;
-    status = read_samples_header(trace, location, &source, &header, &has, err);
-    lull_tape_source_close(&source);
+    const lull_status status = find_samples_header(trace, location, &header, &has, err);
     if (status != LULL_OK || !has)
         return status;
     samples = calloc(1, sizeof *samples);
