@@ -182,23 +182,16 @@ static uint64_t believe(const struct lull_interpreter *it, uint64_t bytes)
     return lull_believed_bytes(it->shared->trace, it->location, bytes);
 }
 
-static uint32_t innermost_user_region(const struct lull_interpreter *it)
-{
-    uint32_t at = it->depth;
-    while (at > 0 && !it->shared->user[it->stack[at - 1].region])
-        at--;
-    return at > 0 ? it->stack[at - 1].region : LULL_NONE;
-}
-
 static void fill_sample(const struct lull_interpreter *it, const struct lull_event *event,
                         struct lull_step *step)
 {
+    const struct frame *top = it->depth > 0 ? &it->stack[it->depth - 1] : NULL;
     step->activity = ACTIVITY_OF(it->slot);
-    step->region = it->depth > 0 ? it->stack[it->depth - 1].region : LULL_NONE;
+    step->region = top ? top->region : LULL_NONE;
     step->object = event->id;
     step->sample.offset = event->sample.offset;
     step->sample.weight = event->sample.weight;
-    step->sample.user = innermost_user_region(it);
+    step->sample.user = top ? top->user : LULL_NONE;
 }
 
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)

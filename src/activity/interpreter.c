@@ -1154,7 +1154,7 @@ static lull_status region_enter(struct lull_interpreter *it, const struct lull_e
         call_begin(it, region, lull_kept(it));
     if (frame->code.special & VISITED)
         note_visit(it, frame, event);
-    if (it->spans || it->stretches || it->users)
+    if (it->notes_user)
         note_user(it, frame, region);
     it->depth++;
     if (it->users)
@@ -1428,6 +1428,8 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->call_region = it->parallel_region = LULL_NONE;
         it->spans = lull_wants(it, LULL_STEP_SPAN);
         it->users = lull_wants(it, LULL_STEP_USER);
+        it->notes_user = it->spans || it->users || lull_wants(it, LULL_STEP_STRETCH) ||
+                         lull_wants(it, LULL_STEP_SAMPLE);
         it->brief = lull_wants(it, LULL_STEP_CALL) && !lull_wants(it, LULL_STEP_CALL_BEGIN);
         if (lull_wants(it, LULL_STEP_STRETCH))
             it->stretches = shared->stretches[it->master];

@@ -128,8 +128,9 @@ struct lull_interpreter {
                                         NULL: not wanted */
     int64_t last_time;               /* of the last event */
 
-    bool spans; /* SPANs are wanted */
-    bool users; /* USERs are wanted */
+    bool spans;      /* SPANs are wanted */
+    bool users;      /* USERs are wanted */
+    bool notes_user; /* frames know the innermost region of the user, which some step has */
     struct {
         int64_t begin;
         uint32_t region, user;
