@@ -10,6 +10,9 @@
 #include <unistd.h>
 
 #define ALIGNMENT (UINT64_C(2) << 20)
+/* So much address space is left for each region: the stack of the thread that uses it, and what that
+ * allocates. */
+#define LEFT_FREE (UINT64_C(16) << 20)
 
 struct region {
     char *start; /* aligned */
@@ -28,11 +31,13 @@ lull_status lull_bench_memory_open(size_t regions, uint64_t most, struct lull_ar
 {
     struct lull_bench_memory *memory = lull_arena_zero(arena, 1, sizeof *memory);
     uint64_t each = (most + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    const uint64_t left_free = regions * LEFT_FREE;
     memory->mapped = each * regions + ALIGNMENT;
-    memory->mapping = mmap(NULL, memory->mapped, PROT_READ | PROT_WRITE,
+    memory->mapping = mmap(NULL, memory->mapped + left_free, PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory->mapping == MAP_FAILED)
         return lull_fail(err, LULL_ERR_MEMORY, "cannot reserve memory to measure with");
+    munmap((char *)memory->mapping + memory->mapped, left_free);
     /* Without huge pages the time to look addresses up is measured with the caches. */
     madvise(memory->mapping, memory->mapped, MADV_HUGEPAGE);
     memory->regions = lull_arena_zero(arena, regions, sizeof *memory->regions);
