@@ -381,6 +381,9 @@ class Truth:
         self.in_calls = sum(r.end - r.begin for r in calls)
         if self.program == "threads":
             self.in_calls = beside_work(ranks)
+        # So much calls of MPI take beside waits. It makes ranks late, too, and the recorder has another part of it
+        # inside of the calls than the readings have.
+        self.beside = max(0.0, self.in_calls - sum(charges.values())) if self.program != "threads" else 0.0
         self.count = len(named)
         # The time of all cores in the phase.
         self.core = 4 * (max(r.end for r in readings) - min(r.begin for r in readings))

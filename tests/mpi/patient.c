@@ -22,12 +22,15 @@
 
 enum { QUESTIONS = 8 }; /* that nobody has answered, before each sleep */
 
+/* A program whose questions are not to take time has a variable of its own in the place of this one. */
+__attribute__((weak)) int is_impatient = 0;
+
 /* In the place of the C library's: Open MPI calls it. */
 OF_C int sched_yield(void)
 {
     static __thread unsigned calls;
     const struct timespec moment = {0, 1000};
-    if (++calls % QUESTIONS == 0)
+    if (!is_impatient && ++calls % QUESTIONS == 0)
         nanosleep(&moment, NULL);
     return 0;
 }

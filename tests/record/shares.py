@@ -7,6 +7,7 @@ import argparse
 import bisect
 import math
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -73,6 +74,9 @@ class Check:
         self.close("%s: the second thread" % sample, totals[1] / totals[0], 0.1, 0.03)
 
     def perf(self, folder):
+        if not shutil.which("perf"):
+            print("skipped: perf was not found")
+            return
         data = os.path.join(folder, "perf.data")
         done = subprocess.run(["perf", "record", "-q", "-e", "cpu-clock:u", "-F", "997", "-o", data,
                                self.settings.program, "2500"], capture_output=True, text=True)
