@@ -55,27 +55,29 @@ static void test_full_disk(void **state)
     rec_current();
     sleep_ms(1);
     keep_samples();
-    assert_int_equal(read_header(&weight).room, IN_A_PAGE);
+    header = read_header(&weight);
+    /* a page; on a busy machine the sleep perhaps took so long that there are more */
+    const uint64_t room = header.room;
+    assert_true(room >= IN_A_PAGE);
 
     recorded_refuse_space(true);
-    for (unsigned i = 0; i < 8; i++) {
+    while (header.last_interval < 8 * INTERVAL) {
         sleep_ms(20);
         keep_samples();
         header = read_header(&weight);
-        assert_int_equal(header.room, IN_A_PAGE);
+        assert_int_equal(header.room, room);
         assert_true(weight >= before + 10 * INTERVAL);
         /* what waits for company is in no sample yet */
         assert_true(weight <= header.taken * header.last_interval);
-        assert_in_range(header.state, IN_A_PAGE / 2 * (header.last_interval > INTERVAL), IN_A_PAGE);
+        assert_in_range(header.state, room / 2 * (header.last_interval > INTERVAL), room);
         before = weight;
     }
-    assert_true(header.last_interval >= 8 * INTERVAL);
 
     /* room that comes later is not asked for again */
     recorded_refuse_space(false);
     sleep_ms(20);
     keep_samples();
-    assert_int_equal(read_header(&weight).room, IN_A_PAGE);
+    assert_int_equal(read_header(&weight).room, room);
 }
 
 static int full_disk(void)
