@@ -71,9 +71,14 @@ static uint8_t lock_of(const struct lull_region *region)
                                                : CREW_UNKNOWN;
 }
 
+bool lull_crew_locks_in(const struct lull_region *region)
+{
+    return held_in(region) != CREW_NO_LOCK;
+}
+
 bool lull_crew_meets_in(const struct lull_region *region)
 {
-    return is_barrier(region) || held_in(region) != CREW_NO_LOCK;
+    return is_barrier(region) || lull_crew_locks_in(region);
 }
 
 /* ==== spans =================================================================================== */

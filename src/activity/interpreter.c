@@ -1122,6 +1122,7 @@ static void note_user(const struct lull_interpreter *it, struct frame *frame, ui
     const struct frame *below = it->depth ? frame - 1 : NULL;
     frame->user = it->shared->user[region] ? region : below ? below->user : LULL_NONE;
     frame->mark = marks && marks[region] ? marks[region] : below ? below->mark : 0;
+    frame->locked = (below && below->locked) || it->shared->locks[region];
 }
 
 /* Tells that the region of the user in the topmost frame is entered or left. */
@@ -1266,6 +1267,14 @@ static bool *find_user_regions(const struct lull_trace *trace)
     return user;
 }
 
+static bool *find_locks(const struct lull_trace *trace)
+{
+    bool *locks = calloc(trace->n_regions + (size_t)1, sizeof *locks);
+    for (uint32_t i = 0; locks && i < trace->n_regions; i++)
+        locks[i] = lull_crew_locks_in(&trace->regions[i]);
+    return locks;
+}
+
 /* Says for each slot what its time is to a replay: kept or not, in agreement with lull_kept, and if
  * kept, whether a faster processor shortens it. */
 static void find_stretches(struct lull_interpretation *shared)
@@ -1346,10 +1355,11 @@ lull_status lull_interpretation_create(const struct lull_trace *trace,
         shared->codes[LULL_LOCATION_THREAD] = make_codes(shared, LULL_LOCATION_THREAD);
         shared->codes[LULL_LOCATION_DEVICE] = make_codes(shared, LULL_LOCATION_DEVICE);
         shared->user = find_user_regions(trace);
+        shared->locks = find_locks(trace);
         find_stretches(shared);
     }
     if (!shared || !shared->codes[LULL_LOCATION_THREAD] || !shared->codes[LULL_LOCATION_DEVICE] ||
-        !shared->user) {
+        !shared->user || !shared->locks) {
         lull_interpretation_destroy(shared);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for %u regions", trace->path,
                          trace->n_regions);
@@ -1365,6 +1375,7 @@ void lull_interpretation_destroy(struct lull_interpretation *shared)
     free(shared->codes[LULL_LOCATION_THREAD]);
     free(shared->codes[LULL_LOCATION_DEVICE]);
     free(shared->user);
+    free(shared->locks);
     free(shared);
 }
 
@@ -1435,7 +1446,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
             it->stretches = shared->stretches[it->master];
         it->span.slot = NO_STATE;
         it->ledger.forked.time = LULL_NOT_FORKED;
-        it->detail = shared->options->regions || it->spans || it->stretches ||
+        it->detail = shared->options->regions || it->notes_user ||
                      (shared->wants_ledger && shared->trace->n_counters);
         it->channels = lull_channels_create();
     }

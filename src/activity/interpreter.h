@@ -46,9 +46,10 @@ struct frame {
     bool counted;    /* entered inside a window */
     int64_t entered; /* ns of analysed time (lull_analysed) when it was entered */
     int64_t time;    /* ns: when it was entered */
-    /* The next two are kept for SPANs and STRETCHes only. */
+    /* The next three are kept for SPANs, STRETCHes, USERs and SAMPLEs only. */
     uint32_t user; /* innermost region of the user */
     uint8_t mark;  /* innermost mark */
+    bool locked;   /* it is a critical or ordered section, or inside of one */
 };
 
 /* Where the steps of one worker gather until the consumers get them. Without consumers they stay
@@ -78,6 +79,7 @@ struct lull_interpretation {
     struct lull_interval whole;   /* the whole run, as the only window where none were given */
     struct region_code *codes[2]; /* [enum lull_location_kind][n_regions] */
     bool *user;                   /* [n_regions]: the region is code of the user's */
+    bool *locks;                  /* [n_regions]: it is inside a critical or ordered section */
     /* Per slot an enum lull_stretch: [0] for threads, [1] for masters. */
     uint8_t stretches[2][LULL_SLOT_ACTIVITIES * 2];
 };
@@ -130,7 +132,7 @@ struct lull_interpreter {
 
     bool spans;      /* SPANs are wanted */
     bool users;      /* USERs are wanted */
-    bool notes_user; /* frames know the innermost region of the user, which some step has */
+    bool notes_user; /* frames know what is kept for SPANs */
     struct {
         int64_t begin;
         uint32_t region, user;
@@ -208,6 +210,8 @@ static inline void lull_emit_time(struct lull_interpreter *it)
 /* ---- crews (crew.c) -------------------------------------------------------------------------- */
 
 struct crew_reading *lull_crew_reading_create(void); /* to be freed; NULL: no memory */
+/* Whether a region is the inside of a critical or ordered section. */
+bool lull_crew_locks_in(const struct lull_region *region);
 /* Whether threads wait for each other in a region, or for one that is in it. */
 bool lull_crew_meets_in(const struct lull_region *region);
 /* Makes CREWs of a step; of a region that is OF_CREW and is left now. */

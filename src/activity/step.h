@@ -37,7 +37,8 @@
  * was open goes on; operations of the pause are missing.
  *
  * Samples. A SAMPLE says in which code the thread was at a moment, and what the interpreter knows of
- * that moment: activity, innermost region, and innermost region of the user. It changes nothing: all
+ * that moment: activity, innermost region, innermost region of the user, and whether a critical or
+ * ordered section was open (locks that are set by calls are not known). It changes nothing: all
  * other steps are the same with and without it. The samples whose activity is LULL_USEFUL divide the
  * useful time of a location among its code, in proportion to their weights. These are processor time
  * spent in the program: time without a core, and time in the kernel, has no samples.
@@ -296,6 +297,7 @@ struct lull_step {
             uint64_t offset; /* in the object, as the object file counts addresses */
             uint64_t weight; /* ns of processor time that it stands for */
             uint32_t user;   /* innermost region of the user, or LULL_NONE */
+            bool locked;     /* inside a critical or ordered section */
         } sample;
         struct {
             uint64_t value; /* modulo 2^64 */

@@ -364,12 +364,20 @@ static void check_location(const struct lull_trace *trace, uint32_t location,
 /* ---- samples ------------------------------------------------------------------------------- */
 
 /* Samples of which something can be said, and those of them in useful time, in MPI, in neither. */
-enum { SAMPLES_WITHIN, SAMPLES_USEFUL, SAMPLES_MPI, SAMPLES_OTHER, SAMPLE_BRANCHES };
+enum {
+    SAMPLES_WITHIN,
+    SAMPLES_USEFUL,
+    SAMPLES_MPI,
+    SAMPLES_OTHER,
+    SAMPLES_LOCKED,
+    SAMPLE_BRANCHES
+};
 static struct branch sample_branches[SAMPLE_BRANCHES] = {
     {.what = "samples lie within spans", .least = 500},
     {.what = "samples are useful", .least = 200},
     {.what = "samples are in MPI", .least = 200},
     {.what = "samples are in other activities", .least = 200},
+    {.what = "samples are in critical or ordered sections", .least = 100},
 };
 
 static void reach_sample(const struct lull_step *sample)
@@ -379,6 +387,7 @@ static void reach_sample(const struct lull_step *sample)
     branch_reach(&sample_branches[SAMPLES_USEFUL], sample->activity == LULL_USEFUL);
     branch_reach(&sample_branches[SAMPLES_MPI], mpi);
     branch_reach(&sample_branches[SAMPLES_OTHER], !mpi && sample->activity != LULL_USEFUL);
+    branch_reach(&sample_branches[SAMPLES_LOCKED], sample->sample.locked);
 }
 
 /* Whether something else happens at that time: a region may be entered and left in no time. */
@@ -390,6 +399,21 @@ static bool is_busy_moment(const struct lull_event *events, uint32_t n, uint32_t
         if (events[e].kind != LULL_EVENT_SAMPLE)
             return true;
     return false;
+}
+
+/* Whether a critical or ordered section is open: more were entered than left before. */
+static bool is_in_section(const struct lull_trace *trace, const struct lull_event *events,
+                          uint32_t n, int64_t time)
+{
+    int open = 0;
+    for (uint32_t e = 0; e < n && events[e].time < time; e++) {
+        if (events[e].kind != LULL_EVENT_ENTER && events[e].kind != LULL_EVENT_LEAVE)
+            continue;
+        const uint8_t role = trace->regions[events[e].id].role;
+        if (role == LULL_ROLE_CRITICAL_BODY || role == LULL_ROLE_ORDERED_BODY)
+            open += events[e].kind == LULL_EVENT_ENTER ? 1 : -1;
+    }
+    return open > 0;
 }
 
 /* A sample within a SPAN has what the SPAN has. */
@@ -414,6 +438,7 @@ static void check_samples(const struct lull_trace *trace, uint32_t location,
         assert_int_equal(sample->parallel, span->parallel);
         assert_int_equal(sample->region, span->region);
         assert_int_equal(sample->sample.user, span->span.user);
+        assert_int_equal(sample->sample.locked, is_in_section(trace, events, n, sample->time));
         reach_sample(sample);
     }
 }
@@ -496,6 +521,11 @@ static void check_same_step(const struct lull_step *a, const struct lull_step *b
     assert_int_equal(a->channel, b->channel);
     if (a->kind == LULL_STEP_CALL_END)
         assert_int_equal(a->call_began, b->call_began);
+    if (a->kind == LULL_STEP_SAMPLE) {
+        assert_int_equal(a->activity, b->activity);
+        assert_int_equal(a->sample.user, b->sample.user);
+        assert_int_equal(a->sample.locked, b->sample.locked);
+    }
     if (a->kind == LULL_STEP_END)
         assert_int_equal(a->last_time, b->last_time);
     if (a->kind == LULL_STEP_SPAN || a->kind == LULL_STEP_STRETCH) {
@@ -573,6 +603,11 @@ static void check_one(struct lull_random *random, unsigned round)
     struct gathered *unsampled = by_pass(trace, others, false, 1, windows);
     check_same(trace, all, unsampled, others);
     free_gathered(unsampled, trace->n_locations);
+    /* Nor does it matter to them who wants the others. */
+    const uint64_t sampled = LULL_STEP_MASK(LULL_STEP_SAMPLE) | LULL_STEP_MASK(LULL_STEP_END);
+    struct gathered *alone = by_pass(trace, sampled, false, 1, windows);
+    check_same(trace, all, alone, sampled);
+    free_gathered(alone, trace->n_locations);
     struct gathered *slow = by_events(trace, LULL_STEPS_ALL, windows);
     check_same(trace, slow, all, LULL_STEPS_ALL);
     free_gathered(slow, trace->n_locations);

@@ -34,6 +34,7 @@ static const struct {
     {"!$omp for @heat.c:12", LULL_PARADIGM_OPENMP, LULL_ROLE_LOOP},
     {"!$omp implicit barrier @heat.c:20", LULL_PARADIGM_OPENMP, LULL_ROLE_IMPLICIT_BARRIER},
     {"!$omp critical @heat.c:15", LULL_PARADIGM_OPENMP, LULL_ROLE_CRITICAL},
+    {"!$omp critical sblock @heat.c:15", LULL_PARADIGM_OPENMP, LULL_ROLE_CRITICAL_BODY},
     {"!$omp taskwait @heat.c:33", LULL_PARADIGM_OPENMP, LULL_ROLE_TASK_WAIT},
     {"pthread_mutex_lock", LULL_PARADIGM_PTHREAD, LULL_ROLE_LOCK},
     {"write", LULL_PARADIGM_IO, LULL_ROLE_FILE_IO},
