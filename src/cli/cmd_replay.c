@@ -43,7 +43,8 @@ static const struct poptOption replay_options[] = {
      "what if a rank (rank=N), all of a node (node=NAME) or everybody (all) computed no longer "
      "than "
      "the median of its peers between collective operations (in a region only: region=NAME or "
-     "rank=N,region=NAME); may be repeated",
+     "rank=N,region=NAME), or lost a share of what it took longer (rank=N,share=S); may be "
+     "repeated",
      "WHERE"},
     {"balance-threads", '\0', POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL,
      &replay_settings.threads[LULL_THREADS_BALANCED], 0,

@@ -124,6 +124,7 @@ struct median_comparison {
     uint32_t count;
     unsigned shift;
     bool all_meant;
+    double share;    /* of what a row has more than the median, which it loses */
     double *scratch; /* [count] */
 };
 
@@ -201,6 +202,12 @@ static bool is_cut(const struct row *row, double sum)
     return row->meant && sum > 0 && row->sum > sum;
 }
 
+/* What a row that is cut is to take, where the median is `sum`, in ns. */
+static double target_of(const struct median_comparison *c, const struct row *row, double sum)
+{
+    return c->share < 1 ? row->sum - c->share * (row->sum - sum) : sum;
+}
+
 /* Cuts the rows [from, to), which have equally many bursts. The value of each unit of the rows that
  * are meant becomes the share of the unit that is left. */
 static void cut_alike(struct median_comparison *c, uint32_t from, uint32_t to, double sum)
@@ -215,7 +222,7 @@ static void cut_alike(struct median_comparison *c, uint32_t from, uint32_t to, d
     }
     for (uint32_t i = from; i < to; i++)
         if (is_cut(&c->rows[i], sum) && c->rows[i].least <= 0)
-            c->rows[i].level = find_level(c->rows[i].values, units, sum);
+            c->rows[i].level = find_level(c->rows[i].values, units, target_of(c, &c->rows[i], sum));
     for (size_t u = 0; u < units; u++) {
         n = sort_unit(c, from, to, u);
         for (uint32_t i = from; i < to; i++) {
@@ -223,7 +230,7 @@ static void cut_alike(struct median_comparison *c, uint32_t from, uint32_t to, d
             double *value = &c->rows[i].values[u];
             double left = *value;
             if (is_cut(row, sum) && row->least > 0)
-                left = left_of(row, *value, median_of_peers(c, n, *value), sum);
+                left = left_of(row, *value, median_of_peers(c, n, *value), target_of(c, row, sum));
             else if (is_cut(row, sum))
                 left = fmin(*value, row->level);
             if (row->meant)
@@ -270,14 +277,17 @@ static void cut_epoch(struct median_comparison *c)
 
 /* Cuts slices that begin with the same epoch and whose units have equally many bursts. The value of
  * each unit of the slices that are meant becomes the share of the unit that is left. `all_meant`:
- * all slices are meant, so that they are peers of each other. The order of slices does not matter.
+ * all slices are meant, so that they are peers of each other. `share`: of what a slice takes longer
+ * than the median, which it loses. The order of slices does not matter.
  * False: no memory. */
-static bool slices_cut(struct slice *slices, uint32_t count, unsigned shift, bool all_meant)
+static bool slices_cut(struct slice *slices, uint32_t count, unsigned shift, bool all_meant,
+                       double share)
 {
     struct median_comparison c = {.rows = calloc(count + (size_t)1, sizeof *c.rows),
                                   .count = count,
                                   .shift = shift,
                                   .all_meant = all_meant,
+                                  .share = share,
                                   .scratch = calloc(count + (size_t)1, sizeof *c.scratch)};
     const bool fits = c.rows && c.scratch;
     uint32_t n_epochs = 0;
@@ -313,6 +323,7 @@ struct peers {
     size_t n_epochs;
     unsigned shift;
     bool all_meant;
+    double share; /* of what they take longer than the median, which they lose */
 };
 
 enum { UNITS_OF_A_BLOCK = 1 << 22 }; /* 32 MiB; an epoch that has more is a block by itself */
@@ -503,7 +514,8 @@ static lull_status cut_block(struct block *block, struct lull_error *err)
         return no_memory_for_peers(err);
     lull_status status = lull_team_bring(peers->team, &there, err);
     if (status == LULL_OK && lull_team_is_first(peers->team) &&
-        !slices_cut(block->slices, (uint32_t)block->count, peers->shift, peers->all_meant))
+        !slices_cut(block->slices, (uint32_t)block->count, peers->shift, peers->all_meant,
+                    peers->share))
         return no_memory_for_peers(err);
     return status == LULL_OK ? lull_team_spread(peers->team, &back, err) : status;
 }
@@ -670,8 +682,9 @@ static uint32_t find_peers(const struct cuts *cuts, struct cut_member *members, 
 
 /* Compares the streams of each thread number with each other. */
 static lull_status compare_thread_numbers(const struct cuts *cuts, struct cut_member *members,
-                                          bool all_meant, struct cut_comparison *comparisons,
-                                          uint32_t count, struct lull_error *err)
+                                          bool all_meant, double share,
+                                          struct cut_comparison *comparisons, uint32_t count,
+                                          struct lull_error *err)
 {
     struct peer *own = calloc(cuts->n_streams + (size_t)1, sizeof *own);
     lull_status status = own ? LULL_OK : lull_what_if_no_memory(cuts->trace, err);
@@ -691,7 +704,8 @@ static lull_status compare_thread_numbers(const struct cuts *cuts, struct cut_me
                               .own = own,
                               .n_epochs = (size_t)of->epochs,
                               .shift = (unsigned)(of->units - 1),
-                              .all_meant = all_meant};
+                              .all_meant = all_meant,
+                              .share = share};
         if (of->units == 0)
             continue;
         peers.count = find_peers(cuts, members, number, own);
@@ -719,7 +733,8 @@ static lull_status conclude_cut(struct cuts *cuts, uint32_t index, struct lull_e
     struct cut_comparison *comparisons = calloc((size_t)count + 1, sizeof *comparisons);
     status = comparisons
                  ? compare_thread_numbers(cuts, members, !cut->node && cut->rank == LULL_NONE,
-                                          comparisons, (uint32_t)count, err)
+                                          cut->share > 0 ? cut->share : 1, comparisons,
+                                          (uint32_t)count, err)
                  : lull_what_if_no_memory(cuts->trace, err);
     free(comparisons);
     for (uint32_t s = 0; s < cuts->n_streams; s++)

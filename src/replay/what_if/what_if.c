@@ -185,6 +185,20 @@ static bool read_rank(const char **text, uint32_t *ret_rank)
     return *end == '\0' || **text != '\0';
 }
 
+/* Reads a share such as "0.8" that ends at a comma or at the end of the text, and moves *text behind
+ * both. */
+static bool read_share(const char **text, double *ret_share)
+{
+    char *end;
+    const double share = strtod(*text, &end);
+    if (end == *text || (*end != ',' && *end != '\0') || !(share > 0 && share <= 1) ||
+        (*end == ',' && end[1] == '\0'))
+        return false;
+    *ret_share = share;
+    *text = *end == ',' ? end + 1 : end;
+    return true;
+}
+
 static bool read_cut(const char *text, struct lull_arena *arena, struct lull_what_if_cut *cut)
 {
     *cut = (struct lull_what_if_cut){.rank = LULL_NONE};
@@ -200,8 +214,11 @@ static bool read_cut(const char *text, struct lull_arena *arena, struct lull_wha
             return false;
         text += text[length] == ',' ? length + 1 : length;
     }
+    const bool of_some = cut->node || cut->rank != LULL_NONE;
+    if (of_some && skip_key(&text, "share=") && !read_share(&text, &cut->share))
+        return false;
     if (*text == '\0')
-        return cut->node || cut->rank != LULL_NONE;
+        return of_some;
     if (!skip_key(&text, "region=") || *text == '\0')
         return false;
     cut->region = lull_arena_strdup(arena, text);
@@ -219,7 +236,7 @@ lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
             return lull_fail(
                 err, LULL_ERR_RANGE,
                 "--median is '%s', expected rank=N, node=NAME, region=NAME, the region "
-                "behind one of the others and a comma, or all",
+                "behind one of the others and a comma, with share=S between them, or all",
                 *texts);
         options->n_cuts++;
     }
@@ -261,6 +278,8 @@ static void add_cut(struct words *words, const struct lull_what_if_cut *cut)
                       : cut->rank != LULL_NONE ? lull_arena_printf(arena, "rank=%u", cut->rank)
                       : cut->region            ? ""
                                                : "all";
+    if (cut->share > 0 && cut->share < 1)
+        who = lull_arena_printf(arena, "%s,share=%g", who, cut->share);
     add_word(words, "--median");
     add_word(words, cut->region ? lull_arena_printf(arena, "%s%sregion=%s", who, *who ? "," : "",
                                                     cut->region)

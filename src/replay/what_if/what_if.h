@@ -23,8 +23,9 @@
  *   than the median of its peers. Peers are the processes that compute there and that the cut does
  *   not mean; where the cut means all processes, they are peers of each other. Where peers have as
  *   many bursts in that epoch, each burst loses in proportion to how much longer it is than the
- *   median of theirs; else the longest bursts lose, until they all have one length. Where several
- *   cuts mean a burst, the shortest result counts.
+ *   median of theirs; else the longest bursts lose, until they all have one length. With a share
+ *   below 1 it loses that share of what it takes longer than the median: so does a function of which
+ *   samples tell that it has this share. Where several cuts mean a burst, the shortest result counts.
  * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
  *   as long as these processes do on average. The total stays the same, but for rounding to ns.
  * - Eager: every send goes on at once, as if it were buffered, also a synchronous one. This changes
@@ -60,6 +61,7 @@ struct lull_what_if_cut {
     uint32_t rank;      /* as in struct lull_process; not together with a node */
     const char *node;   /* means all processes on this node */
     const char *region; /* a region of the user */
+    double share; /* of what they take longer than the median, which they lose; 0: all of it */
 };
 
 /* What is supposed of the threads of a process. */
@@ -107,7 +109,8 @@ lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *are
                                       struct lull_what_if_options *options, struct lull_error *err);
 
 /* Adds cuts from texts "rank=N", "node=NAME", "region=NAME", one of the first two with a region
- * behind it and a comma between them, or "all". `texts` ends with NULL, or is NULL. Fails with
+ * behind it and a comma between them, or "all"; behind a rank or node, before a region, there may be
+ * "share=S" with 0 < S <= 1. `texts` ends with NULL, or is NULL. Fails with
  * LULL_ERR_RANGE and a text that begins with --median. */
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err);

@@ -119,6 +119,14 @@ static void test_rank(void **state)
           {.rank = 3});
 }
 
+/* Half of the 100 and of the 20 beyond these medians. */
+static void test_share(void **state)
+{
+    (void)state;
+    static const int cut[PROCESSES][MOST] = {{100, 50}, {104, 60}, {150, 60}, {90, 40}};
+    CHECK(epochs, cut, {.rank = 2, .share = 0.5});
+}
+
 /* Of the other node: 102 of {100, 104} and 55 of {50, 60}; the other way round, 145 and 55. */
 static void test_node(void **state)
 {
@@ -183,9 +191,10 @@ static void test_other_calls(void **state)
 TEST_GROUP(test_cuts)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rank),      cmocka_unit_test(test_node),
-        cmocka_unit_test(test_all),       cmocka_unit_test(test_region),
-        cmocka_unit_test(test_late_once), cmocka_unit_test(test_other_calls),
+        cmocka_unit_test(test_rank),        cmocka_unit_test(test_share),
+        cmocka_unit_test(test_node),        cmocka_unit_test(test_all),
+        cmocka_unit_test(test_region),      cmocka_unit_test(test_late_once),
+        cmocka_unit_test(test_other_calls),
     };
     return run_cases(tests, NULL, NULL);
 }
