@@ -9,6 +9,8 @@
 #include "base/sorted.h"
 #include "lull_features.h"
 
+#include <string.h>
+
 #if LULL_HAVE_LIBDW
 
 #include "base/array.h"
@@ -24,7 +26,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 enum {
@@ -1536,3 +1537,17 @@ void lull_symbols_close(struct lull_symbols *symbols)
 }
 
 #endif
+
+bool lull_is_system_header(const char *file)
+{
+    return strncmp(file, "/usr/include/", strlen("/usr/include/")) == 0 ||
+           strncmp(file, "/usr/lib/", strlen("/usr/lib/")) == 0 || strstr(file, "/include/c++/");
+}
+
+const struct lull_symbol *lull_symbol_of_program(const struct lull_symbol *symbol)
+{
+    const struct lull_symbol *own = symbol;
+    while (own->caller && lull_is_system_header(own->file))
+        own = own->caller;
+    return lull_is_system_header(own->file) ? symbol : own;
+}

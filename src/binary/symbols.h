@@ -73,6 +73,12 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
  * that are asked for before those of other functions. */
 const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
                                           struct lull_arena *arena);
+/* Whether a source file is a header of the compiler, or of a library that was installed with the system. */
+bool lull_is_system_header(const char *file);
+/* The innermost of the functions that were inlined at a place whose source is no system header, so that
+ * what std::vector does counts for the line of the program that uses it; where there is none, the
+ * innermost one. */
+const struct lull_symbol *lull_symbol_of_program(const struct lull_symbol *symbol);
 /* A number for the compilation unit of an offset: sorted by it, those of one unit come together.
  * 0: it is in none. */
 uint64_t lull_symbols_unit(struct lull_symbols *symbols, uint64_t offset);

@@ -117,27 +117,11 @@ static const char *text_of_address(const struct lull_object *object, uint64_t of
                              : address;
 }
 
-/* Whether a file is a header of the compiler or of a library that was installed with the system. */
-static bool is_system_header(const char *file)
-{
-    return strncmp(file, "/usr/include/", strlen("/usr/include/")) == 0 ||
-           strncmp(file, "/usr/lib/", strlen("/usr/lib/")) == 0 || strstr(file, "/include/c++/");
-}
-
-/* The innermost function that is not one of the system's headers, inlined there. */
-static struct lull_symbol symbol_of_program(const struct lull_symbol *symbol)
-{
-    const struct lull_symbol *own = symbol;
-    while (own->caller && is_system_header(own->file))
-        own = own->caller;
-    return is_system_header(own->file) ? *symbol : *own;
-}
-
 static void make_texts(const struct lull_object *object, struct lookup *lookup,
                        struct lull_arena *arena)
 {
     const uint64_t offset = lookup->address->offset;
-    lookup->symbol = symbol_of_program(&lookup->symbol);
+    lookup->symbol = *lull_symbol_of_program(&lookup->symbol);
     const struct lull_symbol *symbol = &lookup->symbol;
     lookup->text = lookup->path = text_of_address(object, offset, symbol, arena);
     for (; symbol->caller; symbol = symbol->caller)
@@ -310,7 +294,7 @@ static void name_site(struct lull_trace *trace, const struct lull_tape_site *sit
     }
     uint32_t first = 0; /* the innermost place outside of the system's headers, if there is one */
     for (uint32_t i = site->n; i-- > 0;)
-        if (!is_system_header(lookups[i].symbol.file))
+        if (!lull_is_system_header(lookups[i].symbol.file))
             first = i;
     region->file = lookups[first].symbol.file;
     region->line = lookups[first].symbol.line;
