@@ -45,6 +45,7 @@ struct lull_evidence {
     const struct lull_metric_value *values; /* [lull_metric_count] */
     /* Another run with which this one is compared. */
     const struct lull_breakdown *reference;
+    const struct lull_work *reference_work; /* NULL: only sums are known of it */
     const char *reference_name;
     enum lull_scaling scaling;
     const struct lull_memory_curve *memory; /* of a machine file */

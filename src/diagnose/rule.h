@@ -10,6 +10,9 @@
 
 #include <math.h>
 
+struct lull_where;
+struct lull_where_names;
+
 /* A process and a region that made others wait: the sum of the charges of waits (wait/wait.h) to
  * them. */
 struct lull_suspect {
@@ -60,6 +63,8 @@ struct lull_case {
     /* ns of the runtime that an ideal network would save, where threads without a core may be the
      * cause of all of it; 0: there is no such loss. */
     int64_t hidden_network_ns;
+    struct lull_where_names *names; /* of the program's code (diagnose/where.h); NULL: nobody has
+                                       asked for them */
     bool noisy; /* a finding of noise was told: single delays are part of that */
 };
 

@@ -71,7 +71,8 @@ struct lull_work_collector {
     struct reading *readings; /* [n_processes] */
     struct sums *sums;        /* [n_workers] */
     unsigned n_workers;
-    bool *is_send;     /* [n_regions]: calls of blocking sends of the standard mode */
+    bool *is_send; /* [n_regions]: calls of blocking sends of the standard mode */
+    struct lull_sampled_collector *sampled;
     atomic_uint calls; /* places of calls, in all */
     atomic_bool no_memory;
 };
@@ -124,6 +125,9 @@ static struct bursts *find_bursts(struct lull_work_collector *collector, struct 
 static void end_burst(struct lull_work_collector *collector, struct reading *reading,
                       uint32_t process, uint32_t call)
 {
+    const uint32_t first = collector->trace->processes[process].first_location;
+    if (!lull_sampled_end_burst(collector->sampled, first, call))
+        atomic_store(&collector->no_memory, true);
     if (reading->ns <= 0)
         return;
     struct bursts *bursts = find_bursts(collector, reading, process, call);
@@ -341,18 +345,22 @@ static void take_span(struct lull_work_collector *collector, struct reading *rea
     }
 }
 
-static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                              struct lull_error *err)
+static void take_code(struct lull_work_collector *collector, uint32_t location,
+                      const struct lull_step *step, uint32_t path)
 {
-    struct lull_work_collector *collector = context;
-    const struct lull_trace *trace = collector->trace;
-    const uint32_t process = trace->locations[steps->location].process;
-    struct sums *sums = &collector->sums[worker];
-    if (trace->processes[process].first_location != steps->location)
-        return LULL_OK;
+    if (!lull_sampled_take(collector->sampled, location, step, path))
+        atomic_store(&collector->no_memory, true);
+}
+
+/* Takes the steps of the first thread of a process. */
+static void take_first_thread(struct lull_work_collector *collector, uint32_t process,
+                              struct sums *sums, const struct lull_steps *steps)
+{
     struct reading *reading = &collector->readings[process];
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (LULL_STEP_MASK(step->kind) & LULL_SAMPLED_STEPS)
+            take_code(collector, steps->location, step, current_path(reading));
         if (step->kind == LULL_STEP_SEND)
             begin_send(collector, reading, step);
         if (step->kind == LULL_STEP_SPAN && reading->sends_in != LULL_NONE)
@@ -370,6 +378,20 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
                                                              time */
             end_burst(collector, reading, process, step->region);
     }
+}
+
+static lull_status take_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                              struct lull_error *err)
+{
+    struct lull_work_collector *collector = context;
+    const struct lull_trace *trace = collector->trace;
+    const uint32_t process = trace->locations[steps->location].process;
+    if (trace->processes[process].first_location == steps->location)
+        take_first_thread(collector, process, &collector->sums[worker], steps);
+    else
+        for (uint32_t i = 0; i < steps->count; i++)
+            if (LULL_STEP_MASK(steps->steps[i].kind) & LULL_SAMPLED_STEPS)
+                take_code(collector, steps->location, &steps->steps[i], 0);
     return atomic_load_explicit(&collector->no_memory, memory_order_relaxed)
                ? lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
                            trace->path)
@@ -398,8 +420,10 @@ lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
         collector->readings = calloc(trace->n_processes + (size_t)1, sizeof *collector->readings);
         collector->sums = calloc(workers + (size_t)1, sizeof *collector->sums);
         collector->is_send = calloc(trace->n_regions + (size_t)1, sizeof *collector->is_send);
+        collector->sampled = lull_sampled_create(trace);
     }
-    if (!collector || !collector->readings || !collector->sums || !collector->is_send) {
+    if (!collector || !collector->readings || !collector->sums || !collector->is_send ||
+        !collector->sampled) {
         lull_work_destroy(collector);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
                          trace->path);
@@ -414,7 +438,8 @@ struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
     return (struct lull_consumer){
         .context = collector,
         .wants = LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_USER) |
-                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS,
+                 LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS |
+                 LULL_SAMPLED_STEPS,
         .steps = take_steps};
 }
 
@@ -454,7 +479,7 @@ bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow
     }
     add_sends(collector, sends);
     return good && lull_flow_put(flow, &last, sizeof last) &&
-           lull_flow_put(flow, sends, sizeof sends);
+           lull_flow_put(flow, sends, sizeof sends) && lull_sampled_put(collector->sampled, flow);
 }
 
 static bool get_process(struct lull_work_collector *collector, uint32_t p, struct lull_flow *flow)
@@ -493,7 +518,7 @@ bool lull_work_get(struct lull_work_collector *collector, struct lull_flow *flow
         return false;
     for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
         add_send(&collector->sums[0].sends[c], &sends[c]);
-    return true;
+    return lull_sampled_get(collector->sampled, flow);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -638,6 +663,7 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
             serials[result.n_serials++] = reading->serials[i];
     }
     lull_arena_destroy(scratch);
+    result.sampled = lull_sampled_conclude(collector->sampled, arena);
     add_sends(collector, result.sends);
     if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) {
         result.bursts = NULL;
@@ -662,6 +688,7 @@ void lull_work_destroy(struct lull_work_collector *collector)
     free(collector->readings);
     free(collector->sums);
     free(collector->is_send);
+    lull_sampled_destroy(collector->sampled);
     free(collector);
 }
 

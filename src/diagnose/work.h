@@ -26,6 +26,7 @@
 
 #include "activity/pass.h"
 #include "diagnose/messages.h"
+#include "diagnose/sampled.h"
 
 /* Useful time of a process in a region. */
 struct lull_work_place {
@@ -94,6 +95,8 @@ struct lull_work {
     const struct lull_work_serial *serials; /* by process */
     uint32_t n_serials;
     struct lull_work_sends sends[LULL_MESSAGES_CLASSES];
+    /* Where in the code all threads computed; NULL: there are no samples, or too many places. */
+    const struct lull_sampled *sampled;
 };
 
 struct lull_work_collector;

@@ -340,6 +340,16 @@ static uint32_t cores_of(const struct lull_run *run)
     return run->threads ? run->threads : 1;
 }
 
+/* NULL: the run was not read. */
+static const struct lull_work *work_of_run(const struct lull_run *run, struct lull_arena *arena)
+{
+    const struct evidence_state *collected = lull_run_state(run, &lull_evidence_analysis);
+    struct lull_work *work = collected ? lull_arena_zero(arena, 1, sizeof *work) : NULL;
+    if (collected)
+        lull_work_conclude(collected->work, arena, work);
+    return work;
+}
+
 void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *reference,
                          enum lull_scaling scaling, const struct lull_wave_field *field,
                          const struct lull_diagnosis_options *options, struct lull_arena *arena,
@@ -357,17 +367,14 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
                                      .memory = memory_of(options->machine, arena)};
     struct lull_diagnosis diagnosis = {.cores = cores_of(run),
                                        .together = {.absent = "Fewer than two have a price."}};
-    if (collected) {
-        struct lull_work *work = lull_arena_zero(arena, 1, sizeof *work);
-        lull_work_conclude(collected->work, arena, work);
-        evidence.work = work;
-    }
+    evidence.work = work_of_run(run, arena);
     if (collected && collected->messages)
         evidence.messages = lull_messages_conclude(collected->messages, arena);
     find_waves(field, arena, &evidence);
     if (reference && reference != run) {
         evidence.reference = reference->breakdown;
         evidence.reference_name = reference->name;
+        evidence.reference_work = work_of_run(reference, arena);
     }
     diagnosis.count = lull_diagnose(&evidence, arena, &diagnosis.findings);
     *ret_diagnosis = diagnosis;

@@ -52,7 +52,7 @@ SEES = {
     "sim": ["base", "stats", "machine"],
     "replay": ["base", "stats", "tape", "team", "trace", "activity", "match", "sim"],
     "wave": ["base", "stats", "team", "trace", "activity", "sim"],
-    "diagnose": ["base", "stats", "team", "trace", "activity", "wait", "metrics", "replay", "wave"],
+    "diagnose": ["base", "stats", "binary", "team", "trace", "activity", "wait", "metrics", "replay", "wave"],
     "bench": ["base", "stats", "machine"],
     "launch": ["base", "tape", "binary", "filter", "sim"],
     "report": ["base"],

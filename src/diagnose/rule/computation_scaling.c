@@ -6,6 +6,10 @@
  * work grows with them; frequency x IPC x instructions scaling = computation scaling. Silent: with
  * one run, below 1 %; the cause without counters. */
 #include "diagnose/rules.h"
+#include "diagnose/where.h"
+
+/* Functions that are told. */
+enum { FUNCTIONS_GROWN = 3 };
 
 static double useful_of(const struct lull_breakdown *breakdown)
 {
@@ -79,11 +83,17 @@ static void find_computation_scaling(struct lull_case *c)
     lull_finding_add_fact(finding, "reference", "that of the reference", LULL_FACT_TIME, then);
     lull_finding_add_fact(finding, "computation_scaling", "their ratio", LULL_FACT_RATIO,
                           then / now);
+    struct lull_where where[FUNCTIONS_GROWN];
+    const uint32_t n = lull_where_grown(c, grows, now - then, FUNCTIONS_GROWN, where);
+    if (n > 0)
+        lull_where_set(c, finding, &where[0]);
     finding->sentence = lull_arena_printf(
-        c->arena, "The computation takes %s of core time more than in %s: %s instead of %s.",
-        lull_case_time(c, (int64_t)(now - then)), c->evidence->reference_name,
-        lull_case_time(c, (int64_t)now), lull_case_time(c, (int64_t)then));
+        c->arena, "The computation takes %s of core time more than in %s%s%s: %s instead of %s.",
+        lull_case_time(c, (int64_t)(now - then)), c->evidence->reference_name, n > 0 ? ", " : "",
+        lull_where_text(c, where, n, " of it"), lull_case_time(c, (int64_t)now),
+        lull_case_time(c, (int64_t)then));
     finding->cause = cause_of(c, finding);
+    lull_where_explain(c, finding, where, n);
     finding->gain.absent = "No replay tells: it is not known how long the computation of each "
                            "moment would take.";
 }

@@ -84,7 +84,7 @@ static void tell_idle_wave(struct lull_case *c, const struct lull_wave *wave, ui
         lull_case_where(c, suspect->region, suspect->most->place.call), wave->n_ranks,
         (long long)distance_of(wave), lull_case_time(c, suspect->ns));
     finding->cause = "It happened once: what delayed it is not in the trace.";
-    lull_finding_cut(c, finding, suspect);
+    lull_finding_cut(c, finding, suspect, 1);
 }
 
 static void find_idle_wave(struct lull_case *c)

@@ -2,6 +2,7 @@
 #include "diagnose/rule/imbalance.h"
 
 #include "diagnose/rules.h"
+#include "diagnose/where.h"
 
 /* ==== uneven ================================================================================== */
 
@@ -55,6 +56,16 @@ static void tell_imbalance(struct lull_case *c, const struct lull_suspicion *sus
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, first->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
+    struct lull_where where;
+    const bool known = lull_where_late(c, first, &where);
+    if (known) {
+        lull_where_set(c, finding, &where);
+        finding->cause =
+            lull_arena_printf(c->arena, "Of what rank %u has more than the median, %s. %s",
+                              c->evidence->trace->processes[first->process].rank,
+                              lull_where_text(c, &where, 1, " is"), finding->cause);
+    }
+    lull_where_explain(c, finding, known ? &where : NULL, known ? 1 : 0);
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->balance = true;
     fix->balanced = finding->place.region;
@@ -82,16 +93,17 @@ const struct lull_rule lull_rule_imbalance = {
 /* ==== a process as long as its peers ========================================================== */
 
 void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
-                      const struct lull_suspect *suspect)
+                      const struct lull_suspect *suspect, double share)
 {
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     const char *region = finding->place.region;
     if (region && c->evidence->work && lull_peers_of(c, suspect).median <= 0) {
         fix->n_regions = 1;
         fix->regions[0] = region;
-        fix->factors[0] = LULL_CASE_NOTHING;
+        fix->factors[0] = fmax(LULL_CASE_NOTHING, 1 - share);
         return;
     }
     fix->n_cuts = 1;
-    fix->cuts[0] = (struct lull_what_if_cut){finding->place.rank, NULL, region};
+    fix->cuts[0] =
+        (struct lull_what_if_cut){.rank = finding->place.rank, .region = region, .share = share};
 }

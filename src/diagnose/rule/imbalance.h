@@ -22,8 +22,9 @@ bool lull_uneven_is_late(const struct lull_case *c, const struct lull_suspect *s
 /* ==== a process as long as its peers ========================================================== */
 
 /* Gives the finding a fix: the suspect's computations in the region are cut to the median of its
- * peers. Where most peers do not compute there, the region takes no time. */
+ * peers, or lose `share` of what they take longer. Where most peers do not compute there, the region
+ * takes no time, or loses that share. */
 void lull_finding_cut(struct lull_case *c, struct lull_finding *finding,
-                      const struct lull_suspect *suspect);
+                      const struct lull_suspect *suspect, double share);
 
 #endif

@@ -135,7 +135,7 @@ static void tell_slow_node(struct lull_case *c, uint32_t node, const struct node
     finding->cause = lull_evidence_cause(&speed, c->arena);
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->n_cuts = 1;
-    fix->cuts[0] = (struct lull_what_if_cut){LULL_NONE, finding->place.node_name, NULL};
+    fix->cuts[0] = (struct lull_what_if_cut){.rank = LULL_NONE, .node = finding->place.node_name};
 }
 
 static bool is_slow(const struct lull_case *c, uint32_t node, const struct node *about,

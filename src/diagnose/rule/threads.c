@@ -3,6 +3,7 @@
  * scheduling. */
 #include "diagnose/rule.h"
 #include "diagnose/rules.h"
+#include "diagnose/where.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -155,11 +156,36 @@ static const char *until_barrier(const struct lull_case *c, const struct late_th
     return lull_arena_printf(c->arena, " until it comes to %s", lull_case_name(c, late->call));
 }
 
+/* ", and has 92 % of what it computes longer in smooth (heat.c:85)", where samples say so: of the late
+ * thread in the parallel regions of that name, beside the other threads of its process. */
+static const char *where_late(struct lull_case *c, struct lull_finding *finding,
+                              const struct late_thread *late, const char *parallel)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    const struct lull_process *process =
+        &trace->processes[trace->locations[late->location].process];
+    const struct lull_where_samples samples = {.parallel = parallel};
+    uint32_t *peers = lull_arena_zero(c->arena, process->n_threads + (size_t)1, sizeof *peers);
+    uint32_t n = 0;
+    struct lull_where where;
+    for (uint32_t t = 0; t < process->n_threads; t++)
+        if (process->first_location + t != late->location &&
+            trace->locations[process->first_location + t].kind == LULL_LOCATION_THREAD)
+            peers[n++] = process->first_location + t;
+    if (!lull_where_longer(c, &samples, late->location, peers, n, 0, &where))
+        return "";
+    lull_where_set(c, finding, &where);
+    return lull_arena_printf(c->arena, ", with %s",
+                             lull_where_text(c, &where, 1, " of what it computes longer"));
+}
+
 /* Puts the thread into the place of a finding, and ends `cause` with who it is: "One ...; thread 2
  * of rank 0 most of the time, in solve (solve.c:12)." Without a late thread `cause` ends with a
- * full stop. */
+ * full stop. `parallel`: the parallel region in which the thread computes longer than the others; NULL:
+ * it is late for another reason. */
 static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
-                             const struct late_thread *late, const char *cause)
+                             const struct late_thread *late, const char *parallel,
+                             const char *cause)
 {
     const struct lull_trace *trace = c->evidence->trace;
     finding->cause = lull_arena_printf(c->arena, "%s.", cause);
@@ -171,9 +197,10 @@ static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
     lull_finding_add_fact(finding, "late_thread", "waits for that thread", LULL_FACT_TIME,
                           (double)late->ns);
     finding->cause = lull_arena_printf(
-        c->arena, "%s; the others wait %s for thread %u of rank %u, which is %s%s.", cause,
+        c->arena, "%s; the others wait %s for thread %u of rank %u, which is %s%s%s.", cause,
         lull_case_time(c, late->ns), location->number, trace->processes[location->process].rank,
-        lull_case_where(c, late->region, late->call), until_barrier(c, late));
+        lull_case_where(c, late->region, late->call), until_barrier(c, late),
+        parallel ? where_late(c, finding, late, parallel) : "");
 }
 
 /* ==== parallel regions by name ================================================================ */
@@ -260,6 +287,33 @@ static void threads_fix(struct lull_case *c, struct lull_finding *finding,
  * 1 % of the core time, also where there are very many. Sums suffice; with
  * events the thread is named that has them four fifths of the time that others wait. */
 
+enum { FUNCTIONS_LOCKED = 3, FUNCTIONS_SERIAL = 3 }; /* functions that are told */
+
+/* ", and is 80 % of that time in update (a.c:30)": what threads do in critical and ordered sections,
+ * where samples say so. `location`: the one that has locks most of the time, or LULL_NONE: all. */
+static const char *what_is_done_locked(struct lull_case *c, struct lull_finding *finding,
+                                       uint32_t location)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    const struct lull_where_samples samples = {.locked = true};
+    struct lull_where where[FUNCTIONS_LOCKED];
+    if (!trace)
+        return "";
+    uint32_t *locations =
+        lull_arena_zero(c->arena, trace->n_locations + (size_t)1, sizeof *locations);
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if ((location == LULL_NONE || l == location) &&
+            trace->processes[trace->locations[l].process].application == c->evidence->application)
+            locations[n++] = l;
+    const uint32_t n_where = lull_where_spent(c, &samples, locations, n, FUNCTIONS_LOCKED, where);
+    if (n_where == 0)
+        return "";
+    lull_where_set(c, finding, &where[0]);
+    return lull_arena_printf(c->arena, ", and is %s",
+                             lull_where_text(c, where, n_where, " of that time"));
+}
+
 static void find_lock(struct lull_case *c)
 {
     const int64_t lost = lull_evidence_activity_ns(c->evidence, LULL_OMP_LOCK);
@@ -288,7 +342,9 @@ static void find_lock(struct lull_case *c)
         lull_case_time(c, lost), most ? ", most in " : "", most ? most->name : "",
         region ? lull_arena_printf(c->arena, " (%s)", region->name) : "");
     const struct late_thread late = late_thread_of(c, LULL_WAIT_LOCK, NULL, finding->lost_ns);
-    late_thread_tell(c, finding, &late, "One thread at a time goes on there");
+    late_thread_tell(c, finding, &late, NULL,
+                     lull_arena_printf(c->arena, "One thread at a time goes on there%s",
+                                       what_is_done_locked(c, finding, late.location)));
     threads_fix(c, finding, LULL_THREADS_NO_LOCKS, NULL);
 }
 
@@ -381,8 +437,25 @@ static const char *between_what(struct lull_case *c, struct lull_finding *findin
                              longest->count, longest->count == 1 ? "piece" : "pieces", where);
 }
 
-/* " Of it 300 ms in solve (a.c:25); 300 ms, in 20 pieces, between ...", and the place of the
- * finding. */
+/* "62 % in solve (a.c:25), 20 % in fill (a.c:7)": the functions of the serial part, where samples say
+ * so; else NULL. */
+static const char *serial_functions(struct lull_case *c, struct lull_finding *finding,
+                                    uint32_t process)
+{
+    const struct lull_where_samples samples = {.serial = true};
+    struct lull_where where[FUNCTIONS_SERIAL];
+    if (!c->evidence->trace || process == LULL_NONE)
+        return NULL;
+    const uint32_t location = c->evidence->trace->processes[process].first_location;
+    const uint32_t n = lull_where_spent(c, &samples, &location, 1, FUNCTIONS_SERIAL, where);
+    if (n == 0)
+        return NULL;
+    lull_where_set(c, finding, &where[0]);
+    return lull_where_text(c, where, n, "");
+}
+
+/* " Of it 300 ms in solve (a.c:25); 300 ms, in 20 pieces, between ...; 90 % in solve (a.c:27-29)", and
+ * the place of the finding. */
 static const char *where_serial(struct lull_case *c, struct lull_finding *finding, uint32_t process,
                                 int64_t serial)
 {
@@ -391,12 +464,14 @@ static const char *where_serial(struct lull_case *c, struct lull_finding *findin
     lull_finding_set_region(c, finding, region, LULL_NONE);
     const char *in = lull_case_name(c, region);
     const char *between = between_what(c, finding, process, serial);
+    const char *functions = serial_functions(c, finding, process);
     if (in)
         in = lull_arena_printf(c->arena, "%s in %s", lull_case_time(c, ns), in);
-    if (!in && !between)
+    if (!in && !between && !functions)
         return "";
-    return lull_arena_printf(c->arena, " Of it %s%s%s.", in ? in : "", in && between ? "; " : "",
-                             between ? between : "");
+    return lull_arena_printf(c->arena, " Of it %s%s%s%s%s.", in ? in : "",
+                             in && between ? "; " : "", between ? between : "",
+                             (in || between) && functions ? "; " : "", functions ? functions : "");
 }
 
 static void find_serial_time(struct lull_case *c)
@@ -470,7 +545,7 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
     const struct late_thread late =
         late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name, of->imbalance_ns);
     late_thread_tell(
-        c, finding, &late,
+        c, finding, &late, of->name,
         late.location == LULL_NONE
             ? "Iterations, tasks, or what one thread does alone (master, single) are not divided "
               "evenly among the threads"

@@ -10,6 +10,9 @@
 #include "diagnose/rule.h"
 #include "diagnose/rule/imbalance.h"
 #include "diagnose/rules.h"
+#include "diagnose/where.h"
+
+#include <string.h>
 
 /* ==== what the rules share ==================================================================== */
 
@@ -94,6 +97,13 @@ static bool could_send_ahead(const struct lull_case *c, const struct lull_suspec
            !(c->evidence->work && lull_uneven_is_late(c, suspect));
 }
 
+/* What a replay is to take of what the suspect computes longer: the function's share, or all if that
+ * may be all. Rounded, so that the command that says the same has few digits. */
+static double share_of_fix(const struct lull_where *where)
+{
+    return where->high < 1 ? round(1000 * where->share) / 1000 : 1;
+}
+
 static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
 {
     const uint32_t call = suspect->most->place.call;
@@ -102,18 +112,27 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     lull_finding_set_region(c, finding, suspect->region, call);
     set_instance(finding, suspect);
     const char *longer = how_long(c, finding, suspect);
+    struct lull_where where;
+    const bool known = lull_where_late(c, suspect, &where);
+    const char *in = known ? lull_where_text(c, &where, 1, " of it") : "";
+    if (known && finding->place.region && where.site &&
+        strcmp(finding->place.region, where.function) == 0)
+        in = lull_arena_printf(c->arena, "%.0f %% of it at %s", 100 * where.share, where.site);
     add_wait_facts(finding, suspect);
-    finding->sentence = lull_arena_printf(c->arena, "Rank %s is %s %s: others wait %s for its %s.",
-                                          rank_of(c, suspect->process), longer,
-                                          lull_case_where(c, suspect->region, call),
-                                          lull_case_time(c, suspect->ns), name_of_call(c, call));
+    if (known)
+        lull_where_set(c, finding, &where);
+    finding->sentence = lull_arena_printf(
+        c->arena, "Rank %s is %s %s%s%s: others wait %s for its %s.", rank_of(c, suspect->process),
+        longer, lull_case_where(c, suspect->region, call), known ? ", " : "", in,
+        lull_case_time(c, suspect->ns), name_of_call(c, call));
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
     finding->cause = lull_evidence_cause(&speed, c->arena);
+    lull_where_explain(c, finding, known ? &where : NULL, known ? 1 : 0);
     if (could_send_ahead(c, suspect))
         lull_finding_fix(c, finding)->eager = true;
     else
-        lull_finding_cut(c, finding, suspect);
+        lull_finding_cut(c, finding, suspect, known ? share_of_fix(&where) : 1);
 }
 
 /* Many are late, each at another time. */
@@ -185,6 +204,8 @@ static int64_t shortest_wait_at_end(const struct lull_case *c, uint32_t except)
     return shortest;
 }
 
+enum { WHERES_AT_END = 3 }; /* functions that are told */
+
 static void tell_at_end(struct lull_case *c, const struct lull_suspect *suspect)
 {
     const uint32_t call = suspect->most->place.call;
@@ -195,15 +216,23 @@ static void tell_at_end(struct lull_case *c, const struct lull_suspect *suspect)
     set_instance(finding, suspect);
     finding->bound_ns = bound < finding->bound_ns ? bound : finding->bound_ns;
     add_wait_facts(finding, suspect);
+    const struct lull_where_samples samples = {.before_call = true, .call = call};
+    const uint32_t location = c->evidence->trace->processes[suspect->process].first_location;
+    struct lull_where where[WHERES_AT_END];
+    const uint32_t n = lull_where_spent(c, &samples, &location, 1, WHERES_AT_END, where);
+    if (n > 0)
+        lull_where_set(c, finding, &where[0]);
     finding->sentence = lull_arena_printf(
         c->arena,
-        "Rank %s works on at the end, %s, after its last operation with others: they wait %s for "
-        "it in %s.",
-        rank_of(c, suspect->process), lull_case_where(c, suspect->region, call),
-        lull_case_time(c, suspect->ns), name_of_call(c, call));
+        "Rank %s works on at the end, %s%s%s, after its last operation with others: they wait %s "
+        "for it in %s.",
+        rank_of(c, suspect->process), lull_case_where(c, suspect->region, call), n > 0 ? ", " : "",
+        lull_where_text(c, where, n, " of the time"), lull_case_time(c, suspect->ns),
+        name_of_call(c, call));
     finding->cause = "The other ranks have nothing to do at the end: who writes results, or cleans "
                      "up, alone?";
-    lull_finding_cut(c, finding, suspect);
+    lull_where_explain(c, finding, where, n);
+    lull_finding_cut(c, finding, suspect, 1);
 }
 
 static void find_at_end(struct lull_case *c)
