@@ -385,7 +385,7 @@ static const struct lull_event *detail_run(struct lull_interpreter *it,
         taken = take_event(it, event, last);
         if (!taken)
             break;
-        if (!(SILENT_EVENTS >> taken->kind & 1))
+        if (!(SILENT_EVENTS >> event->kind & 1))
             it->last_time = it->ledger.now;
     }
     return event;

@@ -603,11 +603,6 @@ static void check_one(struct lull_random *random, unsigned round)
     struct gathered *unsampled = by_pass(trace, others, false, 1, windows);
     check_same(trace, all, unsampled, others);
     free_gathered(unsampled, trace->n_locations);
-    /* Nor does it matter to them who wants the others. */
-    const uint64_t sampled = LULL_STEP_MASK(LULL_STEP_SAMPLE) | LULL_STEP_MASK(LULL_STEP_END);
-    struct gathered *alone = by_pass(trace, sampled, false, 1, windows);
-    check_same(trace, all, alone, sampled);
-    free_gathered(alone, trace->n_locations);
     struct gathered *slow = by_events(trace, LULL_STEPS_ALL, windows);
     check_same(trace, slow, all, LULL_STEPS_ALL);
     free_gathered(slow, trace->n_locations);

@@ -466,6 +466,62 @@ static void test_readings(void **state)
     lull_trace_close(trace);
 }
 
+/* The steps of location 0 of one kind. */
+static uint32_t steps_of_kind(const struct lull_trace *trace, uint64_t wants, unsigned kind,
+                              struct lull_step *ret_steps, uint32_t most)
+{
+    const struct lull_pass_options options = {
+        .reading = &(const struct lull_reading){.application = LULL_NONE}};
+    struct lull_step_cursor *cursor;
+    struct lull_steps steps;
+    uint32_t n = 0;
+    assert_int_equal(lull_step_cursor_open(trace, 0, wants, &options, &cursor, NULL), LULL_OK);
+    do {
+        assert_int_equal(lull_step_cursor_next(cursor, &steps, NULL), LULL_OK);
+        for (uint32_t i = 0; i < steps.count; i++)
+            if (steps.steps[i].kind == kind && n < most)
+                ret_steps[n++] = steps.steps[i];
+    } while (steps.count > 0);
+    lull_step_cursor_close(cursor);
+    return n;
+}
+
+/* Samples in main, in what it calls, in a critical section and in a function within that, whoever else
+ * wants steps. */
+static void test_samples(void **state)
+{
+    static const char *const names[] = {"main", "solve", "!$omp critical @a.c:3",
+                                        "!$omp critical sblock @a.c:3", NULL};
+    enum { SOLVE = 1, CRITICAL, SECTION };
+    static const struct {
+        unsigned kind;
+        uint32_t region;
+    } events[] = {
+        {LULL_EVENT_ENTER, MAIN},     {LULL_EVENT_SAMPLE, 0},       {LULL_EVENT_ENTER, SOLVE},
+        {LULL_EVENT_SAMPLE, 0},       {LULL_EVENT_ENTER, CRITICAL}, {LULL_EVENT_SAMPLE, 0},
+        {LULL_EVENT_ENTER, SECTION},  {LULL_EVENT_SAMPLE, 0},       {LULL_EVENT_ENTER, MAIN},
+        {LULL_EVENT_SAMPLE, 0},       {LULL_EVENT_LEAVE, MAIN},     {LULL_EVENT_LEAVE, SECTION},
+        {LULL_EVENT_LEAVE, CRITICAL}, {LULL_EVENT_LEAVE, SOLVE},    {LULL_EVENT_SAMPLE, 0},
+        {LULL_EVENT_LEAVE, MAIN}};
+    static const uint32_t users[] = {MAIN, SOLVE, SOLVE, SOLVE, MAIN, MAIN};
+    static const bool locked[] = {false, false, false, true, true, false};
+    static const uint64_t wants[] = {LULL_STEPS_ALL, LULL_STEP_MASK(LULL_STEP_SAMPLE)};
+    struct lull_trace *trace = memory_trace_simple(1, 1, 1000, names);
+    (void)state;
+    for (uint32_t turn = 0; turn < 2; turn++) /* frames of the first turn must not be seen later */
+        for (uint32_t i = 0; i < sizeof events / sizeof *events; i++)
+            add(trace, 0, 100 * turn + i, events[i].kind, events[i].region);
+    for (int w = 0; w < 2; w++) {
+        struct lull_step samples[16];
+        assert_int_equal(steps_of_kind(trace, wants[w], LULL_STEP_SAMPLE, samples, 16), 12);
+        for (uint32_t i = 0; i < 12; i++) {
+            assert_int_equal(samples[i].sample.user, users[i % 6]);
+            assert_int_equal(samples[i].sample.locked, locked[i % 6]);
+        }
+    }
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_steps)
 {
     const struct CMUnitTest tests[] = {
@@ -480,6 +536,7 @@ TEST_GROUP(test_steps)
         cmocka_unit_test(test_user_regions),
         cmocka_unit_test(test_crews),
         cmocka_unit_test(test_readings),
+        cmocka_unit_test(test_samples),
     };
     return run_cases(tests, NULL, NULL);
 }
