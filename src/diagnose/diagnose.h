@@ -30,7 +30,7 @@ struct lull_finding_fact {
     double value;
 };
 
-enum { LULL_FINDING_FACTS = 8 };
+enum { LULL_FINDING_FACTS = 10 };
 
 /* Where the time is lost. A member that is LULL_NONE or NULL is not one place: all processes, no
  * region. */

@@ -43,6 +43,41 @@ const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_e
     return at < breakdown->n_processes && all[at].rank == rank ? &all[at] : NULL;
 }
 
+double lull_evidence_useful_ns(const struct lull_trace *trace,
+                               const struct lull_breakdown *breakdown, uint32_t location)
+{
+    const struct lull_location *of = &trace->locations[location];
+    const uint32_t rank = trace->processes[of->process].rank;
+    const struct lull_process_breakdown *all = breakdown->processes;
+    const uint32_t at =
+        (uint32_t)lull_sorted_first_u32(all, breakdown->n_processes, sizeof *all,
+                                        offsetof(struct lull_process_breakdown, rank), rank);
+    if (at == breakdown->n_processes || all[at].rank != rank)
+        return 0;
+    for (uint32_t i = 0; i < all[at].n_cpu_threads; i++) {
+        const struct lull_thread_breakdown *thread = &breakdown->threads[all[at].first_thread + i];
+        if (thread->number == of->number)
+            return (double)(thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1]);
+    }
+    return 0;
+}
+
+double lull_evidence_core_part(const struct lull_trace *trace,
+                               const struct lull_breakdown *breakdown,
+                               const struct lull_sampled *sampled, uint32_t location)
+{
+    const struct lull_cores *cores = &trace->locations[location].cores;
+    const double useful = lull_evidence_useful_ns(trace, breakdown, location);
+    if (cores->on == 0 || cores->off == 0 || useful <= 0 || trace->duration <= 0)
+        return 1;
+    /* of the windows, if the run is not read as a whole */
+    const double part = fmin(1, (double)breakdown->runtime_ns / (double)trace->duration);
+    const double off = part * (double)cores->off, on = part * (double)cores->on;
+    const double without = off * fmin(1, useful / (on + off));
+    const double seen = sampled ? (double)sampled->threads[location].weight : 0;
+    return 1 - fmin(without, fmax(0, useful - seen)) / useful;
+}
+
 int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity)
 {
     const struct lull_breakdown *breakdown = evidence->breakdown;

@@ -60,6 +60,18 @@ uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uin
 const struct lull_process_breakdown *lull_evidence_breakdown(const struct lull_evidence *evidence,
                                                              uint32_t process);
 
+/* The useful time of a location of `trace`, of which `breakdown` is, ns; 0: it has none. */
+double lull_evidence_useful_ns(const struct lull_trace *trace,
+                               const struct lull_breakdown *breakdown, uint32_t location);
+/* The part of its useful time in which a location had a core, 0 .. 1; 1: it always had one, or the
+ * scheduler did not tell. What a thread was ready to run and had no core for (struct lull_cores) falls
+ * on useful time as on all of the time that it ran or was ready to: a thread that waits in MPI without
+ * a core does that in MPI, one that sleeps needs none. Useful time that samples have seen with a core
+ * is not part of it (`sampled` may be NULL). */
+double lull_evidence_core_part(const struct lull_trace *trace,
+                               const struct lull_breakdown *breakdown,
+                               const struct lull_sampled *sampled, uint32_t location);
+
 /* Time of all CPU threads in an activity, ns. */
 int64_t lull_evidence_activity_ns(const struct lull_evidence *evidence, unsigned activity);
 /* The region with most time in that activity; NULL: no region has any. */

@@ -183,6 +183,49 @@ double lull_suspect_work(const struct lull_case *c, const struct lull_suspect *s
                                 suspect->inside);
 }
 
+/* ---- without a core -------------------------------------------------------------------------- */
+
+/* Where less of the useful time had no core, times are told as they are. */
+#define CORRECTED_LEAST 0.01
+
+static double core_part_of(const struct lull_case *c, uint32_t process)
+{
+    const struct lull_evidence *evidence = c->evidence;
+    return lull_evidence_core_part(evidence->trace, evidence->breakdown, evidence->work->sampled,
+                                   evidence->trace->processes[process].first_location);
+}
+
+struct lull_lateness lull_lateness_of(const struct lull_case *c, const struct lull_suspect *suspect)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    const struct lull_suspicion there = {.region = suspect->region, .inside = suspect->inside};
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    double *values = lull_arena_zero(scratch, trace->n_processes + (size_t)1, sizeof *values);
+    const uint32_t n = work_of_all(c, &there, suspect->process, values, NULL);
+    struct lull_lateness late = {.own = lull_suspect_work(c, suspect),
+                                 .median = lull_peers_of(c, suspect).median,
+                                 .share = 1};
+    for (uint32_t p = 0, at = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].application == c->evidence->application && p != suspect->process)
+            values[at++] *= core_part_of(c, p);
+    late.own_core = late.own * core_part_of(c, suspect->process);
+    if (n > 0) {
+        lull_sort(values, n);
+        late.median_core = lull_median(values, n);
+    }
+    lull_arena_destroy(scratch);
+    late.corrected = fmax(late.own - late.own_core, late.median - late.median_core) >=
+                     CORRECTED_LEAST * late.own;
+    if (!late.corrected) {
+        late.own_core = late.own;
+        late.median_core = late.median;
+    }
+    if (late.own > late.median)
+        late.share =
+            fmax(0, fmin(1, (late.own_core - late.median_core) / (late.own - late.median)));
+    return late;
+}
+
 /* ---- which region holds an excess ------------------------------------------------------------ */
 
 /* Waits are charged to the innermost regions in which who is late was late. Where a helper that many

@@ -103,6 +103,17 @@ struct lull_uneven lull_peers_of(const struct lull_case *c, const struct lull_su
 /* The useful time of the suspect there, ns. */
 double lull_suspect_work(const struct lull_case *c, const struct lull_suspect *suspect);
 
+/* How long a suspect computed where it is suspected, and the median of its peers, ns; and the same
+ * without the time in which the threads had no core (lull_evidence_core_part). */
+struct lull_lateness {
+    double own, median;
+    double own_core, median_core;
+    double share;   /* (own_core - median_core) / (own - median), 0 .. 1; 1 where own <= median */
+    bool corrected; /* a hundredth of `own` or more had no core, for the suspect or at the median */
+};
+struct lull_lateness lull_lateness_of(const struct lull_case *c,
+                                      const struct lull_suspect *suspect);
+
 /* The charges to a suspect are explained: they are taken from it and from the suspicion. */
 void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect);
 /* Finds the principal suspects of a suspicion again, after some were explained. */

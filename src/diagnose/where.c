@@ -3,7 +3,6 @@
 
 #include "base/hash.h"
 #include "base/parallel.h"
-#include "base/sorted.h"
 #include "binary/places.h"
 #include "stats/quantile.h"
 
@@ -50,8 +49,8 @@ struct named_code {
     const struct lull_sampled *sampled;
     const struct lull_work *work;
     const struct lull_breakdown *breakdown;
-    const struct named_place *places;
-    uint32_t **place_of; /* [n_locations][n_items]: index into the places */
+    const struct named_place *places; /* NULL: not enough memory for names */
+    uint32_t **place_of;              /* [n_locations][n_items]: index into the places */
     const char *absent;
 };
 
@@ -128,9 +127,9 @@ static struct lull_symbol symbol_of_interpreted(const struct lull_object *object
                                 .line = (uint32_t)offset};
 }
 
-/* Finds the distinct places of all threads. Returns how many there are; 0 also without memory. */
-static uint32_t gather_places(struct lull_case *c, struct named_code *named,
-                              struct lull_place **ret_places)
+/* Finds the distinct places of all threads. False: not enough memory. */
+static bool gather_places(struct lull_case *c, struct named_code *named,
+                          struct lull_place **ret_places, uint32_t *ret_count)
 {
     const struct lull_sampled *sampled = named->sampled;
     struct lull_hash numbers = {0};
@@ -160,7 +159,8 @@ static uint32_t gather_places(struct lull_case *c, struct named_code *named,
     }
     lull_hash_free(&numbers);
     *ret_places = places;
-    return good ? n : 0;
+    *ret_count = n;
+    return good;
 }
 
 /* The object that most samples are in of those whose files were not found; NULL: no sample is. */
@@ -206,7 +206,9 @@ static void name_code(struct lull_case *c, struct named_code *named)
 {
     const struct lull_trace *trace = named->sampled->trace;
     struct lull_place *places;
-    const uint32_t n = gather_places(c, named, &places);
+    uint32_t n;
+    if (!gather_places(c, named, &places, &n))
+        return;
     struct lull_places_file *files =
         lull_arena_zero(c->arena, trace->n_objects + (size_t)1, sizeof *files);
     struct named_place *names = lull_arena_zero(c->arena, n + (size_t)1, sizeof *names);
@@ -244,7 +246,7 @@ static bool case_names(struct lull_case *c)
     if (!evidence->trace || !evidence->work || !evidence->work->sampled)
         return false;
     if (c->names)
-        return true;
+        return c->names->own.places;
     struct lull_where_names *names = c->names = lull_arena_zero(c->arena, 1, sizeof *names);
     names->own = (struct named_code){.sampled = evidence->work->sampled,
                                      .work = evidence->work,
@@ -259,7 +261,7 @@ static bool case_names(struct lull_case *c)
     names->seen = lull_arena_zero(c->arena, names->n_functions + (size_t)1, sizeof *names->seen);
     names->sums = lull_arena_zero(c->arena, names->n_functions + (size_t)1, sizeof *names->sums);
     lull_hash_free(&names->numbers);
-    return true;
+    return names->own.places;
 }
 
 /* ==== sums ==================================================================================== */
@@ -299,32 +301,11 @@ static bool is_meant_sample(const struct named_code *named, uint32_t location,
            is_in_region(named, trace->locations[location].process, samples, context->path);
 }
 
-/* The useful time of a location, ns. */
-static double useful_of_location(const struct named_code *named, uint32_t location)
-{
-    const struct lull_trace *trace = named->sampled->trace;
-    const struct lull_location *of = &trace->locations[location];
-    const struct lull_breakdown *breakdown = named->breakdown;
-    const uint32_t rank = trace->processes[of->process].rank;
-    const uint32_t at = (uint32_t)lull_sorted_first_u32(
-        breakdown->processes, breakdown->n_processes, sizeof *breakdown->processes,
-        offsetof(struct lull_process_breakdown, rank), rank);
-    if (at == breakdown->n_processes || breakdown->processes[at].rank != rank)
-        return 0;
-    const struct lull_process_breakdown *process = &breakdown->processes[at];
-    for (uint32_t i = 0; i < process->n_cpu_threads; i++) {
-        const struct lull_thread_breakdown *thread = &breakdown->threads[process->first_thread + i];
-        if (thread->number == of->number)
-            return (double)(thread->times.ns[LULL_USEFUL][0] + thread->times.ns[LULL_USEFUL][1]);
-    }
-    return 0;
-}
-
 /* ---- of one thread --------------------------------------------------------------------------- */
 
 /* Beside the sums by function, which are in names->sums. */
 struct thread_sums {
-    double useful;   /* ns */
+    double useful;   /* ns, with a core */
     double weight;   /* of all useful samples of the thread, meant or not */
     double heaviest; /* of one of them */
     double meant;    /* of those that are meant */
@@ -346,7 +327,10 @@ static struct thread_sums sum_thread(struct lull_case *c, const struct named_cod
 {
     struct lull_where_names *names = c->names;
     const struct lull_sampled_thread *thread = &named->sampled->threads[location];
-    struct thread_sums sums = {.useful = useful_of_location(named, location),
+    const struct lull_trace *trace = named->sampled->trace;
+    const double part = lull_evidence_core_part(trace, named->breakdown, named->sampled, location);
+    struct thread_sums sums = {.useful = part *
+                                         lull_evidence_useful_ns(trace, named->breakdown, location),
                                .weight = (double)thread->weight,
                                .heaviest = (double)thread->heaviest};
     const double scale = scale_of ? scale_of(&sums) : 1;
@@ -692,7 +676,8 @@ bool lull_where_late(struct lull_case *c, const struct lull_suspect *suspect,
     const struct lull_trace *trace = c->evidence->trace;
     if (!case_names(c))
         return false;
-    const double excess = lull_suspect_work(c, suspect) - lull_peers_of(c, suspect).median;
+    const struct lull_lateness lateness = lull_lateness_of(c, suspect);
+    const double excess = lateness.own_core - lateness.median_core;
     const uint32_t location = trace->processes[suspect->process].first_location;
     uint32_t n = 0;
     uint32_t *peers = lull_arena_zero(c->arena, trace->n_processes + (size_t)1, sizeof *peers);
@@ -805,7 +790,7 @@ uint32_t lull_where_grown(struct lull_case *c, double scale, double excess_ns, u
     struct function_list list = {0}, before_list = {0};
     struct candidate *candidates;
     uint32_t *locations, *before;
-    if (!case_names(c) || !c->names->reference.sampled)
+    if (!case_names(c) || !c->names->reference.places)
         return 0;
     const struct named_code *own = &c->names->own, *reference = &c->names->reference;
     const uint32_t n_locations =
@@ -842,9 +827,8 @@ const char *lull_where_text(const struct lull_case *c, const struct lull_where *
 {
     const char *text = "";
     for (uint32_t i = 0; i < n; i++)
-        text =
-            lull_arena_printf(c->arena, "%s%s%.0f %%%s in %s", text, i ? ", " : "",
-                              100 * wheres[i].share, i ? "" : of, where_name(c, &wheres[i]));
+        text = lull_arena_printf(c->arena, "%s%s%.0f %%%s in %s", text, i ? ", " : "",
+                                 100 * wheres[i].share, i ? "" : of, where_name(c, &wheres[i]));
     return text;
 }
 
@@ -854,6 +838,9 @@ void lull_where_set(struct lull_case *c, struct lull_finding *finding,
     finding->place.site = where_name(c, where);
     lull_finding_add_fact(finding, "in_function", "its part in the function", LULL_FACT_SHARE,
                           where->share);
+    lull_finding_add_fact(finding, "at_least", "that part is at least (95 %)", LULL_FACT_SHARE,
+                          where->low);
+    lull_finding_add_fact(finding, "at_most", "and at most", LULL_FACT_SHARE, where->high);
     lull_finding_add_fact(finding, "samples", "samples there", LULL_FACT_COUNT,
                           (double)where->samples);
 }

@@ -3,7 +3,7 @@
  * that certain. Internal to the room.
  *
  * Of a thread whose useful samples weigh W together, a function whose samples weigh w has the part w / W
- * of the useful time T, which is exact. The interval of a part is E. B. Wilson's score interval
+ * of the useful time T, less what the thread had no core for. The interval of a part is E. B. Wilson's score interval
  * (Probable Inference, the Law of Succession, and Statistical Inference, J. Amer. Stat. Assoc. 22, 1927),
  * 95 %, with W divided by the weight of the heaviest sample as the number of samples: it is no more than
  * their effective number W^2 / (sum of w^2) (L. Kish, Survey Sampling, 1965), as the sum of w^2 is at

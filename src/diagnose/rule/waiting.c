@@ -46,26 +46,42 @@ static const char *rank_of(const struct lull_case *c, uint32_t process)
 
 /* "38 % longer than the median of its peers" */
 static const char *how_long(struct lull_case *c, struct lull_finding *finding,
-                            const struct lull_suspect *suspect)
+                            const struct lull_lateness *late)
 {
     if (!c->evidence->work)
         return "late";
-    const struct lull_uneven uneven = lull_peers_of(c, suspect);
-    const double own = lull_suspect_work(c, suspect);
-    lull_finding_add_fact(finding, "useful", "its useful time there", LULL_FACT_TIME, own);
+    lull_finding_add_fact(finding, "useful", "its useful time there", LULL_FACT_TIME, late->own);
     lull_finding_add_fact(finding, "median", "median of its peers there", LULL_FACT_TIME,
-                          uneven.median);
-    finding->bound_ns = own < (double)finding->bound_ns ? (int64_t)own : finding->bound_ns;
-    if (uneven.median <= 0)
+                          late->median);
+    if (late->corrected)
+        lull_finding_add_fact(finding, "without_core", "of its useful time there without a core",
+                              LULL_FACT_TIME, late->own - late->own_core);
+    finding->bound_ns =
+        late->own_core < (double)finding->bound_ns ? (int64_t)late->own_core : finding->bound_ns;
+    if (late->median <= 0)
         return lull_arena_printf(c->arena, "late by %s of work that most others do not have",
-                                 lull_case_time(c, (int64_t)own));
-    const double ratio = own / uneven.median;
+                                 lull_case_time(c, (int64_t)late->own_core));
+    const double ratio = late->own_core / late->median_core;
     if (ratio >= 10)
         return lull_arena_printf(c->arena, "%.0f times as long as the median of its peers", ratio);
     if (ratio > 1.005)
         return lull_arena_printf(c->arena, "%.0f %% longer than the median of its peers",
                                  100 * (ratio - 1));
-    return "late, though not longer than its peers over the run";
+    return late->corrected ? "late, though not longer than its peers while it had a core"
+                           : "late, though not longer than its peers over the run";
+}
+
+/* " It had no core for 700.0 ms of its useful time there, its peers for 20.0 ms: that is not counted." */
+static const char *without_core(const struct lull_case *c, const struct lull_lateness *late)
+{
+    if (!late->corrected)
+        return "";
+    return lull_arena_printf(
+        c->arena,
+        " It had no core for %s of its useful time there, its peers for %s (median): that is not "
+        "counted.",
+        lull_case_time(c, (int64_t)(late->own - late->own_core)),
+        lull_case_time(c, (int64_t)(late->median - late->median_core)));
 }
 
 static void set_instance(struct lull_finding *finding, const struct lull_suspect *suspect)
@@ -97,11 +113,13 @@ static bool could_send_ahead(const struct lull_case *c, const struct lull_suspec
            !(c->evidence->work && lull_uneven_is_late(c, suspect));
 }
 
-/* What a replay is to take of what the suspect computes longer: the function's share, or all if that
- * may be all. Rounded, so that the command that says the same has few digits. */
-static double share_of_fix(const struct lull_where *where)
+/* What a replay is to take of what the suspect computes longer: what it had a core for, and of that
+ * the function's share (`where` may be NULL), or all if that may be all. Rounded, so that the command
+ * that says the same has few digits. */
+static double share_of_fix(const struct lull_lateness *late, const struct lull_where *where)
 {
-    return where->high < 1 ? round(1000 * where->share) / 1000 : 1;
+    const double share = late->share * (where && where->high < 1 ? where->share : 1);
+    return round(1000 * share) / 1000;
 }
 
 static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
@@ -111,7 +129,9 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     lull_finding_set_process(c, finding, suspect->process);
     lull_finding_set_region(c, finding, suspect->region, call);
     set_instance(finding, suspect);
-    const char *longer = how_long(c, finding, suspect);
+    const struct lull_lateness late =
+        c->evidence->work ? lull_lateness_of(c, suspect) : (struct lull_lateness){.share = 1};
+    const char *longer = how_long(c, finding, &late);
     struct lull_where where;
     const bool known = lull_where_late(c, suspect, &where);
     const char *in = known ? lull_where_text(c, &where, 1, " of it") : "";
@@ -127,12 +147,16 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
         lull_case_time(c, suspect->ns), name_of_call(c, call));
     const struct lull_evidence_speed speed =
         lull_evidence_speed(c->evidence, suspect->process, LULL_NONE);
-    finding->cause = lull_evidence_cause(&speed, c->arena);
+    finding->cause = lull_arena_printf(c->arena, "%s%s", lull_evidence_cause(&speed, c->arena),
+                                       without_core(c, &late));
     lull_where_explain(c, finding, known ? &where : NULL, known ? 1 : 0);
+    const double share = share_of_fix(&late, known ? &where : NULL);
     if (could_send_ahead(c, suspect))
         lull_finding_fix(c, finding)->eager = true;
+    else if (share > 0)
+        lull_finding_cut(c, finding, suspect, share);
     else
-        lull_finding_cut(c, finding, suspect, known ? share_of_fix(&where) : 1);
+        finding->gain.absent = "All that it computes longer is time in which it had no core.";
 }
 
 /* Many are late, each at another time. */
