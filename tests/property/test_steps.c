@@ -582,6 +582,41 @@ static void check_brief(const struct lull_trace *trace, const struct gathered *a
     }
 }
 
+/* A pass that wants no spans, in which events are taken fast, says the same of samples. Both read the same
+ * events, because the first one of a location is the begin of its life. */
+static void check_samples_alone(struct lull_random *random, unsigned round)
+{
+    const uint64_t only = LULL_STEP_MASK(LULL_STEP_SAMPLE);
+    const uint64_t detailed = LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_STRETCH) |
+                              LULL_STEP_MASK(LULL_STEP_VISIT) | LULL_STEP_MASK(LULL_STEP_USER);
+    const struct memory_trace_options options = {.without = LULL_MASK(LULL_EVENT_COUNTERS),
+                                                 .without_states = round & 1,
+                                                 .without_extremes = round % 3,
+                                                 .samples = true};
+    struct lull_trace *trace = memory_trace_draw(random, &options);
+    const struct lull_windows *windows = round & 4 ? random_windows_draw(random, trace) : NULL;
+    struct gathered *all = by_pass(trace, LULL_STEPS_ALL, false, 1, windows);
+    struct gathered *alone = by_pass(trace, LULL_STEPS_ALL & ~detailed, false, 1, windows);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        size_t i = 0, j = 0;
+        const struct lull_step *left, *right;
+        while ((left = next_wanted(&all[l], &i, only)) != NULL) {
+            right = next_wanted(&alone[l], &j, only);
+            assert_non_null(right);
+            check_same_step(left, right);
+            assert_int_equal(left->activity, right->activity);
+            assert_int_equal(left->object, right->object);
+            assert_int_equal(left->sample.offset, right->sample.offset);
+            assert_int_equal(left->sample.weight, right->sample.weight);
+            assert_int_equal(left->sample.user, right->sample.user);
+        }
+        assert_null(next_wanted(&alone[l], &j, only));
+    }
+    free_gathered(all, trace->n_locations);
+    free_gathered(alone, trace->n_locations);
+    lull_trace_close(trace);
+}
+
 static void check_one(struct lull_random *random, unsigned round)
 {
     const struct memory_trace_options options = {
@@ -620,8 +655,9 @@ static void check_one(struct lull_random *random, unsigned round)
 static void test_random_traces(void **state)
 {
     (void)state;
-    struct lull_random random;
+    struct lull_random random, other;
     lull_random_seed(&random, lull_test_seed());
+    lull_random_seed(&other, ~lull_test_seed());
     const unsigned rounds = lull_test_rounds(200);
     char names[LULL_STEP_KINDS][40];
     /* What random traces do not have: unit/activity/test_steps.c does. CALL is in brief steps alone,
@@ -639,6 +675,7 @@ static void test_random_traces(void **state)
     }
     for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i);
+        check_samples_alone(&other, i);
         branches_next(branches, LULL_STEP_KINDS);
         branches_next(sample_branches, SAMPLE_BRANCHES);
     }
