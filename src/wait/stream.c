@@ -504,6 +504,7 @@ static void count_call(struct lull_waits *waits, const struct wait_stream *strea
     call->calls++;
     call->bytes += stream->bytes;
     call->transfer_ns += transfer;
+    call->waited_ns += length - transfer;
 }
 
 /* Ends a call when all that it needs is there: charges the wait for the latest cause. */

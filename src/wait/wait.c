@@ -76,6 +76,7 @@ static bool get_calls(struct lull_waits *waits, struct lull_flow *flow)
         to->calls += call.calls;
         to->bytes += call.bytes;
         to->transfer_ns += call.transfer_ns;
+        to->waited_ns += call.waited_ns;
     }
     return good;
 }

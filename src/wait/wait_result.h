@@ -97,6 +97,7 @@ struct lull_wait_call {
      * collective operation, the larger of what the process sent and what it received. */
     uint64_t bytes;
     int64_t transfer_ns; /* as in struct lull_wait_location */
+    int64_t waited_ns;   /* the rest of these calls: waits for other processes */
 };
 
 struct lull_wait_result {

@@ -324,7 +324,8 @@ static void network_costs_at_a_place(void **state)
     static const char *const regions[] = {"main", "MPI_Allreduce", "MPI_Waitall", NULL};
     struct lull_trace *trace = memory_trace_simple(1, 1, SECOND, regions);
     struct lull_region *reduce = (struct lull_region *)&trace->regions[1];
-    struct lull_wait_call calls[] = {{1, 31600, 8 * 31600, 90000000}, {2, 100, 800000, 10000000}};
+    struct lull_wait_call calls[] = {{1, 31600, 8 * 31600, 90000000, 0},
+                                     {2, 100, 800000, 10000000, 0}};
     const struct lull_wait_result waits = {.calls = calls, .n_calls = 2};
     const struct lull_wave_field field = {.n_iterations = 316};
     struct run *run = make_run(1);
@@ -349,7 +350,7 @@ static void network_costs_at_a_place(void **state)
     assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
     is(finding, "transfer", 100000000);
     assert_non_null(strstr(finding->sentence, "of 1048576 bytes on average"));
-    calls[0] = (struct lull_wait_call){1, 31600, 8 * 31600, 5000000};
+    calls[0] = (struct lull_wait_call){1, 31600, 8 * 31600, 5000000, 0};
     assert_int_equal(lull_diagnose(&evidence, arena, &finding), 1);
     is(finding, "transfer", 100000000);
     assert_non_null(strstr(finding->sentence, "67 % of it in MPI_Waitall: 100 calls"));
