@@ -127,7 +127,7 @@ class Run:
 
     def by(self, part: str, table: Optional[str] = None) -> Frame:
         """Where the time went, by part: all that `lull metrics --by` knows, as "region", "callsite", "process", "thread",
-        "file" or "wait". Index `id`, columns `label` and those that docs/formats/json.md lists.
+        "file", "wait", "function", "line" or "loop". Index `id`, columns `label` and those that docs/formats/json.md lists.
 
         table: another table of the same part, as by("region", "parallel_regions"), by("wait", "mpi_time")."""
         tables = _frame.Tables()

@@ -6,6 +6,7 @@
 #include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "study/run_code.h"
 #include "view/metrics/metrics_document.h"
 
 /* What the user typed. */
@@ -27,7 +28,7 @@ static const struct poptOption metrics_options[] = {
     LULL_APPLICATION_OPTION(metrics_runs_settings.application,
                             "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &metrics_settings.by, 0, "add a table of the parts of each run",
-     "region|callsite|process|thread|file|wait"},
+     "region|callsite|process|thread|file|wait|function|line|loop"},
     {"raw", '\0', POPT_ARG_NONE, &metrics_settings.raw, 0, "add the times behind the efficiencies",
      NULL},
     LULL_RAW_NAMES_OPTION(metrics_runs_settings.raw_names),
@@ -48,6 +49,7 @@ struct metrics_wishes {
     struct lull_runs_options runs;
     struct lull_comparison_wish comparison;
     struct lull_metrics_wish metrics;
+    struct lull_asked code; /* where in the code useful time was spent */
 };
 
 static lull_status read_words(struct lull_metrics_wish *metrics, struct lull_error *err)
@@ -65,8 +67,8 @@ static lull_status read_words(struct lull_metrics_wish *metrics, struct lull_err
     metrics->part = metrics_settings.by ? lull_metrics_part_find(metrics_settings.by) : NULL;
     if (metrics_settings.by && !metrics->part)
         return lull_fail(err, LULL_ERR_RANGE,
-                         "--by is '%s', expected region, callsite, process, thread, file "
-                         "or wait",
+                         "--by is '%s', expected region, callsite, process, thread, file, "
+                         "wait, function, line or loop",
                          metrics_settings.by);
     return LULL_OK;
 }
@@ -83,6 +85,12 @@ static lull_status read_metrics_settings(struct metrics_wishes *wishes, struct l
     wishes->runs.regions = metrics->part && metrics->part->regions;
     wishes->runs.files = metrics->part && metrics->part->files;
     wishes->runs.waits = metrics->part && metrics->part->waits;
+    wishes->code = (struct lull_asked){.analysis = &lull_code_analysis};
+    if (metrics->part && metrics->part->code) {
+        wishes->code.options = metrics->part->code;
+        wishes->runs.asked = &wishes->code;
+        wishes->runs.n_asked = 1;
+    }
     wishes->runs.team = call->team;
     metrics->raw = metrics_settings.raw;
     metrics->counters = metrics_settings.counters;

@@ -51,6 +51,9 @@ COMMANDS = (
     ["replay", "RUN", "--median", "all", "--network", "ideal", "--eager"],
     ["replay", "RUN", "-f", "json", "--median", "rank=1", "--no-scheduling", "--balance-threads"],
     ["replay", "RUN", "--inject", "exponential:mean=50us", "--inject", "1@1us:3ms"],
+    ["metrics", "RUN", "-f", "json", "--by", "function"],
+    ["metrics", "RUN", "-f", "json", "--by", "line", "--window", "1us:"],
+    ["metrics", "RUN", "--by", "loop", "--no-replay"],
 )
 # What the first does alone, or a part of it, and says so: of what.
 BY_FIRST = (

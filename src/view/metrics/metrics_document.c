@@ -2,6 +2,7 @@
 #include "view/metrics/metrics_document.h"
 
 #include "metrics/profile.h"
+#include "study/run_code.h"
 #include "view/document_parts.h"
 
 #include <string.h>
@@ -74,13 +75,31 @@ static void metrics_attach(struct lull_document *document, const struct lull_run
 
 /* ==== the document ============================================================================ */
 
+static const struct lull_code_options without_loops = {.loops = false},
+                                      with_loops = {.loops = true};
+
 static const struct lull_metrics_part metrics_parts[] = {
-    {"region", true, false, false, lull_tables_by_region},
-    {"callsite", true, false, false, lull_tables_by_callsite},
-    {"process", false, false, false, lull_tables_by_process},
-    {"thread", false, false, false, lull_tables_by_thread},
-    {"file", false, true, false, lull_tables_by_file},
-    {"wait", false, false, true, lull_tables_by_wait},
+    {.name = "region", .regions = true, .add = lull_tables_by_region},
+    {.name = "callsite", .regions = true, .add = lull_tables_by_callsite},
+    {.name = "process", .add = lull_tables_by_process},
+    {.name = "thread", .add = lull_tables_by_thread},
+    {.name = "file", .files = true, .add = lull_tables_by_file},
+    {.name = "wait", .waits = true, .add = lull_tables_by_wait},
+    {.name = "function",
+     .regions = true,
+     .waits = true,
+     .code = &without_loops,
+     .add = lull_tables_by_function},
+    {.name = "line",
+     .regions = true,
+     .waits = true,
+     .code = &without_loops,
+     .add = lull_tables_by_line},
+    {.name = "loop",
+     .regions = true,
+     .waits = true,
+     .code = &with_loops,
+     .add = lull_tables_by_loop},
 };
 
 const struct lull_metrics_part *lull_metrics_part_find(const char *name)

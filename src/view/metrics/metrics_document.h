@@ -7,13 +7,15 @@
 #include "study/notices.h"
 #include "view/metrics/metrics_tables.h"
 
-/* A kind of parts of a run, as regions, call sites, processes, threads, files, or those who made
- * others wait. `add` adds one table per run with a row for each of its parts. */
+/* A kind of parts of a run, as regions, call sites, processes, threads, files, functions, lines, loops,
+ * or those who made others wait. `add` adds one table per run with a row for each of its parts. */
 struct lull_metrics_part {
-    const char *name; /* "region" */
-    bool regions;     /* the runs have to be broken down by region */
-    bool files;       /* the runs need what was done with files */
-    bool waits;       /* the runs need who made others wait */
+    const char *name;                     /* "region" */
+    bool regions;                         /* the runs have to be broken down by region */
+    bool files;                           /* the runs need what was done with files */
+    bool waits;                           /* the runs need who made others wait */
+    const struct lull_code_options *code; /* the runs need where in the code useful time was spent;
+                                             NULL: they do not */
     void (*add)(struct lull_document *document, const struct lull_runs *runs,
                 struct lull_arena *arena);
 };

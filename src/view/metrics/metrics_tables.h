@@ -52,6 +52,15 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 
+/* One table per run with a row for each function, line of the source or loop in which useful time was
+ * spent, or from which MPI or OpenMP was called. */
+void lull_tables_by_function(struct lull_document *document, const struct lull_runs *runs,
+                             struct lull_arena *arena);
+void lull_tables_by_line(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+void lull_tables_by_loop(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+
 /* One table per run with a row for each file. */
 void lull_tables_by_file(struct lull_document *document, const struct lull_runs *runs,
                          struct lull_arena *arena);

@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "metrics/code.h"
+
+#include "base/array.h"
+#include "base/hash.h"
+#include "team/division.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== names =================================================================================== */
+
+static uint8_t known_of_file(const struct lull_places_file *file)
+{
+    static const uint8_t known[] = {[LULL_SYMBOLS_FOUND] = LULL_CODE_NO_SYMBOLS,
+                                    [LULL_SYMBOLS_NOT_BUILT] = LULL_CODE_NOT_BUILT,
+                                    [LULL_SYMBOLS_ABSENT] = LULL_CODE_ABSENT,
+                                    [LULL_SYMBOLS_CHANGED] = LULL_CODE_CHANGED};
+    return known[file->found];
+}
+
+bool lull_code_is_of_system(const struct lull_trace *trace, const struct lull_code_place *place)
+{
+    return place->object < trace->n_objects && !trace->objects[place->object].function &&
+           !strchr(trace->objects[place->object].path, '/');
+}
+
+/* A place in code that the system's kernel brings: "linux-vdso.so.1". */
+static void name_of_system(struct lull_code_place *place, const struct lull_object *object)
+{
+    place->known = LULL_CODE_NAMED;
+    place->symbol = (struct lull_symbol){.function = object->path,
+                                         .short_name = object->path,
+                                         .whole_name = object->path,
+                                         .file = ""};
+}
+
+/* A place in what an interpreter executes: its file is a source, its offset a line. */
+static void name_interpreted(struct lull_code_place *place, const struct lull_object *object)
+{
+    place->known = LULL_CODE_NAMED;
+    place->symbol = (struct lull_symbol){.function = object->function,
+                                         .short_name = object->function,
+                                         .whole_name = object->function,
+                                         .file = object->path,
+                                         .line = (uint32_t)place->offset};
+}
+
+static void take_name(struct lull_code_place *place, const struct lull_place *found,
+                      const struct lull_places_file *file)
+{
+    place->symbol = found->symbol;
+    place->loop = found->loop;
+    place->known = *place->symbol.function ? LULL_CODE_NAMED : known_of_file(file);
+}
+
+static bool is_in_a_file(const struct lull_trace *trace, const struct lull_code_place *place)
+{
+    return place->object < trace->n_objects && !trace->objects[place->object].function &&
+           !lull_code_is_of_system(trace, place);
+}
+
+lull_status lull_code_name(const struct lull_trace *trace, struct lull_code_place *places, size_t n,
+                           bool loops, unsigned workers, struct lull_arena *arena,
+                           struct lull_places_file **ret_files, struct lull_error *err)
+{
+    static const struct lull_symbol nothing = {
+        .function = "", .short_name = "", .whole_name = "", .file = ""};
+    struct lull_places_file *files;
+    struct lull_place *found = calloc(n + 1, sizeof *found);
+    size_t count = 0;
+    *ret_files = NULL;
+    if (!found)
+        return lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
+    files = lull_arena_zero(arena, trace->n_objects + (size_t)1, sizeof *files);
+    for (uint32_t o = 0; o < trace->n_objects; o++)
+        files[o] = (struct lull_places_file){.path = trace->objects[o].path,
+                                             .build_id = trace->objects[o].build_id};
+    for (size_t i = 0; i < n; i++) {
+        places[i].known = LULL_CODE_NO_FILE;
+        places[i].symbol = nothing;
+        places[i].loop = NULL;
+        if (is_in_a_file(trace, &places[i]))
+            found[count++] =
+                (struct lull_place){.file = places[i].object, .offset = places[i].offset};
+        else if (lull_code_is_of_system(trace, &places[i]))
+            name_of_system(&places[i], &trace->objects[places[i].object]);
+        else if (places[i].object < trace->n_objects)
+            name_interpreted(&places[i], &trace->objects[places[i].object]);
+    }
+    const lull_status status =
+        lull_places_find(files, trace->n_objects, found, count, loops, workers, arena, err);
+    count = 0;
+    for (size_t i = 0; status == LULL_OK && i < n; i++)
+        if (is_in_a_file(trace, &places[i])) {
+            take_name(&places[i], &found[count], &files[places[i].object]);
+            count++;
+        }
+    free(found);
+    if (status == LULL_OK && n > 0)
+        *ret_files = files;
+    return status;
+}
+
+const char *lull_code_base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+const char *lull_code_name_of(const struct lull_trace *trace, const struct lull_code_place *place,
+                              struct lull_arena *arena)
+{
+    static const char *const why[] = {[LULL_CODE_NO_SYMBOLS] = "no symbols",
+                                      [LULL_CODE_CHANGED] = "changed since",
+                                      [LULL_CODE_ABSENT] = "not found",
+                                      [LULL_CODE_NOT_BUILT] = "not looked up"};
+    if (place->known == LULL_CODE_NAMED)
+        return place->symbol.short_name;
+    if (place->known == LULL_CODE_NO_FILE)
+        return "(unknown code)";
+    return lull_arena_printf(arena, "%s (%s)",
+                             lull_code_base_name(trace->objects[place->object].path),
+                             why[place->known]);
+}
+
+/* ==== the collector =========================================================================== */
+
+/* A place as a key of a hash table; no padding. */
+struct place_key {
+    uint64_t offset;
+    uint64_t object;
+};
+
+struct sampled_part {
+    struct place_key key;
+    uint64_t weight; /* UINT64_MAX: so much or more */
+};
+
+/* What a thread has been seen to do. While it is read, `open` has the places and their weights. */
+struct sampled_thread {
+    struct lull_hash *open;     /* NULL: there is no useful sample yet, or the thread has ended */
+    struct sampled_part *parts; /* by object and offset, once it has ended */
+    size_t n_parts;
+    int64_t useful_ns;
+    uint64_t samples, useful_samples;
+    double weights, squares; /* sums over its useful samples */
+};
+
+/* Weights by place and bin of time. */
+struct binned {
+    struct lull_hash places; /* by struct place_key: their index */
+    uint64_t *weights;       /* [places][bins] */
+    size_t capacity;         /* in weights */
+};
+
+struct lull_code_collector {
+    const struct lull_trace *trace;
+    const struct lull_reading *reading;
+    struct sampled_thread *threads; /* [n_locations] */
+    unsigned workers;
+    uint32_t bins;
+    int64_t begin, end;    /* of the bins */
+    struct binned *binned; /* [workers]; NULL: without bins */
+};
+
+static uint64_t add_weights(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/* The weights of a place in all bins; NULL: no memory. */
+static uint64_t *weights_of(struct binned *binned, uint32_t bins, const struct place_key *key)
+{
+    bool is_new;
+    const size_t n = binned->places.count;
+    if (!lull_array_reserve(&binned->weights, &binned->capacity, (n + 1) * bins,
+                            sizeof *binned->weights))
+        return NULL;
+    const uint64_t *index = lull_hash_add(&binned->places, key, sizeof *key, n, &is_new);
+    if (!index)
+        return NULL;
+    uint64_t *weights = binned->weights + *index * bins;
+    if (is_new)
+        memset(weights, 0, bins * sizeof *weights);
+    return weights;
+}
+
+/* The bin of a time: the last one that does not begin behind it. */
+static uint32_t bin_of(const struct lull_code_collector *collector, int64_t time)
+{
+    const int64_t length = collector->end - collector->begin, at = time - collector->begin;
+    if (at <= 0 || length <= 0)
+        return 0;
+    if (at >= length)
+        return collector->bins - 1;
+    return (uint32_t)(((__int128)(at + 1) * collector->bins + length - 1) / length - 1);
+}
+
+static bool take_sample(const struct lull_code_collector *collector, struct binned *binned,
+                        struct sampled_thread *thread, const struct lull_step *step)
+{
+    const struct place_key key = {step->sample.offset, step->object};
+    thread->samples++;
+    if (step->activity != LULL_USEFUL || step->sample.weight == 0)
+        return true;
+    if (!thread->open && !(thread->open = calloc(1, sizeof *thread->open)))
+        return false;
+    uint64_t *weight = lull_hash_add(thread->open, &key, sizeof key, 0, NULL);
+    if (!weight)
+        return false;
+    *weight = add_weights(*weight, step->sample.weight);
+    thread->useful_samples++;
+    thread->weights += (double)step->sample.weight;
+    thread->squares += (double)step->sample.weight * (double)step->sample.weight;
+    if (!binned)
+        return true;
+    uint64_t *weights = weights_of(binned, collector->bins, &key);
+    if (weights)
+        weights[bin_of(collector, step->time)] =
+            add_weights(weights[bin_of(collector, step->time)], step->sample.weight);
+    return weights != NULL;
+}
+
+static int compare_keys(const struct place_key *a, const struct place_key *b)
+{
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    return (a->offset > b->offset) - (a->offset < b->offset);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    return compare_keys(&((const struct sampled_part *)a)->key,
+                        &((const struct sampled_part *)b)->key);
+}
+
+static void close_table(struct sampled_thread *thread)
+{
+    if (thread->open)
+        lull_hash_free(thread->open);
+    free(thread->open);
+    thread->open = NULL;
+}
+
+/* The thread has ended: what its table has becomes a sorted array. */
+static bool end_sampled_thread(struct sampled_thread *thread, const struct lull_ledger *ledger)
+{
+    thread->useful_ns =
+        ledger->ns[LULL_SLOT(LULL_USEFUL, 0)] + ledger->ns[LULL_SLOT(LULL_USEFUL, 1)];
+    if (!thread->open)
+        return true;
+    thread->n_parts = thread->open->count;
+    thread->parts = calloc(thread->n_parts, sizeof *thread->parts);
+    for (size_t i = 0; thread->parts && i < thread->n_parts; i++) {
+        memcpy(&thread->parts[i].key, lull_hash_key(thread->open, i), sizeof(struct place_key));
+        thread->parts[i].weight = thread->open->entries[i].value;
+    }
+    if (thread->parts)
+        qsort(thread->parts, thread->n_parts, sizeof *thread->parts, by_key);
+    close_table(thread);
+    return thread->parts != NULL;
+}
+
+static lull_status take_code_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                                   struct lull_error *err)
+{
+    const struct lull_code_collector *collector = context;
+    const struct lull_trace *trace = collector->trace;
+    struct sampled_thread *thread = &collector->threads[steps->location];
+    struct binned *binned = collector->binned ? &collector->binned[worker] : NULL;
+    bool good = true;
+    if (trace->locations[steps->location].kind != LULL_LOCATION_THREAD)
+        return LULL_OK;
+    for (uint32_t i = 0; good && i < steps->count; i++) {
+        if (steps->steps[i].kind == LULL_STEP_SAMPLE)
+            good = take_sample(collector, binned, thread, &steps->steps[i]);
+        else if (steps->steps[i].kind == LULL_STEP_END)
+            good = end_sampled_thread(thread, steps->ledger);
+    }
+    return good ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
+}
+
+struct lull_consumer lull_code_consumer(struct lull_code_collector *collector)
+{
+    return (struct lull_consumer){.context = collector,
+                                  .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
+                                           LULL_STEP_MASK(LULL_STEP_END),
+                                  .steps = take_code_steps};
+}
+
+/* From the first window to the last one, or the whole run. */
+static void choose_axis(struct lull_code_collector *collector)
+{
+    const struct lull_windows *windows = collector->reading->windows;
+    int64_t begin = INT64_MAX, end = 0;
+    for (uint32_t p = 0; windows && p < windows->n_processes; p++) {
+        const uint32_t n = windows->counts[p];
+        if (n > 0 && windows->intervals[p][0].begin < begin)
+            begin = windows->intervals[p][0].begin;
+        if (n > 0 && windows->intervals[p][n - 1].end > end)
+            end = windows->intervals[p][n - 1].end;
+    }
+    collector->begin = begin < end ? begin : 0;
+    collector->end = begin < end ? end : collector->trace->duration;
+}
+
+lull_status lull_code_create(const struct lull_trace *trace, const struct lull_reading *reading,
+                             unsigned workers, uint32_t bins,
+                             struct lull_code_collector **ret_collector, struct lull_error *err)
+{
+    struct lull_code_collector *collector = calloc(1, sizeof *collector);
+    if (collector) {
+        collector->threads = calloc(trace->n_locations + (size_t)1, sizeof *collector->threads);
+        collector->binned = bins > 0 ? calloc(workers, sizeof *collector->binned) : NULL;
+    }
+    if (!collector || !collector->threads || (bins > 0 && !collector->binned)) {
+        if (collector) {
+            free(collector->threads);
+            free(collector->binned);
+        }
+        free(collector);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples of %u locations",
+                         trace->path, trace->n_locations);
+    }
+    collector->trace = trace;
+    collector->reading = lull_reading_of(reading);
+    collector->workers = workers;
+    collector->bins = bins;
+    choose_axis(collector);
+    *ret_collector = collector;
+    return LULL_OK;
+}
+
+void lull_code_destroy(struct lull_code_collector *collector)
+{
+    if (!collector)
+        return;
+    for (uint32_t l = 0; l < collector->trace->n_locations; l++) {
+        close_table(&collector->threads[l]);
+        free(collector->threads[l].parts);
+    }
+    for (unsigned w = 0; collector->binned && w < collector->workers; w++) {
+        lull_hash_free(&collector->binned[w].places);
+        free(collector->binned[w].weights);
+    }
+    free(collector->binned);
+    free(collector->threads);
+    free(collector);
+}
+
+/* ---- a team ---------------------------------------------------------------------------------- */
+
+static bool put_thread(struct sampled_thread *thread, struct lull_flow *flow)
+{
+    return lull_flow_put(flow, thread, sizeof *thread) &&
+           lull_flow_put_items(flow, thread->parts, thread->n_parts, sizeof *thread->parts);
+}
+
+static bool get_thread(struct sampled_thread *thread, struct lull_flow *flow)
+{
+    const bool good = lull_flow_get(flow, thread, sizeof *thread);
+    thread->open = NULL; /* what came are addresses of the other process */
+    thread->parts = NULL;
+    if (good)
+        thread->parts = lull_flow_get_items(flow, sizeof *thread->parts, &thread->n_parts);
+    return thread->parts != NULL;
+}
+
+/* Calls a function for each location of a member, until one fails. */
+static bool go_over_threads(const struct lull_code_collector *collector, uint32_t member,
+                            struct lull_flow *flow,
+                            bool (*go)(struct sampled_thread *thread, struct lull_flow *flow))
+{
+    const uint32_t *cuts = collector->reading->division->cuts;
+    bool good = true;
+    for (uint32_t p = cuts[member]; p < cuts[member + 1]; p++) {
+        const struct lull_process *process = &collector->trace->processes[p];
+        for (uint32_t i = 0; good && i < process->n_locations; i++)
+            good = go(&collector->threads[process->first_location + i], flow);
+    }
+    return good;
+}
+
+/* All places of all workers, each with its weights. */
+static bool put_bins(const struct lull_code_collector *collector, struct lull_flow *flow)
+{
+    uint64_t n = 0;
+    bool good = true;
+    for (unsigned w = 0; w < collector->workers; w++)
+        n += collector->binned[w].places.count;
+    good = lull_flow_put(flow, &n, sizeof n);
+    for (unsigned w = 0; good && w < collector->workers; w++) {
+        const struct binned *binned = &collector->binned[w];
+        for (size_t i = 0; good && i < binned->places.count; i++)
+            good =
+                lull_flow_put(flow, lull_hash_key(&binned->places, i), sizeof(struct place_key)) &&
+                lull_flow_put(flow, binned->weights + i * collector->bins,
+                              collector->bins * sizeof *binned->weights);
+    }
+    return good;
+}
+
+static bool get_bins(const struct lull_code_collector *collector, struct lull_flow *flow)
+{
+    uint64_t n = 0, *part = calloc(collector->bins, sizeof *part);
+    bool good = part && lull_flow_get(flow, &n, sizeof n);
+    for (; good && n > 0; n--) {
+        struct place_key key;
+        good = lull_flow_get(flow, &key, sizeof key) &&
+               lull_flow_get(flow, part, collector->bins * sizeof *part);
+        uint64_t *weights = good ? weights_of(&collector->binned[0], collector->bins, &key) : NULL;
+        for (uint32_t b = 0; weights && b < collector->bins; b++)
+            weights[b] = add_weights(weights[b], part[b]);
+        good = weights != NULL;
+    }
+    free(part);
+    return good;
+}
+
+static bool put_code(void *context, struct lull_flow *flow)
+{
+    const struct lull_code_collector *collector = context;
+    return go_over_threads(collector, lull_team_index(collector->reading->division->team), flow,
+                           put_thread) &&
+           (!collector->binned || put_bins(collector, flow));
+}
+
+static bool get_code(void *context, uint32_t member, struct lull_flow *flow)
+{
+    const struct lull_code_collector *collector = context;
+    return go_over_threads(collector, member, flow, get_thread) &&
+           (!collector->binned || get_bins(collector, flow));
+}
+
+lull_status lull_code_gather(struct lull_code_collector *collector, struct lull_error *err)
+{
+    const struct lull_division *division = collector->reading->division;
+    const struct lull_freight freight = {put_code, get_code, collector, "samples"};
+    return division ? lull_team_bring(division->team, &freight, err) : LULL_OK;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+static int by_place(const void *a, const void *b)
+{
+    const struct lull_code_place *x = a, *y = b;
+    return compare_keys(&(const struct place_key){x->offset, x->object},
+                        &(const struct place_key){y->offset, y->object});
+}
+
+/* All places at which a thread was sampled, each once. */
+static bool list_places(const struct lull_code_collector *collector, struct lull_arena *arena,
+                        struct lull_code_place **ret_places, uint32_t *ret_n)
+{
+    struct lull_hash table = {0};
+    bool good = true;
+    for (uint32_t l = 0; good && l < collector->trace->n_locations; l++) {
+        const struct sampled_thread *thread = &collector->threads[l];
+        for (size_t i = 0; good && i < thread->n_parts; i++)
+            good = lull_hash_add(&table, &thread->parts[i].key, sizeof(struct place_key), 0, NULL);
+    }
+    struct lull_code_place *places =
+        good ? lull_arena_try(arena, table.count + 1, sizeof *places) : NULL;
+    for (size_t i = 0; places && i < table.count; i++) {
+        struct place_key key;
+        memcpy(&key, lull_hash_key(&table, i), sizeof key);
+        places[i].offset = key.offset;
+        places[i].object = (uint32_t)key.object;
+    }
+    if (places)
+        qsort(places, table.count, sizeof *places, by_place);
+    *ret_places = places;
+    *ret_n = (uint32_t)table.count;
+    lull_hash_free(&table);
+    return places != NULL;
+}
+
+/* The index of a place, which is one of the `n`. */
+static size_t find_place(const struct place_key *key, const struct lull_code_place *places,
+                         size_t n)
+{
+    const struct lull_code_place like = {.offset = key->offset, .object = (uint32_t)key->object};
+    const struct lull_code_place *place = bsearch(&like, places, n, sizeof *places, by_place);
+    return (size_t)(place - places);
+}
+
+/* Divides the useful time of a thread in proportion to weights: the sum of the first parts is what their
+ * weights have of it, rounded down, so that all of them add up to it. */
+static void divide_time(const struct sampled_thread *from, const struct lull_code_place *places,
+                        size_t n_places, struct lull_code_part *parts)
+{
+    uint64_t all = 0, so_far = 0;
+    int64_t divided = 0;
+    for (size_t i = 0; i < from->n_parts; i++)
+        all = add_weights(all, from->parts[i].weight);
+    for (size_t i = 0; i < from->n_parts; i++) {
+        so_far = add_weights(so_far, from->parts[i].weight);
+        const int64_t until =
+            so_far == all ? from->useful_ns
+                          : (int64_t)((double)from->useful_ns * ((double)so_far / (double)all));
+        parts[i] = (struct lull_code_part){
+            (uint32_t)find_place(&from->parts[i].key, places, n_places), until - divided};
+        divided = until;
+    }
+}
+
+/* The parts of the threads of the application, and what there is of samples. */
+static bool fill_threads(const struct lull_code_collector *collector,
+                         const struct lull_code_place *places, struct lull_arena *arena,
+                         struct lull_code *code)
+{
+    const struct lull_trace *trace = collector->trace;
+    struct lull_code_thread *threads =
+        lull_arena_try(arena, trace->n_locations + (size_t)1, sizeof *threads);
+    for (uint32_t l = 0; threads && l < trace->n_locations; l++) {
+        const struct sampled_thread *from = &collector->threads[l];
+        struct lull_code_thread *to = &threads[l];
+        struct lull_code_part *parts = lull_arena_try(arena, from->n_parts, sizeof *parts);
+        if (from->n_parts > 0 && !parts)
+            return false;
+        divide_time(from, places, code->n_places, parts);
+        to->parts = parts;
+        to->n_parts = (uint32_t)from->n_parts;
+        to->useful_ns = from->useful_ns;
+        to->effective = from->n_parts > 0 ? from->weights * from->weights / from->squares : 0;
+        code->samples += from->samples;
+        code->useful_samples += from->useful_samples;
+    }
+    code->threads = threads;
+    return threads != NULL;
+}
+
+/* The weights by place and bin, of all workers together. */
+static bool fill_bins(const struct lull_code_collector *collector,
+                      const struct lull_code_place *places, struct lull_arena *arena,
+                      struct lull_code *code)
+{
+    uint64_t *all =
+        lull_arena_try(arena, code->n_places + (size_t)1, collector->bins * sizeof *all);
+    for (unsigned w = 0; all && w < collector->workers; w++) {
+        const struct binned *binned = &collector->binned[w];
+        for (size_t i = 0; i < binned->places.count; i++) {
+            struct place_key key;
+            memcpy(&key, lull_hash_key(&binned->places, i), sizeof key);
+            uint64_t *to = all + find_place(&key, places, code->n_places) * collector->bins;
+            for (uint32_t b = 0; b < collector->bins; b++)
+                to[b] = add_weights(to[b], binned->weights[i * collector->bins + b]);
+        }
+    }
+    code->weights = all;
+    code->bins = collector->bins;
+    code->begin = collector->begin;
+    code->end = collector->end;
+    return all != NULL;
+}
+
+lull_status lull_code_conclude(struct lull_code_collector *collector, bool loops, unsigned workers,
+                               struct lull_arena *arena, struct lull_code *ret_code,
+                               struct lull_error *err)
+{
+    const struct lull_trace *trace = collector->trace;
+    struct lull_code_place *places = NULL;
+    struct lull_places_file *files = NULL;
+    *ret_code = (struct lull_code){0};
+    if (!list_places(collector, arena, &places, &ret_code->n_places) ||
+        !fill_threads(collector, places, arena, ret_code) ||
+        (collector->binned && !fill_bins(collector, places, arena, ret_code)))
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
+    const lull_status status =
+        lull_code_name(trace, places, ret_code->n_places, loops, workers, arena, &files, err);
+    ret_code->places = places;
+    ret_code->files = files;
+    return status;
+}
