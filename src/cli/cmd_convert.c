@@ -4,6 +4,7 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "study/call_paths.h"
 #include "trace/convert.h"
 
 static struct {
@@ -13,7 +14,7 @@ static struct {
 
 static const struct poptOption convert_options[] = {
     {"to", 't', POPT_ARG_STRING, &convert_settings.to, 0, "format to write (required)",
-     "tape|otf2|paraver|chrome"},
+     "tape|otf2|paraver|chrome|folded|speedscope"},
     {"force", '\0', POPT_ARG_NONE, &convert_settings.force, 0, "replace OUT if it is there", NULL},
     POPT_TABLEEND,
 };
@@ -29,7 +30,13 @@ static int check_target(const char *path)
     return LULL_EXIT_OK;
 }
 
-static int convert(const char *from, const char *to, const struct lull_format *format,
+/* What is to be written: a trace in a format, or call paths in a form. The other one is NULL. */
+struct conversion {
+    const struct lull_format *format;
+    const struct lull_paths_form *paths;
+};
+
+static int convert(const char *from, const char *to, const struct conversion *as,
                    struct lull_cli_call *call)
 {
     struct lull_trace *trace;
@@ -41,12 +48,15 @@ static int convert(const char *from, const char *to, const struct lull_format *f
     if (lull_trace_open(from, &trace, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     lull_progress_begin(&call->line, to);
-    lull_status done = lull_convert(trace, to, format, convert_settings.force, lull_progress_update,
-                                    &call->line, &call->err);
+    lull_status done = as->paths ? lull_paths_write(trace, as->paths, to, convert_settings.force,
+                                                    lull_progress_update, &call->line, &call->err)
+                                 : lull_convert(trace, to, as->format, convert_settings.force,
+                                                lull_progress_update, &call->line, &call->err);
     lull_progress_end(&call->line);
     if (done == LULL_OK) {
         lull_notices_add_quirks(&call->notices, trace, from);
-        lull_notices_add_cut_copy(&call->notices, trace, from, format);
+        if (as->format)
+            lull_notices_add_cut_copy(&call->notices, trace, from, as->format);
     }
     lull_trace_close(trace);
     return lull_cli_done(call, done);
@@ -59,14 +69,16 @@ static int run_convert(struct lull_cli_call *call)
         return lull_cli_usage("expected the names of two traces, IN and OUT");
     if (call->n_operands > 2)
         return lull_cli_usage("expected two operands, IN and OUT, got also '%s'", names[2]);
-    const struct lull_format *format =
-        convert_settings.to ? lull_format_find(convert_settings.to) : NULL;
+    const struct conversion as = {
+        .format = convert_settings.to ? lull_format_find(convert_settings.to) : NULL,
+        .paths = convert_settings.to ? lull_paths_form_find(convert_settings.to) : NULL};
     if (!convert_settings.to)
-        return lull_cli_usage("expected --to with one of %s", lull_formats_writable(call->arena));
-    if (!format || !format->writer_open)
-        return lull_cli_usage("cannot write '%s', expected one of %s", convert_settings.to,
-                              lull_formats_writable(call->arena));
-    return convert(names[0], names[1], format, call);
+        return lull_cli_usage("expected --to with one of %s, %s",
+                              lull_formats_writable(call->arena), lull_paths_forms(call->arena));
+    if (!as.paths && (!as.format || !as.format->writer_open))
+        return lull_cli_usage("cannot write '%s', expected one of %s, %s", convert_settings.to,
+                              lull_formats_writable(call->arena), lull_paths_forms(call->arena));
+    return convert(names[0], names[1], &as, call);
 }
 
 const struct lull_command lull_cmd_convert = {
@@ -77,7 +89,9 @@ const struct lull_command lull_cmd_convert = {
         "OUT appears when it is complete, or not at all.\n\n"
         "examples:\n"
         "  lull convert run.prv.gz run --to otf2        an archive run/ for Score-P's tools\n"
-        "  lull convert scorep/traces.otf2 run.json --to chrome    for ui.perfetto.dev\n",
+        "  lull convert scorep/traces.otf2 run.json --to chrome    for ui.perfetto.dev\n"
+        "  lull convert run.lull run.json --to speedscope    call paths of samples, for "
+        "speedscope.app\n",
     .options = convert_options,
     .run = run_convert,
 };

@@ -337,6 +337,12 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/shares.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/shares.gcc)
         set_tests_properties(record.shares PROPERTIES LABELS "all;clock" TIMEOUT 1800 RUN_SERIAL ON)
+        if(LULL_HAVE_LIBDW)
+            add_test(NAME record.code
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/code.py
+                        --lull $<TARGET_FILE:lull> --program ${record_bin}/shares.gcc)
+            set_tests_properties(record.code PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+        endif()
         record_program(unharmed ${LULL_GCC} -Wall -Wextra -Werror -pthread)
         add_test(NAME record.unharmed
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py

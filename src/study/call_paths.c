@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The run is read by one worker, so that paths get their numbers in an order that does not depend on
+ * anything else. */
+#include "study/call_paths.h"
+
+#include "activity/pass.h"
+#include "base/array.h"
+#include "base/hash.h"
+#include "base/json.h"
+#include "base/output_file.h"
+#include "base/parallel.h"
+#include "metrics/code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ==== reading ================================================================================= */
+
+/* What a path is told apart by: behind it the user's regions that are open, the outermost first. */
+struct path_key {
+    uint64_t offset;
+    uint32_t object;
+    uint32_t call; /* the innermost region, where it is none of the user; else LULL_NONE */
+    uint32_t n;    /* regions of the user */
+    uint32_t reserved;
+    uint32_t regions[];
+};
+
+/* Neighbouring samples of a location with the same path. */
+struct path_run {
+    uint32_t path;
+    uint64_t weight;
+};
+
+struct path_thread {
+    uint32_t *users; /* the user's regions that are open */
+    size_t n_users, users_capacity;
+    struct path_run *runs; /* in order of time */
+    size_t n_runs, runs_capacity;
+};
+
+struct path_reader {
+    const struct lull_trace *trace;
+    struct lull_hash paths;      /* by struct path_key: their numbers, in order of arrival */
+    struct path_thread *threads; /* [n_locations] */
+    struct path_key *key;        /* the one that is looked up */
+    size_t key_capacity;         /* bytes */
+};
+
+static bool change_user(struct path_thread *thread, const struct lull_step *step)
+{
+    if (step->op == LULL_USER_LEFT) {
+        thread->n_users -= thread->n_users > 0;
+        return true;
+    }
+    if (!lull_array_reserve(&thread->users, &thread->users_capacity, thread->n_users + 1,
+                            sizeof *thread->users))
+        return false;
+    thread->users[thread->n_users++] = step->region;
+    return true;
+}
+
+static bool add_path(struct path_reader *reader, struct path_thread *thread,
+                     const struct lull_step *step)
+{
+    const size_t size = sizeof *reader->key + thread->n_users * sizeof *reader->key->regions;
+    if (!lull_array_reserve(&reader->key, &reader->key_capacity, size, 1) ||
+        !lull_array_reserve(&thread->runs, &thread->runs_capacity, thread->n_runs + 1,
+                            sizeof *thread->runs))
+        return false;
+    struct path_key *key = reader->key;
+    memset(key, 0, sizeof *key);
+    key->offset = step->sample.offset;
+    key->object = step->object;
+    key->call = step->region == step->sample.user ? LULL_NONE : step->region;
+    key->n = (uint32_t)thread->n_users;
+    memcpy(key->regions, thread->users, thread->n_users * sizeof *thread->users);
+    const uint64_t *path = lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL);
+    if (!path)
+        return false;
+    struct path_run *last = thread->n_runs > 0 ? &thread->runs[thread->n_runs - 1] : NULL;
+    if (last && last->path == *path)
+        last->weight += step->sample.weight;
+    else
+        thread->runs[thread->n_runs++] = (struct path_run){(uint32_t)*path, step->sample.weight};
+    return true;
+}
+
+static lull_status take_path_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                                   struct lull_error *err)
+{
+    struct path_reader *reader = context;
+    struct path_thread *thread = &reader->threads[steps->location];
+    bool good = true;
+    (void)worker;
+    for (uint32_t i = 0; good && i < steps->count; i++) {
+        if (steps->steps[i].kind == LULL_STEP_USER)
+            good = change_user(thread, &steps->steps[i]);
+        else if (steps->steps[i].kind == LULL_STEP_SAMPLE)
+            good = add_path(reader, thread, &steps->steps[i]);
+    }
+    return good ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths",
+                            reader->trace->path);
+}
+
+static void free_reader(struct path_reader *reader)
+{
+    for (uint32_t l = 0; reader->threads && l < reader->trace->n_locations; l++) {
+        free(reader->threads[l].users);
+        free(reader->threads[l].runs);
+    }
+    free(reader->threads);
+    free(reader->key);
+    lull_hash_free(&reader->paths);
+}
+
+/* ==== frames ================================================================================== */
+
+struct path_frame {
+    const char *name, *file; /* file "": not known */
+};
+
+/* The frames of a path by their numbers, the outermost first. */
+struct named_path {
+    uint32_t *frames;
+    size_t n, capacity;
+};
+
+struct named_paths {
+    const struct lull_trace *trace;
+    const struct path_reader *reader;
+    struct lull_arena *arena;
+    struct path_frame *frames;
+    size_t n_frames, frames_capacity;
+    struct lull_hash by_name;
+    struct named_path *paths; /* [n] as in the reader */
+    uint32_t *same;           /* [n]: the first path with the same frames */
+    bool no_memory;
+};
+
+/* A function that was recorded as a region, too, is one frame. */
+static void add_frame(struct named_paths *named, struct named_path *path, const char *name,
+                      const char *file)
+{
+    const char *key = lull_arena_printf(named->arena, "%s\n%s", name, file);
+    bool is_new;
+    if (path->n > 0 && strcmp(named->frames[path->frames[path->n - 1]].name, name) == 0)
+        return;
+    const uint64_t *index =
+        lull_hash_add(&named->by_name, key, strlen(key), named->n_frames, &is_new);
+    if (!index) {
+        named->no_memory = true;
+        return;
+    }
+    if (is_new) {
+        named->frames = lull_arena_grow(named->arena, named->frames, &named->frames_capacity,
+                                        named->n_frames + 1, sizeof *named->frames);
+        named->frames[named->n_frames++] = (struct path_frame){name, file};
+    }
+    path->frames = lull_arena_grow(named->arena, path->frames, &path->capacity, path->n + 1,
+                                   sizeof *path->frames);
+    path->frames[path->n++] = (uint32_t)*index;
+}
+
+/* The functions of a call site, "exchange (heat.c:120) < main (heat.c:40)", the outermost first. */
+static void add_callers(struct named_paths *named, struct named_path *path, const char *site)
+{
+    static const char between[] = LULL_SITE_CALLER;
+    const char *rest = strstr(site, between);
+    if (rest)
+        add_callers(named, path, rest + strlen(between));
+    const size_t length = rest ? (size_t)(rest - site) : strlen(site);
+    const char *place = lull_arena_strndup(named->arena, site, length);
+    const char *at = strstr(place, " (");
+    if (*place)
+        add_frame(named, path,
+                  at ? lull_arena_strndup(named->arena, place, (size_t)(at - place)) : place, "");
+}
+
+static void add_inlined(struct named_paths *named, struct named_path *path,
+                        const struct lull_symbol *symbol)
+{
+    if (symbol->caller)
+        add_inlined(named, path, symbol->caller);
+    add_frame(named, path, symbol->short_name, symbol->file);
+}
+
+/* `bytes` is a struct path_key, anywhere in memory. */
+static void name_path(struct named_paths *named, struct named_path *path,
+                      const unsigned char *bytes, const struct lull_code_place *place)
+{
+    const struct lull_region *regions = named->trace->regions;
+    struct path_key key;
+    memcpy(&key, bytes, sizeof key);
+    for (uint32_t i = 0; i < key.n; i++) {
+        uint32_t region;
+        memcpy(&region, bytes + sizeof key + i * sizeof region, sizeof region);
+        add_frame(named, path, regions[region].name, regions[region].file);
+    }
+    if (key.call != LULL_NONE) {
+        if (key.n == 0)
+            add_callers(named, path, regions[key.call].site);
+        add_frame(named, path, regions[key.call].name, "");
+    }
+    if (place->known == LULL_CODE_NAMED)
+        add_inlined(named, path, &place->symbol);
+    else
+        add_frame(named, path, lull_code_name_of(named->trace, place, named->arena), "");
+}
+
+/* Names all paths: each place once for each path that ends there, which are few. */
+/* Paths that end at different addresses of a function are the same. */
+static void join_paths(struct named_paths *named, size_t n)
+{
+    struct lull_hash table = {0};
+    named->same = lull_arena_zero(named->arena, n + 1, sizeof *named->same);
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t *first =
+            lull_hash_add(&table, named->paths[i].frames,
+                          named->paths[i].n * sizeof *named->paths[i].frames, i, NULL);
+        named->no_memory |= !first;
+        named->same[i] = first ? (uint32_t)*first : (uint32_t)i;
+    }
+    lull_hash_free(&table);
+}
+
+/* Neighbouring samples of a thread on one path, from `at` on, which is moved behind them. */
+static struct path_run next_run(const struct named_paths *named, const struct path_thread *thread,
+                                size_t *at)
+{
+    struct path_run run = {named->same[thread->runs[*at].path], 0};
+    for (; *at < thread->n_runs && named->same[thread->runs[*at].path] == run.path; ++*at)
+        run.weight += thread->runs[*at].weight;
+    return run;
+}
+
+static lull_status name_paths(struct named_paths *named, struct lull_error *err)
+{
+    const struct path_reader *reader = named->reader;
+    const size_t n = reader->paths.count;
+    struct lull_places_file *files;
+    struct lull_code_place *places = calloc(n + 1, sizeof *places);
+    if (!places)
+        return lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
+    for (size_t i = 0; i < n; i++) {
+        struct path_key key;
+        memcpy(&key, lull_hash_key(&reader->paths, i), sizeof key);
+        places[i] = (struct lull_code_place){.offset = key.offset, .object = key.object};
+    }
+    lull_status status = lull_code_name(named->trace, places, n, false, lull_worker_count(),
+                                        named->arena, &files, err);
+    named->paths = lull_arena_zero(named->arena, n + 1, sizeof *named->paths);
+    for (size_t i = 0; status == LULL_OK && i < n; i++)
+        name_path(named, &named->paths[i], lull_hash_key(&reader->paths, i), &places[i]);
+    free(places);
+    if (status == LULL_OK)
+        join_paths(named, n);
+    if (status == LULL_OK && named->no_memory)
+        status = lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
+    return status;
+}
+
+/* ==== writing ================================================================================= */
+
+/* "rank 3", "rank 3 thread 1". */
+static const char *thread_name(const struct lull_trace *trace, uint32_t location,
+                               struct lull_arena *arena)
+{
+    const struct lull_process *process = &trace->processes[trace->locations[location].process];
+    if (process->n_threads == 1)
+        return lull_arena_printf(arena, "rank %u", process->rank);
+    return lull_arena_printf(arena, "rank %u thread %u", process->rank,
+                             trace->locations[location].number);
+}
+
+/* ---- folded ---------------------------------------------------------------------------------- */
+
+/* Frames are divided by semicolons, and the weight stands behind the last blank of a line. */
+static void write_folded_name(FILE *out, const char *name)
+{
+    for (; *name; name++)
+        putc(*name == ';' ? ':' : (unsigned char)*name < ' ' ? ' ' : *name, out);
+}
+
+static void write_folded(const void *content, FILE *out)
+{
+    const struct named_paths *named = content;
+    const struct lull_trace *trace = named->trace;
+    const size_t n = named->reader->paths.count;
+    uint64_t *weights = lull_arena_zero(named->arena, n + 1, sizeof *weights);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct path_thread *thread = &named->reader->threads[l];
+        for (size_t i = 0; i < thread->n_runs; i++)
+            weights[named->same[thread->runs[i].path]] += thread->runs[i].weight;
+        for (size_t i = 0; i < thread->n_runs; i++) {
+            const uint32_t path = named->same[thread->runs[i].path];
+            if (weights[path] == 0)
+                continue;
+            write_folded_name(out, thread_name(trace, l, named->arena));
+            for (size_t f = 0; f < named->paths[path].n; f++) {
+                putc(';', out);
+                write_folded_name(out, named->frames[named->paths[path].frames[f]].name);
+            }
+            fprintf(out, " %llu\n", (unsigned long long)weights[path]);
+            weights[path] = 0; /* is written */
+        }
+    }
+}
+
+/* ---- speedscope ------------------------------------------------------------------------------ */
+
+static void write_text(struct lull_json *json, const char *key, const char *value)
+{
+    lull_json_key(json, key);
+    lull_json_string(json, value);
+}
+
+static void write_frames(struct lull_json *json, const struct named_paths *named)
+{
+    lull_json_key(json, "shared");
+    lull_json_object_begin(json);
+    lull_json_key(json, "frames");
+    lull_json_array_begin(json);
+    for (size_t f = 0; f < named->n_frames; f++) {
+        lull_json_object_begin(json);
+        write_text(json, "name", named->frames[f].name);
+        if (*named->frames[f].file)
+            write_text(json, "file", named->frames[f].file);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+    lull_json_object_end(json);
+}
+
+/* A profile of a thread: its samples in order of time, of which neighbours with the same path are one. */
+static void write_profile(struct lull_json *json, const struct named_paths *named,
+                          uint32_t location)
+{
+    const struct path_thread *thread = &named->reader->threads[location];
+    uint64_t sum = 0;
+    lull_json_object_begin(json);
+    write_text(json, "type", "sampled");
+    write_text(json, "name", thread_name(named->trace, location, named->arena));
+    write_text(json, "unit", "nanoseconds");
+    lull_json_key(json, "samples");
+    lull_json_array_begin(json);
+    for (size_t i = 0; i < thread->n_runs;) {
+        const struct path_run run = next_run(named, thread, &i);
+        const struct named_path *path = &named->paths[run.path];
+        lull_json_array_begin(json);
+        for (size_t f = 0; f < path->n; f++)
+            lull_json_uint(json, path->frames[f]);
+        lull_json_array_end(json);
+        sum += run.weight;
+    }
+    lull_json_array_end(json);
+    lull_json_key(json, "weights");
+    lull_json_array_begin(json);
+    for (size_t i = 0; i < thread->n_runs;)
+        lull_json_uint(json, next_run(named, thread, &i).weight);
+    lull_json_array_end(json);
+    lull_json_key(json, "startValue");
+    lull_json_uint(json, 0);
+    lull_json_key(json, "endValue");
+    lull_json_uint(json, sum);
+    lull_json_object_end(json);
+}
+
+static void write_speedscope(const void *content, FILE *out)
+{
+    const struct named_paths *named = content;
+    struct lull_json json;
+    lull_json_begin(&json, out, true);
+    lull_json_object_begin(&json);
+    write_text(&json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+    write_text(&json, "name", named->trace->path);
+    write_text(&json, "exporter", "lull");
+    write_frames(&json, named);
+    lull_json_key(&json, "profiles");
+    lull_json_array_begin(&json);
+    for (uint32_t l = 0; l < named->trace->n_locations; l++)
+        if (named->reader->threads[l].n_runs > 0)
+            write_profile(&json, named, l);
+    lull_json_array_end(&json);
+    lull_json_object_end(&json);
+    putc('\n', out);
+}
+
+/* ---- forms ----------------------------------------------------------------------------------- */
+
+struct path_writer {
+    struct lull_paths_form form;
+    void (*write)(const void *content, FILE *out);
+};
+
+static const struct path_writer path_writers[] = {
+    {{"folded", "call paths of samples, a line each, for flamegraph.pl and its like"},
+     write_folded},
+    {{"speedscope", "call paths of samples for speedscope.app"}, write_speedscope},
+};
+
+enum { PATH_WRITERS = sizeof path_writers / sizeof *path_writers };
+
+const struct lull_paths_form *lull_paths_form_find(const char *name)
+{
+    for (size_t i = 0; i < PATH_WRITERS; i++)
+        if (strcmp(path_writers[i].form.name, name) == 0)
+            return &path_writers[i].form;
+    return NULL;
+}
+
+const char *lull_paths_forms(struct lull_arena *arena)
+{
+    const char *list = "";
+    for (size_t i = 0; i < PATH_WRITERS; i++)
+        list =
+            lull_arena_printf(arena, "%s%s%s", list, *list ? ", " : "", path_writers[i].form.name);
+    return list;
+}
+
+static lull_status write_named(const struct named_paths *named, const struct lull_paths_form *form,
+                               const char *path, bool replace, struct lull_error *err)
+{
+    struct lull_output *output;
+    int failure = 0;
+    lull_status status = lull_output_begin(path, false, replace, &output, err);
+    if (status != LULL_OK)
+        return status;
+    FILE *out = lull_output_stream_open(lull_output_path(output), &failure);
+    if (!out) {
+        status = lull_fail_errno(err, "%s: cannot write", path);
+        lull_output_discard(output);
+        return status;
+    }
+    for (size_t i = 0; i < PATH_WRITERS; i++)
+        if (form == &path_writers[i].form)
+            path_writers[i].write(named, out);
+    status = lull_output_stream_close(out, &failure, path, err);
+    if (status == LULL_OK)
+        return lull_output_commit(output, err);
+    lull_output_discard(output);
+    return status;
+}
+
+lull_status lull_paths_write(const struct lull_trace *trace, const struct lull_paths_form *form,
+                             const char *path, bool replace,
+                             void (*progress)(void *context, double share), void *progress_context,
+                             struct lull_error *err)
+{
+    const struct lull_reading reading = {.application = LULL_NONE,
+                                         .workers = 1,
+                                         .progress = progress,
+                                         .progress_context = progress_context};
+    const struct lull_pass_options options = {.reading = &reading};
+    struct path_reader reader = {.trace = trace};
+    const struct lull_consumer consumer = {.context = &reader,
+                                           .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
+                                                    LULL_STEP_MASK(LULL_STEP_USER),
+                                           .steps = take_path_steps};
+    if (trace->events == LULL_EVENTS_NONE)
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: holds sums and no events (a profile), which do not tell call paths",
+                         trace->path);
+    reader.threads = calloc(trace->n_locations + (size_t)1, sizeof *reader.threads);
+    if (!reader.threads)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths", trace->path);
+    struct named_paths named = {
+        .trace = trace, .reader = &reader, .arena = lull_arena_create(NULL)};
+    lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
+    if (status == LULL_OK && reader.paths.count == 0)
+        status = lull_fail(
+            err, LULL_ERR_RANGE,
+            "%s: holds no samples: lull record --sample 100 takes a hundred a second", trace->path);
+    if (status == LULL_OK)
+        status = name_paths(&named, err);
+    if (status == LULL_OK)
+        status = write_named(&named, form, path, replace, err);
+    lull_hash_free(&named.by_name);
+    lull_arena_destroy(named.arena);
+    free_reader(&reader);
+    return status;
+}
