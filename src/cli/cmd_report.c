@@ -13,7 +13,7 @@
 /* What the user typed. */
 static struct {
     char *scheme, *max_size, *machine;
-    int no_prices, no_waits, waits, replay;
+    int no_prices, no_waits, waits, replay, no_source;
 } report_settings;
 static struct lull_runs_settings report_runs_settings = {.application = 1};
 static struct lull_output_settings report_output;
@@ -40,6 +40,8 @@ static const struct poptOption report_options[] = {
      NULL},
     {"waits", '\0', POPT_ARG_NONE, &report_settings.waits, 0,
      "do follow that also in runs of more than 20,000 threads", NULL},
+    {"no-source", '\0', POPT_ARG_NONE, &report_settings.no_source, 0,
+     "leave out the text of the program's source, as for a page that is mailed", NULL},
     {"machine", '\0', POPT_ARG_STRING, &report_settings.machine, 0,
      "what lull bench measured of the machine: findings then tell where its memory is saturated",
      "FILE"},
@@ -137,6 +139,7 @@ static lull_status read_report_settings(struct report_wishes *wishes, struct lul
     wishes->report.no_prices = report_settings.no_prices || report_runs_settings.no_replay;
     wishes->view.region = report_runs_settings.region;
     wishes->view.window = report_runs_settings.window;
+    wishes->view.no_source = report_settings.no_source;
     wishes->view.options = repeated_options(call->arena);
     runs->team = call->team;
     return lull_team_is_first(call->team) ? read_report_machine(&wishes->report, call) : LULL_OK;

@@ -120,6 +120,11 @@ void lull_document_matrix(struct lull_document *document, const struct lull_pict
             document->matrices_capacity) = matrix;
 }
 
+void lull_document_code(struct lull_document *document, const struct lull_picture_code *code)
+{
+    *APPEND(document->arena, document->codes, document->n_codes, document->codes_capacity) = code;
+}
+
 struct lull_table *lull_document_table(struct lull_document *document, const char *id,
                                        const char *title, enum lull_table_axis axis)
 {

@@ -73,6 +73,8 @@ struct lull_document {
     size_t n_timelines, timelines_capacity;
     const struct lull_picture_matrix **matrices;
     size_t n_matrices, matrices_capacity;
+    const struct lull_picture_code **codes;
+    size_t n_codes, codes_capacity;
     const struct lull_shown_finding *findings;
     uint32_t n_findings;
     const char *findings_about, *findings_none; /* NULL: nothing is said of findings */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What a document carries beside tables: charts, timelines and matrices. Each renderer decides what
+/* What a document carries beside tables: charts, timelines, matrices and code. Each renderer decides what
  * it can show of them: the page draws all, text a timeline as blocks, JSON numbers.
  *
  * They are borrowed: what is handed over lives as long as the document. Times are ns from the begin
@@ -153,5 +153,39 @@ struct lull_picture_matrix {
 };
 
 void lull_document_matrix(struct lull_document *document, const struct lull_picture_matrix *matrix);
+
+/* ---- code ---------------------------------------------------------------------------------- */
+
+/* The functions in which a run computed, and the source of the hottest ones. Text and CSV leave it out:
+ * tables have the same numbers. */
+
+struct lull_picture_code_time {
+    int64_t useful_ns;         /* of all threads */
+    int64_t mpi_ns, openmp_ns; /* in calls from there */
+};
+
+struct lull_picture_code_line {
+    uint32_t number;
+    const char *text; /* NULL: it is not known */
+    struct lull_picture_code_time time;
+};
+
+struct lull_picture_function {
+    const char *name, *place; /* "smooth", "heat.c:85" */
+    struct lull_picture_code_time time;
+    double share, low, high;                    /* of the useful time, and its interval */
+    const struct lull_picture_code_line *lines; /* ascending; there may be gaps */
+    uint32_t n_lines;
+    const char *note; /* what is to be known of the source, a sentence; NULL: nothing */
+};
+
+struct lull_picture_code {
+    const char *title, *about; /* about: how to read it, a sentence or two */
+    bool has_calls;            /* times in calls are known */
+    const struct lull_picture_function *functions;
+    uint32_t n_functions;
+};
+
+void lull_document_code(struct lull_document *document, const struct lull_picture_code *code);
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "study/joint_pass.h"
+#include "study/run_code.h"
 #include "wave/field.h"
 
 #include <stdatomic.h>
@@ -305,9 +306,11 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err)
 {
+    static const struct lull_code_options code = {.bins = LULL_REPORT_BINS};
     const struct lull_asked asked[] = {
         {.analysis = &timeline_analysis, .options = options},
         {.analysis = &iterations_analysis, .options = &options->runs},
+        {.analysis = &lull_code_analysis, .options = &code},
         {.analysis = &lull_evidence_analysis}};
     struct lull_runs_options wanted = options->runs;
     wanted.asked = asked;

@@ -35,6 +35,9 @@ struct lull_report_run {
     const char *peers; /* what was compared: "rank", "thread"; NULL: nothing could be */
 };
 
+/* How many bins of time samples are told by. */
+enum { LULL_REPORT_BINS = 64 };
+
 /* For runs with more threads than this a report follows no waits and finds no runtime on an ideal
  * network, unless the user asks for it: both together take up to 40 KB of memory for each thread,
  * which makes 0.8 GB for so many. */

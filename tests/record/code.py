@@ -173,6 +173,28 @@ class Check:
         for name in WORK:
             self.expect(leaves.get(name) == truth[name], "speedscope: %s: %r", name, leaves)
 
+    def report(self):
+        """The page has the source of functions, unless it is not wanted; the JSON of the report the heat map over time."""
+        page = os.path.join(self.folder, "page.html")
+        for options, there in ((), True), (("--no-source",), False):
+            said(self.settings.lull, "report", self.run, "--no-prices", "-o", page, *options)
+            with open(page) as file:
+                section = file.read().partition('<section id="code"')[2].partition("</section>")[0]
+            for name in WORK:
+                self.expect(name + "</th>" in section, "report: no row of %s", name)
+                self.expect(("<code>WORK(%s)" % name in section) == there, "report %s: source of %s", options, name)
+        document = json.loads(said(self.settings.lull, "report", self.run, "--no-prices", "-f", "json").stdout)
+        [matrix] = [matrix for matrix in document["matrices"] if matrix["id"] == "code_time:run"]
+        shares = {}
+        for row, column, share in matrix["entries"]:
+            shares[column] = shares.get(column, 0) + share
+        self.expect(len(matrix["columns"]) == 64 and shares and max(shares.values()) < 1 + 1e-9,
+                    "report: heat map over time: %r", shares)
+        self.expect(matrix["rows"][0] == "work_many", "report: heat map over time: %r", matrix["rows"])
+        functions = {row["id"]: row["values"] for row in document["tables"]["functions:run"]["rows"]}
+        self.expect(functions == {row["id"]: row["values"] for row in
+                                  self.document("function")["tables"]["functions:run"]["rows"]}, "report: functions")
+
     def notes(self):
         """A file without symbols, another file, none; no samples."""
         notes = lambda: " ".join(note["text"] for note in self.document("function")["notes"])
@@ -210,6 +232,7 @@ def main():
             return 77
         check.tables()
         check.paths()
+        check.report()
         check.notes()
     for line in check.wrong[:30]:
         print("WRONG:", line)

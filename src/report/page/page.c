@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -312,6 +313,156 @@ static void page_stacks(FILE *out, const struct lull_picture_timeline *timeline,
     fputs("</tbody></table></div>\n", out);
     if (count > shown)
         fprintf(out, "<p>%" PRIu32 " more rows are in the timeline.</p>\n", count - shown);
+}
+
+/* ==== code ==================================================================================== */
+
+/* Functions with a bar each: useful time, and time in calls from there. Below them the source of the
+ * hottest ones, with a bar for each line. */
+enum { CODE_BAR_WIDTH = 200, LINE_BAR_WIDTH = 120 };
+
+static const struct code_paint {
+    const char *label;
+    unsigned paint;
+    size_t offset; /* in struct lull_picture_code_time */
+} code_paints[] = {
+    {"useful", LULL_PAINT_USEFUL, offsetof(struct lull_picture_code_time, useful_ns)},
+    {"in MPI", LULL_PAINT_MPI, offsetof(struct lull_picture_code_time, mpi_ns)},
+    {"in OpenMP", LULL_PAINT_SYNC, offsetof(struct lull_picture_code_time, openmp_ns)},
+};
+
+enum { CODE_PAINTS = sizeof code_paints / sizeof *code_paints };
+
+static int64_t code_time(const struct lull_picture_code_time *time, unsigned paint)
+{
+    return *(const int64_t *)((const char *)time + code_paints[paint].offset);
+}
+
+static int64_t all_code_time(const struct lull_picture_code_time *time)
+{
+    return time->useful_ns + time->mpi_ns + time->openmp_ns;
+}
+
+/* `whole` is the time of a bar of the whole width. */
+static void put_code_bar(FILE *out, const struct lull_picture_code_time *time, int64_t whole,
+                         unsigned width)
+{
+    double at = 0;
+    fprintf(out, "<svg viewBox=\"0 0 %u %d\" width=\"%u\" height=\"%d\" aria-hidden=\"true\">",
+            width, BAR_HEIGHT, width, BAR_HEIGHT);
+    for (unsigned k = 0; k < CODE_PAINTS && whole > 0; k++) {
+        const double part = width * ((double)code_time(time, k) / (double)whole);
+        if (part > 0)
+            put_bar_part(out, code_paints[k].paint, at, part);
+        at += part;
+    }
+    fputs("</svg>", out);
+}
+
+static void put_code_key(FILE *out, const struct lull_picture_code *code)
+{
+    fputs("<ul class=\"legend\">", out);
+    for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++) {
+        fputs("<li><svg class=\"key\" viewBox=\"0 0 16 16\" width=\"16\" height=\"16\" "
+              "aria-hidden=\"true\">",
+              out);
+        put_bar_part(out, code_paints[k].paint, 0, 16);
+        fprintf(out, "</svg> %s</li>", code_paints[k].label);
+    }
+    fputs("</ul>\n", out);
+}
+
+static void put_seconds(FILE *out, int64_t ns)
+{
+    fprintf(out, ns > 0 ? "<td>%.3f</td>" : "<td>%.0f</td>", 1e-9 * (double)ns);
+}
+
+static void put_code_functions(FILE *out, const struct lull_picture_code *code,
+                               struct lull_arena *arena)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < code->n_functions; i++) {
+        const int64_t all = all_code_time(&code->functions[i].time);
+        most = all > most ? all : most;
+    }
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain stacks\"><thead><tr>"
+          "<th scope=\"col\">Function</th><th scope=\"col\">Time</th>",
+          out);
+    for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++)
+        fprintf(out, "<th scope=\"col\">%s, s</th>", code_paints[k].label);
+    fputs("<th scope=\"col\">share of useful time, %</th><th scope=\"col\">95 % from</th>"
+          "<th scope=\"col\">to</th><th scope=\"col\" class=\"words\">hottest "
+          "line</th></tr></thead>\n"
+          "<tbody>\n",
+          out);
+    for (uint32_t i = 0; i < code->n_functions; i++) {
+        const struct lull_picture_function *function = &code->functions[i];
+        put_name_between(out, arena, "<tr><th scope=\"row\">", function->name, "</th><td>");
+        put_code_bar(out, &function->time, most, CODE_BAR_WIDTH);
+        fputs("</td>", out);
+        for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++)
+            put_seconds(out, code_time(&function->time, k));
+        fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td>", 100 * function->share,
+                100 * function->low, 100 * function->high);
+        put_name_between(out, arena, "<td class=\"words\">", function->place, "</td></tr>\n");
+    }
+    fputs("</tbody></table></div>\n", out);
+}
+
+static void put_code_source(FILE *out, const struct lull_picture_function *function, bool open,
+                            struct lull_arena *arena)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < function->n_lines; i++) {
+        const int64_t all = all_code_time(&function->lines[i].time);
+        most = all > most ? all : most;
+    }
+    put_name_between(out, arena, open ? "<details open><summary>" : "<details><summary>",
+                     function->name, "");
+    put_name_between(out, arena, " (", function->place, "");
+    fprintf(out, "), %.1f %% of the useful time</summary>\n", 100 * function->share);
+    put_name_between(out, arena, "<p class=\"absent\">", function->note, "</p>\n");
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain source\"><tbody>\n", out);
+    for (uint32_t i = 0; i < function->n_lines; i++) {
+        const struct lull_picture_code_line *line = &function->lines[i];
+        const bool gap = i > 0 && line->number > function->lines[i - 1].number + 1;
+        fprintf(out, "<tr%s><th scope=\"row\">%u</th><td>", gap ? " class=\"rule\"" : "",
+                line->number);
+        put_code_bar(out, &line->time, most, LINE_BAR_WIDTH);
+        fputs("</td>", out);
+        if (line->time.useful_ns > 0)
+            fprintf(out, "<td>%.1f</td>",
+                    function->time.useful_ns > 0
+                        ? 100 * ((double)line->time.useful_ns / (double)function->time.useful_ns)
+                        : 0);
+        else
+            fputs("<td></td>", out);
+        put_name_between(out, arena, "<td class=\"words\"><code>", line->text ? line->text : "",
+                         "</code></td></tr>\n");
+    }
+    fputs("</tbody></table></div></details>\n", out);
+}
+
+static void page_codes(FILE *out, const struct lull_document *document)
+{
+    if (document->n_codes == 0)
+        return;
+    fputs("<section id=\"code\" aria-labelledby=\"code-title\">\n<h2 id=\"code-title\">Code</h2>\n",
+          out);
+    for (size_t i = 0; i < document->n_codes; i++) {
+        const struct lull_picture_code *code = document->codes[i];
+        bool open = true; /* the first one */
+        put_name_between(out, document->arena, "<h3>", code->title, "</h3>\n");
+        put_name_between(out, document->arena, "<p>", code->about, "</p>\n");
+        put_code_key(out, code);
+        put_code_functions(out, code, document->arena);
+        for (uint32_t f = 0; f < code->n_functions; f++)
+            if (code->functions[f].n_lines > 0) {
+                put_code_source(out, &code->functions[f], open, document->arena);
+                open = false;
+            }
+    }
+    fputs("</section>\n", out);
 }
 
 /* ==== tables ================================================================================== */
@@ -757,6 +908,7 @@ static void put_navigation(const struct page *page)
         {"trust", "Trust", has_trust(document)},
         {"findings", "Findings", document->findings_none != NULL},
         {"overview", "Overview", true},
+        {"code", "Code", document->n_codes > 0},
         {"timelines", "Timeline", has_timeline(document)},
         {"matrices", "Matrices", document->n_matrices > 0},
         {"tables", "Tables", has_part(document, PART_REST)},
@@ -781,6 +933,7 @@ static void put_plain_page(const struct page *page)
     put_trust(page);
     page_findings(out, document, page->options);
     put_overview(page);
+    page_codes(out, document);
     if (has_timeline(document))
         put_mount(page, "timelines", "Timeline", "The timeline is");
     if (document->n_matrices)

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "metrics/pop.h"
 #include "study/replay/replayed_run.h"
+#include "study/run_code.h"
 #include "trace/cores.h"
 #include "view/document_parts.h"
 #include "view/property_table.h"
@@ -833,6 +834,22 @@ static void add_run_parts(struct lull_document *document, const struct lull_repo
                            MOST_PROCESSES);
 }
 
+/* ---- code ------------------------------------------------------------------------------------ */
+
+/* A table of functions of the runs that have samples. */
+static void add_code(struct lull_document *document, const struct lull_runs *runs,
+                     struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        struct lull_runs one = *runs;
+        const char *absent;
+        one.runs = &runs->runs[i];
+        one.count = 1;
+        if (lull_run_code(&runs->runs[i], arena, &absent))
+            lull_tables_by_function(document, &one, arena);
+    }
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* The MOST_FILES files with the longest times, which come first in `uses`, and all others as
@@ -928,8 +945,10 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     lull_table_of_activities(document, runs, arena);
     add_run_parts(document, report, arena);
     lull_tables_of_charges(document, runs, arena);
+    add_code(document, runs, arena);
     for (uint32_t i = 0; i < runs->count; i++) {
         lull_report_add_timeline(document, &runs->runs[i], &report->of[i], wish, arena);
+        lull_report_add_code(document, &runs->runs[i], wish, arena);
         lull_report_add_load(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);

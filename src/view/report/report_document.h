@@ -12,6 +12,7 @@ struct lull_report_wish {
     enum lull_scheme_choice scheme; /* the scheme that text shows; the other one is a detail */
     const char *options; /* what the command for a closer look repeats, " --application 2"; or "" */
     const char *region, *window; /* as the user typed them; NULL: the whole run */
+    bool no_source;              /* leave out the text of sources */
 };
 
 /* "lull-report/1". The runs have their values. Report, wish and notices outlive the document. */

@@ -24,6 +24,10 @@ void lull_report_add_timeline(struct lull_document *document, const struct lull_
 void lull_report_add_load(struct lull_document *document, const struct lull_run *run,
                           const struct lull_report_run *of, struct lull_arena *arena);
 
+/* The functions in which a run with samples computed, their source, and heat maps over ranks and time. */
+void lull_report_add_code(struct lull_document *document, const struct lull_run *run,
+                          const struct lull_report_wish *wish, struct lull_arena *arena);
+
 /* Communication, message sizes and iterations of a run. */
 void lull_report_add_traffic(struct lull_document *document, const struct lull_run *run,
                              const struct lull_report_run *of, struct lull_arena *arena);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The source of the functions in which a run computed most, line by line with the time of each. */
+#ifndef LULL_STUDY_CODE_LISTING_H
+#define LULL_STUDY_CODE_LISTING_H
+
+#include "study/run_code.h"
+
+struct lull_listed_line {
+    uint32_t number;
+    const char *text;                     /* NULL: the source was not found, or not asked for */
+    int64_t useful_ns, mpi_ns, openmp_ns; /* as in struct lull_code_row */
+};
+
+struct lull_listed_function {
+    const struct lull_code_row *row;      /* of `functions` */
+    const struct lull_listed_line *lines; /* those with time, and their neighbours; ascending */
+    uint32_t n_lines;
+    const char *absent; /* why there is no text; NULL: there is, or none was asked for */
+    bool newer;         /* the source is newer than the program */
+};
+
+enum { LULL_LISTED_FUNCTIONS = 8, LULL_LISTED_LINES = 48 /* of a function, at most */ };
+
+struct lull_code_listing {
+    struct lull_code_table functions;
+    struct lull_listed_function
+        listed[LULL_LISTED_FUNCTIONS]; /* those with 1 % of the useful time or
+                                                                  more, whose lines are known */
+    uint32_t n_listed;
+};
+
+/* Fails as lull_run_code_table does. */
+lull_status lull_run_code_listing(const struct lull_run *run, bool source, struct lull_arena *arena,
+                                  struct lull_code_listing *ret_listing, struct lull_error *err);
+
+#endif
