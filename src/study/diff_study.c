@@ -3,6 +3,7 @@
 
 #include "stats/hypothesis_test.h"
 #include "stats/quantile.h"
+#include "stats/special.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -309,6 +310,143 @@ static void split_computation(struct lull_diff *diff)
         llround(change) - diff->computation.instructions_ns - diff->computation.ipc_ns;
 }
 
+/* ---- functions ------------------------------------------------------------------------------- */
+
+/* Useful time of a function in the runs of a group: mean, and the variance of the mean, which comes from
+ * how the runs differ or, of one run, from the number of its samples. */
+struct function_time {
+    double mean, variance;
+};
+
+static const struct lull_history_function *function_of(const struct lull_history_entry *run,
+                                                       const char *id)
+{
+    uint32_t low = 0, high = run->n_functions;
+    while (low < high) {
+        const uint32_t middle = low + (high - low) / 2;
+        const int order = strcmp(run->functions[middle].id, id);
+        if (order == 0)
+            return &run->functions[middle];
+        low = order < 0 ? middle + 1 : low;
+        high = order < 0 ? high : middle;
+    }
+    return NULL;
+}
+
+static struct function_time time_of_function(const struct lull_history_entry *runs, uint32_t count,
+                                             const char *id, bool of_runs)
+{
+    struct function_time time = {0, 0};
+    double sampled = 0, squares = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_history_function *function = function_of(&runs[i], id);
+        time.mean += function ? (double)function->ns / count : 0;
+        sampled += function ? function->error_ns * function->error_ns : 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        const struct lull_history_function *function = function_of(&runs[i], id);
+        const double off = (function ? (double)function->ns : 0) - time.mean;
+        squares += off * off;
+    }
+    time.variance = of_runs ? squares / (count - 1) / count : sampled / count / count;
+    return time;
+}
+
+/* Welch's interval: B. L. Welch, Biometrika 34 (1947) 28; of single runs the normal distribution's. */
+static void compare_function(const struct lull_diff *diff, struct lull_diff_function *function)
+{
+    const bool of_runs = diff->functions_of_runs;
+    const struct function_time before =
+        time_of_function(diff->before, diff->n_before, function->id, of_runs);
+    const struct function_time after =
+        time_of_function(diff->after, diff->n_after, function->id, of_runs);
+    const double variance = before.variance + after.variance, change = after.mean - before.mean;
+    double times = 1.959963984540054;
+    if (of_runs && variance > 0) {
+        const double freedom = variance * variance /
+                               (before.variance * before.variance / (diff->n_before - 1) +
+                                after.variance * after.variance / (diff->n_after - 1));
+        times = lull_student_quantile(1 - (1 - confidence) / 2, fmax(freedom, 1));
+    }
+    function->before_ns = llround(before.mean);
+    function->after_ns = llround(after.mean);
+    function->low_ns = change - times * sqrt(variance);
+    function->high_ns = change + times * sqrt(variance);
+}
+
+static bool all_have_functions(const struct lull_history_entry *runs, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!runs[i].functions)
+            return false;
+    return true;
+}
+
+static int by_id_of_function(const void *left, const void *right)
+{
+    const struct lull_diff_function *a = left, *b = right;
+    return strcmp(a->id, b->id);
+}
+
+static int by_change_of_function(const void *left, const void *right)
+{
+    const struct lull_diff_function *a = left, *b = right;
+    const int64_t of_a = llabs(a->after_ns - a->before_ns);
+    const int64_t of_b = llabs(b->after_ns - b->before_ns);
+    return of_a != of_b ? (of_a < of_b ? 1 : -1) : strcmp(a->id, b->id);
+}
+
+static uint32_t list_ids(const struct lull_history_entry *runs, uint32_t count,
+                         struct lull_diff_function *functions)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t f = 0; f < runs[i].n_functions; f++, n++)
+            if (functions)
+                functions[n].id = runs[i].functions[f].id;
+    return n;
+}
+
+/* Those that have less than a thousandth of the useful time on both sides become one. */
+static void compare_functions(struct lull_diff *diff, struct lull_arena *arena)
+{
+    struct lull_diff_function small = {.id = NULL};
+    int64_t before = 0, after = 0;
+    uint32_t n = 0, kept = 0;
+    if (!all_have_functions(diff->before, diff->n_before) ||
+        !all_have_functions(diff->after, diff->n_after))
+        return;
+    diff->functions_of_runs = diff->n_before > 1 && diff->n_after > 1;
+    const uint32_t room =
+        list_ids(diff->before, diff->n_before, NULL) + list_ids(diff->after, diff->n_after, NULL);
+    struct lull_diff_function *all = lull_arena_zero(arena, room + (size_t)2, sizeof *all);
+    uint32_t count = list_ids(diff->before, diff->n_before, all);
+    count += list_ids(diff->after, diff->n_after, all + count);
+    qsort(all, count, sizeof *all, by_id_of_function);
+    for (uint32_t i = 0; i < count; i++)
+        if (n == 0 || strcmp(all[n - 1].id, all[i].id) != 0)
+            all[n++] = all[i];
+    for (uint32_t i = 0; i < n; i++) {
+        compare_function(diff, &all[i]);
+        before += all[i].before_ns;
+        after += all[i].after_ns;
+    }
+    const int64_t least = (before > after ? before : after) / 1000;
+    for (uint32_t i = 0; i < n; i++) {
+        if (all[i].before_ns >= least || all[i].after_ns >= least) {
+            all[kept++] = all[i];
+            continue;
+        }
+        small.before_ns += all[i].before_ns;
+        small.after_ns += all[i].after_ns;
+    }
+    qsort(all, kept, sizeof *all, by_change_of_function);
+    if (kept < n)
+        all[kept++] = small;
+    diff->functions = all;
+    diff->n_functions = kept;
+}
+
 void lull_diff_make(const struct lull_history_entry *before, uint32_t n_before,
                     const struct lull_history_entry *after, uint32_t n_after,
                     const struct lull_history *history, struct lull_arena *arena,
@@ -328,6 +466,7 @@ void lull_diff_make(const struct lull_history_entry *before, uint32_t n_before,
     join_small(ret_diff);
     compare_all(ret_diff, arena);
     split_computation(ret_diff);
+    compare_functions(ret_diff, arena);
 }
 
 lull_status lull_diff_read(const struct lull_diff_group groups[2], const char *against,

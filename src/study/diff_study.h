@@ -34,6 +34,16 @@ struct lull_diff_computation {
     int64_t instructions_ns, ipc_ns, frequency_ns;
 };
 
+/* A function, by samples: useful time of all threads, means over the runs of each group. */
+struct lull_diff_function {
+    const char *id; /* "smooth (heat.c)"; NULL: all together that are too small for a row */
+    int64_t before_ns, after_ns;
+    /* The interval of 95 % of the difference of the means. With several runs on both sides that of Welch,
+     * from how the runs differ. Else it says only how many samples there are: what differs between
+     * two runs by chance is not in it. */
+    double low_ns, high_ns;
+};
+
 struct lull_diff {
     const struct lull_history_entry *before, *after;
     uint32_t n_before, n_after;
@@ -50,6 +60,10 @@ struct lull_diff {
      * contain 0: the rows differ in as many runs as there are. 0: there is no such row. */
     uint32_t more_runs;
     struct lull_diff_computation computation;
+    struct lull_diff_function
+        *functions; /* the largest differences first; NULL: some run has no samples */
+    uint32_t n_functions;
+    bool functions_of_runs; /* there are several runs on both sides */
 };
 
 /* Makes the difference. `before` and `after` have runs, `history` may have none; all are borrowed.

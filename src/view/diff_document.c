@@ -139,6 +139,53 @@ static void add_diff_rows(struct lull_document *document, const struct lull_diff
     set_times_of_both(table, row, diff->before_ns, diff->after_ns);
 }
 
+static void add_diff_functions(struct lull_document *document, const struct lull_diff *diff)
+{
+    static const char *const columns[][2] = {
+        {"before", "A"}, {"after", "B"}, {"change", "B - A"}, {"low", "95 % from"}, {"high", "to"}};
+    if (!diff->functions)
+        return;
+    struct lull_table *table = lull_document_table(
+        document, "functions",
+        "Useful time of all threads by function, mean of the runs, by samples", LULL_BY_COLUMN);
+    lull_table_corner(table, "Function");
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
+        lull_table_column(table, columns[i][0], columns[i][1]);
+    for (uint32_t f = 0; f < diff->n_functions; f++) {
+        const struct lull_diff_function *function = &diff->functions[f];
+        const char *id = function->id ? function->id : "smaller functions";
+        const uint32_t row = lull_table_row(table, id, id, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_time(function->before_ns));
+        lull_table_set(table, row, 1, lull_cell_time(function->after_ns));
+        lull_table_set(table, row, 2, lull_cell_time(function->after_ns - function->before_ns));
+        if (!function->id)
+            continue;
+        lull_table_set(table, row, 3, lull_cell_time(llround(function->low_ns)));
+        lull_table_set(table, row, 4, lull_cell_time(llround(function->high_ns)));
+    }
+}
+
+/* Names the function whose time has changed most, where its interval is on one side of 0. */
+static void note_of_functions(struct lull_document *document, const struct lull_diff *diff)
+{
+    const struct lull_diff_function *first = diff->functions;
+    if (!first || !first->id)
+        return;
+    const int64_t change = first->after_ns - first->before_ns;
+    char by[32], low[32], high[32];
+    lull_format_time(llabs(change), by, sizeof by);
+    lull_format_time(llround(fmin(fabs(first->low_ns), fabs(first->high_ns))), low, sizeof low);
+    lull_format_time(llround(fmax(fabs(first->low_ns), fabs(first->high_ns))), high, sizeof high);
+    if (first->low_ns > 0 || first->high_ns < 0)
+        lull_document_note(
+            document, LULL_NOTE_INFO, "%s computes %s %s in B (95 %%: %s to %s)%s.", first->id, by,
+            change > 0 ? "more" : "less", low, high,
+            diff->functions_of_runs
+                ? ""
+                : ", as far as the number of samples tells: what differs between two "
+                  "runs by chance is not in that interval");
+}
+
 static void add_computation(struct lull_document *document, const struct lull_diff *diff)
 {
     const struct lull_diff_computation *computation = &diff->computation;
@@ -172,7 +219,9 @@ struct lull_document *lull_diff_document(const struct lull_diff *diff,
     lull_document_add_notices(document, notices);
     add_diff_facts(document, diff, arena);
     add_diff_rows(document, diff, arena);
+    add_diff_functions(document, diff);
     add_computation(document, diff);
+    note_of_functions(document, diff);
     if (diff->by_activity)
         lull_document_note(document, LULL_NOTE_INFO,
                            "By activity alone, because the regions of some run are not known.");

@@ -16,7 +16,8 @@
 static bool metric_is_time(const char *metric)
 {
     return strcmp(metric, "runtime") == 0 || strcmp(metric, "core_time") == 0 ||
-           strcmp(metric, "useful_time") == 0 || strncmp(metric, "region:", 7) == 0;
+           strcmp(metric, "useful_time") == 0 || strncmp(metric, "region:", 7) == 0 ||
+           strncmp(metric, "function:", 9) == 0;
 }
 
 /* A value of a metric as a cell. */

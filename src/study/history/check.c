@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "study/compare.h"
+#include "study/run_code.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,12 @@ lull_status lull_history_measure(const char *const *paths, uint32_t count,
 {
     struct lull_runs runs;
     struct lull_history_entry *entries = NULL;
-    lull_status status = lull_runs_load(paths, count, options, notices, arena, &runs, err);
+    static const struct lull_code_options code = {.loops = false};
+    const struct lull_asked asked = {.analysis = &lull_code_analysis, .options = &code};
+    struct lull_runs_options wanted = *options;
+    wanted.asked = &asked;
+    wanted.n_asked = 1;
+    lull_status status = lull_runs_load(paths, count, &wanted, notices, arena, &runs, err);
     if (status == LULL_OK)
         status = lull_study_check(&runs, options->force, notices, arena, err);
     if (status == LULL_OK) {

@@ -27,12 +27,13 @@ static char *trim(const char *begin, const char *end, struct lull_arena *arena)
     return lull_arena_strndup(arena, begin, (size_t)(end - begin));
 }
 
-/* Whether a metric exists: a quantity (lull_history_quantities), region:NAME, or the id of a metric
+/* Whether a metric exists: a quantity (lull_history_quantities), region:NAME, function:NAME, or the id of a metric
  * of the trees. LULL_ERR_RANGE names the nearest. */
 static lull_status condition_metric(const char *metric, struct lull_arena *arena,
                                     struct lull_error *err)
 {
-    if (strncmp(metric, "region:", 7) == 0 && metric[7])
+    if ((strncmp(metric, "region:", 7) == 0 && metric[7]) ||
+        (strncmp(metric, "function:", 9) == 0 && metric[9]))
         return LULL_OK;
     size_t quantities = 0, count;
     while (lull_history_quantities[quantities])
@@ -51,7 +52,7 @@ static lull_status condition_metric(const char *metric, struct lull_arena *arena
                          meant);
     return lull_fail(err, LULL_ERR_RANGE,
                      "unknown metric '%s', expected runtime, core_time, useful_time, instructions, "
-                     "cycles, region:NAME or one that "
+                     "cycles, region:NAME, function:NAME or one that "
                      "'lull metrics --format json' names",
                      metric);
 }
@@ -62,7 +63,7 @@ static bool is_time(const char *metric)
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (strcmp(metric, times[i]) == 0)
             return true;
-    return strncmp(metric, "region:", 7) == 0;
+    return strncmp(metric, "region:", 7) == 0 || strncmp(metric, "function:", 9) == 0;
 }
 
 /* "1.05"; with `time` also "2s" and "250ms", in seconds. */

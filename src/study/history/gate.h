@@ -26,7 +26,7 @@
  * of the limit factor * baseline + offset. */
 struct lull_condition {
     const char *text;   /* as the user wrote it */
-    const char *metric; /* an id, or "region:NAME" */
+    const char *metric; /* an id, "region:NAME" or "function:NAME" */
     bool above;         /* values above the limit fail; else values below it */
     bool relative;      /* the limit is relative to the baseline; else it is the offset */
     double factor, offset;

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "study/history/parts.h"
+#include "study/run_code.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +19,7 @@
 #include <unistd.h>
 
 #define HISTORY_SCHEMA "lull-history/1"
+#define FUNCTION       "function:" /* begin of the ids of values that are useful times of functions */
 
 /* ==== the entry of a run ====================================================================== */
 
@@ -78,6 +80,57 @@ const char *lull_history_commit_of_job(void)
     return github ? github : gitlab ? gitlab : "";
 }
 
+/* Functions with a thousandth of the time or more are values, too, which a history keeps. */
+static void add_function_values(struct lull_history_entry *entry, struct lull_arena *arena)
+{
+    const size_t room = entry->n_values + (size_t)entry->n_functions;
+    struct lull_history_value *values = lull_arena_zero(arena, room + 1, sizeof *values);
+    memcpy(values, entry->values, entry->n_values * sizeof *values);
+    for (uint32_t f = 0; f < entry->n_functions; f++)
+        if (entry->functions[f].ns >= entry->parts.total_ns / 1000)
+            values[entry->n_values++] =
+                value_of(lull_arena_printf(arena, FUNCTION "%s", entry->functions[f].id),
+                         1e-9 * (double)entry->functions[f].ns, NULL);
+    entry->values = values;
+}
+
+static int by_function_id(const void *left, const void *right)
+{
+    const struct lull_history_function *a = left, *b = right;
+    return strcmp(a->id, b->id);
+}
+
+/* Functions with the same id, as of files with the same name, are one. */
+static void add_history_functions(struct lull_history_entry *entry, const struct lull_run *run,
+                                  struct lull_arena *arena)
+{
+    struct lull_code_table table;
+    struct lull_error err;
+    const char *absent;
+    uint32_t n = 0;
+    if (!lull_run_code(run, arena, &absent) ||
+        lull_run_code_table(run, LULL_CODE_BY_FUNCTION, arena, &table, &err) != LULL_OK)
+        return;
+    struct lull_history_function *all =
+        lull_arena_zero(arena, table.n_rows + (size_t)1, sizeof *all);
+    for (uint32_t i = 0; i < table.n_rows; i++)
+        all[i] = (struct lull_history_function){table.rows[i].id, table.rows[i].useful_ns,
+                                                (table.rows[i].high - table.rows[i].low) *
+                                                    (double)table.useful_ns / (2 * 1.96)};
+    qsort(all, table.n_rows, sizeof *all, by_function_id);
+    for (uint32_t i = 0; i < table.n_rows; i++) {
+        if (n == 0 || strcmp(all[n - 1].id, all[i].id) != 0) {
+            all[n++] = all[i];
+            continue;
+        }
+        all[n - 1].ns += all[i].ns;
+        all[n - 1].error_ns = hypot(all[n - 1].error_ns, all[i].error_ns);
+    }
+    entry->functions = all;
+    entry->n_functions = n;
+    add_function_values(entry, arena);
+}
+
 void lull_history_entry_of(const struct lull_run *run, const struct lull_history_about *about,
                            struct lull_arena *arena, struct lull_history_entry *ret_entry)
 {
@@ -104,6 +157,7 @@ void lull_history_entry_of(const struct lull_run *run, const struct lull_history
         ret_entry->time = run->trace->start_realtime / 1000000000;
     lull_parts_of_run(run, arena, &ret_entry->parts);
     add_values(ret_entry, run, arena);
+    add_history_functions(ret_entry, run, arena);
 }
 
 static double region_time(const struct lull_history_entry *entry, const char *name)
@@ -115,9 +169,28 @@ static double region_time(const struct lull_history_entry *entry, const char *na
     return 1e-9 * ns;
 }
 
+/* "smooth" are all functions of that name, "smooth (heat.c)" those of a file. */
+static double function_time(const struct lull_history_entry *entry, const char *name)
+{
+    const size_t length = strlen(name);
+    double seconds = NAN;
+    for (uint32_t i = 0; i < entry->n_values; i++) {
+        const char *id = entry->values[i].id;
+        if (strncmp(id, FUNCTION, strlen(FUNCTION)) != 0)
+            continue;
+        id += strlen(FUNCTION);
+        seconds = isnan(seconds) ? 0 : seconds; /* what has no value took no time */
+        if (strncmp(id, name, length) == 0 && (!id[length] || strncmp(id + length, " (", 2) == 0))
+            seconds += entry->values[i].value;
+    }
+    return seconds;
+}
+
 double lull_history_value_of(const struct lull_history_entry *entry, const char *id)
 {
     static const char region[] = "region:";
+    if (strncmp(id, FUNCTION, strlen(FUNCTION)) == 0)
+        return function_time(entry, id + strlen(FUNCTION));
     if (strncmp(id, region, sizeof region - 1) == 0)
         return region_time(entry, id + sizeof region - 1);
     for (uint32_t i = 0; i < entry->n_values; i++)
@@ -131,6 +204,8 @@ const char *lull_history_absent(const struct lull_history_entry *entry, const ch
     for (uint32_t i = 0; i < entry->n_values; i++)
         if (strcmp(entry->values[i].id, id) == 0 && entry->values[i].absent)
             return entry->values[i].absent;
+    if (strncmp(id, FUNCTION, strlen(FUNCTION)) == 0)
+        return "the runs have no samples (lull record --sample 100)";
     return "the runs do not have it";
 }
 

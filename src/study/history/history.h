@@ -29,6 +29,13 @@ struct lull_history_value {
                            entries are not written to files. */
 };
 
+/* Useful time of a run in a function, of all threads, by its samples. */
+struct lull_history_function {
+    const char *id; /* "smooth (heat.c)", as in struct lull_code_row */
+    int64_t ns;
+    double error_ns; /* the standard deviation that comes from the number of samples */
+};
+
 /* One run. */
 struct lull_history_entry {
     struct lull_history_key key;
@@ -37,7 +44,10 @@ struct lull_history_entry {
     struct lull_history_value *values;
     uint32_t n_values;
     struct lull_parts parts; /* from a file: the largest ones, at least 0.1 % of the total each */
-    uint32_t line;           /* its line in the file; 0: it comes from no file */
+    /* By id; those of a run with samples, not of a file. NULL: there are none. */
+    const struct lull_history_function *functions;
+    uint32_t n_functions;
+    uint32_t line; /* its line in the file; 0: it comes from no file */
 };
 
 /* Entries, sorted by time, then as in the file. Lines that are the same are one entry. */
@@ -57,8 +67,9 @@ struct lull_history_about {
     int64_t now;
 };
 
-/* The value of a metric, or for "region:NAME" the time of all threads in that region in seconds;
- * NAN where the entry has none. */
+/* The value of a metric, or for "region:NAME" the time of all threads in that region in seconds, and for
+ * "function:NAME" their useful time in that function by samples, 0 if it has less than a thousandth of
+ * all time; NAN where the entry has none. */
 double lull_history_value_of(const struct lull_history_entry *entry, const char *id);
 
 /* Why the entry has no such value, in a few words. */

@@ -162,9 +162,51 @@ static void test_history(void **state)
     assert_false(diff.runtime.certain);
 }
 
+/* Of several runs Welch's interval: the data of "Student" (The probable error of a mean, Biometrika 6 (1908) 1),
+ * for which R's t.test(extra ~ group, data = sleep) prints -3.3654832 to 0.2054832. A constant is added to
+ * all, and a function that only one side has. Of single runs the number of samples decides. */
+static void test_functions(void **state)
+{
+    static const double sleep[2][10] = {{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0},
+                                        {1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4}};
+    static struct lull_history_function functions[2][10][2];
+    struct lull_history_entry runs[2][10];
+    const int64_t ns[PARTS] = {1000000};
+    struct lull_diff diff;
+    (void)state;
+    for (int side = 0; side < 2; side++)
+        for (int i = 0; i < 10; i++) {
+            functions[side][i][0] = (struct lull_history_function){
+                "solve (a.c)", llround(1e9 * (sleep[side][i] + 10)), 3e8};
+            functions[side][i][1] = (struct lull_history_function){"tiny (b.c)", 1000, 10};
+            runs[side][i] = make_run(ns, 1, NAN, NAN);
+            runs[side][i].functions = functions[side][i];
+            runs[side][i].n_functions = side == 0 ? 2 : 1;
+        }
+    lull_diff_make(runs[0], 10, runs[1], 10, &no_history, arena, &diff);
+    assert_true(diff.functions_of_runs);
+    assert_int_equal(diff.n_functions, 2);
+    assert_string_equal(diff.functions[0].id, "solve (a.c)");
+    assert_int_equal(diff.functions[0].after_ns - diff.functions[0].before_ns, 1580000000);
+    assert_true(fabs(diff.functions[0].low_ns + 0.2054832e9) < 1e3);
+    assert_true(fabs(diff.functions[0].high_ns - 3.3654832e9) < 1e3);
+    assert_null(diff.functions[1].id); /* all that are small */
+    assert_int_equal(diff.functions[1].before_ns, 1000);
+    assert_int_equal(diff.functions[1].after_ns, 0);
+    lull_diff_make(runs[0], 1, runs[1], 1, &no_history, arena, &diff);
+    assert_false(diff.functions_of_runs);
+    assert_int_equal(diff.functions[0].after_ns - diff.functions[0].before_ns, 1200000000);
+    assert_true(fabs(diff.functions[0].high_ns - 1.2e9 - 1.959964 * sqrt(2) * 3e8) < 1e4);
+    assert_true(fabs(diff.functions[0].low_ns - 1.2e9 + 1.959964 * sqrt(2) * 3e8) < 1e4);
+    runs[1][0].functions = NULL; /* a run without samples */
+    lull_diff_make(runs[0], 1, runs[1], 1, &no_history, arena, &diff);
+    assert_null(diff.functions);
+}
+
 TEST_GROUP(test_diff)
 {
     const struct CMUnitTest tests[] = {ARENA_TEST(test_rows_add_up), ARENA_TEST(test_computation),
-                                       ARENA_TEST(test_verdicts), ARENA_TEST(test_history)};
+                                       ARENA_TEST(test_verdicts), ARENA_TEST(test_history),
+                                       ARENA_TEST(test_functions)};
     return run_cases(tests, NULL, NULL);
 }
