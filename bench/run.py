@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import columns
 import diagnose
 import fit
 import inject
@@ -179,12 +180,12 @@ def main():
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app,
                      record_sample, inject,
                      simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
-                     diagnose, pack, team, names):
+                     diagnose, pack, columns, team, names):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample",
                                      "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
-                                     "diagnose", "pack", "team", "names")):
+                                     "diagnose", "pack", "columns", "team", "names")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

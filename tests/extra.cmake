@@ -51,6 +51,7 @@ include(names/names.cmake)
 include(report/report.cmake)
 include(diagnose/diagnose.cmake)
 include(python/python.cmake)
+include(columns/columns.cmake)
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_test(NAME install
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/install/install.py ${CMAKE_BINARY_DIR}

@@ -83,7 +83,7 @@ add_run() { # all that can be asked of a run
     add replay "$run" -f json --median all --no-scheduling --balance-threads --network ideal --eager
     add replay "$run" --inject exponential:mean=50us --inject 1@1us:3ms
     add diff "$run" -- "$run" -f json
-    for format in tape otf2 paraver chrome; do add convert "$run" OUT.$format --to $format; done
+    for format in tape otf2 paraver chrome arrow; do add convert "$run" OUT.$format --to $format; done
     add pack "$run" -o OUT.packed
 }
 

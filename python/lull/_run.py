@@ -259,6 +259,15 @@ class Run:
             arguments += _options(output=os.fsdecode(path))
         return _program.text([*arguments, _program.operand(self.path)], self._lull)
 
+    def arrow(self, folder: Path, force: bool = False) -> Dict[str, str]:
+        """Writes the whole run as tables, an Arrow file each (docs/formats/arrow.md), into a folder that appears whole or
+        not at all, and gives their paths by name: `pandas.read_feather(run.arrow("tables")["steps"])`. force: replaces the
+        folder if it holds tables."""
+        arguments = ["convert", _program.operand(self.path), _program.operand(os.fsdecode(folder)), "--to", "arrow"]
+        _program.text([*arguments, *_options(force=force)], self._lull)
+        return {os.path.splitext(name)[0]: os.path.join(os.fsdecode(folder), name)
+                for name in sorted(os.listdir(folder))}
+
     def _repr_html_(self) -> str:
         """The page of the report in a frame of its own, for notebooks. The frame may run the page's script, and do
         nothing to the notebook."""

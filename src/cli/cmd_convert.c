@@ -4,8 +4,11 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "columns/columns.h"
 #include "study/call_paths.h"
 #include "trace/convert.h"
+
+#include <string.h>
 
 static struct {
     char *to;
@@ -14,15 +17,36 @@ static struct {
 
 static const struct poptOption convert_options[] = {
     {"to", 't', POPT_ARG_STRING, &convert_settings.to, 0, "format to write (required)",
-     "tape|otf2|paraver|chrome|folded|speedscope"},
+     "tape|otf2|paraver|chrome|arrow|folded|speedscope"},
     {"force", '\0', POPT_ARG_NONE, &convert_settings.force, 0, "replace OUT if it is there", NULL},
     POPT_TABLEEND,
 };
 
-/* Replacing a directory removes all that is in it: only where that is a trace. */
-static int check_target(const char *path)
+/* The formats to choose from: those of the trace room, and those that need steps. */
+static const struct lull_format *const more_formats[] = {&lull_format_arrow, &lull_format_folded,
+                                                         &lull_format_speedscope, NULL};
+
+static const struct lull_format *find_format(const char *name)
 {
-    if (!lull_is_directory(path) || !convert_settings.force)
+    for (const struct lull_format *const *more = more_formats; *more; more++)
+        if (strcmp(name, (*more)->name) == 0)
+            return *more;
+    return lull_format_find(name);
+}
+
+static const char *names_of_formats(struct lull_arena *arena)
+{
+    const char *names = lull_formats_writable(arena);
+    for (const struct lull_format *const *more = more_formats; *more; more++)
+        names = lull_arena_printf(arena, "%s, %s", names, (*more)->name);
+    return names;
+}
+
+/* Replacing a directory removes all that is in it: only where that is a trace. Formats that are no
+ * traces look themselves. */
+static int check_target(const char *path, const struct lull_format *to)
+{
+    if (!lull_is_directory(path) || !convert_settings.force || !to->writer_open)
         return LULL_EXIT_OK;
     const struct lull_format *format;
     if (lull_trace_recognise(path, &format, NULL) != LULL_OK)
@@ -30,33 +54,26 @@ static int check_target(const char *path)
     return LULL_EXIT_OK;
 }
 
-/* What is to be written: a trace in a format, or call paths in a form. The other one is NULL. */
-struct conversion {
-    const struct lull_format *format;
-    const struct lull_paths_form *paths;
-};
-
-static int convert(const char *from, const char *to, const struct conversion *as,
+static int convert(const char *from, const char *to, const struct lull_format *format,
                    struct lull_cli_call *call)
 {
     struct lull_trace *trace;
-    int status = check_target(to);
+    int status = check_target(to, format);
     if (status != LULL_EXIT_OK)
         return status;
     lull_interrupt_clean_up();
     lull_limits_raise_files();
     if (lull_trace_open(from, &trace, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
+    if (format->write) /* for people; programs that read traces know names as linkers do */
+        lull_trace_demangle(trace);
     lull_progress_begin(&call->line, to);
-    lull_status done = as->paths ? lull_paths_write(trace, as->paths, to, convert_settings.force,
-                                                    lull_progress_update, &call->line, &call->err)
-                                 : lull_convert(trace, to, as->format, convert_settings.force,
-                                                lull_progress_update, &call->line, &call->err);
+    lull_status done = lull_convert(trace, to, format, convert_settings.force, lull_progress_update,
+                                    &call->line, &call->err);
     lull_progress_end(&call->line);
     if (done == LULL_OK) {
         lull_notices_add_quirks(&call->notices, trace, from);
-        if (as->format)
-            lull_notices_add_cut_copy(&call->notices, trace, from, as->format);
+        lull_notices_add_cut_copy(&call->notices, trace, from, format);
     }
     lull_trace_close(trace);
     return lull_cli_done(call, done);
@@ -69,27 +86,26 @@ static int run_convert(struct lull_cli_call *call)
         return lull_cli_usage("expected the names of two traces, IN and OUT");
     if (call->n_operands > 2)
         return lull_cli_usage("expected two operands, IN and OUT, got also '%s'", names[2]);
-    const struct conversion as = {
-        .format = convert_settings.to ? lull_format_find(convert_settings.to) : NULL,
-        .paths = convert_settings.to ? lull_paths_form_find(convert_settings.to) : NULL};
+    const struct lull_format *format =
+        convert_settings.to ? find_format(convert_settings.to) : NULL;
     if (!convert_settings.to)
-        return lull_cli_usage("expected --to with one of %s, %s",
-                              lull_formats_writable(call->arena), lull_paths_forms(call->arena));
-    if (!as.paths && (!as.format || !as.format->writer_open))
-        return lull_cli_usage("cannot write '%s', expected one of %s, %s", convert_settings.to,
-                              lull_formats_writable(call->arena), lull_paths_forms(call->arena));
-    return convert(names[0], names[1], &as, call);
+        return lull_cli_usage("expected --to with one of %s", names_of_formats(call->arena));
+    if (!format || (!format->writer_open && !format->write))
+        return lull_cli_usage("cannot write '%s', expected one of %s", convert_settings.to,
+                              names_of_formats(call->arena));
+    return convert(names[0], names[1], format, call);
 }
 
 const struct lull_command lull_cmd_convert = {
     .name = "convert",
-    .summary = "write a run in another trace format",
+    .summary = "write a run in another format: of traces, or as tables",
     .operands = "IN OUT",
     .details =
         "OUT appears when it is complete, or not at all.\n\n"
         "examples:\n"
         "  lull convert run.prv.gz run --to otf2        an archive run/ for Score-P's tools\n"
         "  lull convert scorep/traces.otf2 run.json --to chrome    for ui.perfetto.dev\n"
+        "  lull convert app.lull tables --to arrow      tables/steps.arrow ... for pandas\n"
         "  lull convert run.lull run.json --to speedscope    call paths of samples, for "
         "speedscope.app\n",
     .options = convert_options,

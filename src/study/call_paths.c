@@ -387,39 +387,11 @@ static void write_speedscope(const void *content, FILE *out)
     putc('\n', out);
 }
 
-/* ---- forms ----------------------------------------------------------------------------------- */
+/* ---- formats --------------------------------------------------------------------------------- */
 
-struct path_writer {
-    struct lull_paths_form form;
-    void (*write)(const void *content, FILE *out);
-};
+typedef void write_paths(const void *content, FILE *out);
 
-static const struct path_writer path_writers[] = {
-    {{"folded", "call paths of samples, a line each, for flamegraph.pl and its like"},
-     write_folded},
-    {{"speedscope", "call paths of samples for speedscope.app"}, write_speedscope},
-};
-
-enum { PATH_WRITERS = sizeof path_writers / sizeof *path_writers };
-
-const struct lull_paths_form *lull_paths_form_find(const char *name)
-{
-    for (size_t i = 0; i < PATH_WRITERS; i++)
-        if (strcmp(path_writers[i].form.name, name) == 0)
-            return &path_writers[i].form;
-    return NULL;
-}
-
-const char *lull_paths_forms(struct lull_arena *arena)
-{
-    const char *list = "";
-    for (size_t i = 0; i < PATH_WRITERS; i++)
-        list =
-            lull_arena_printf(arena, "%s%s%s", list, *list ? ", " : "", path_writers[i].form.name);
-    return list;
-}
-
-static lull_status write_named(const struct named_paths *named, const struct lull_paths_form *form,
+static lull_status write_named(const struct named_paths *named, write_paths *write,
                                const char *path, bool replace, struct lull_error *err)
 {
     struct lull_output *output;
@@ -433,9 +405,7 @@ static lull_status write_named(const struct named_paths *named, const struct lul
         lull_output_discard(output);
         return status;
     }
-    for (size_t i = 0; i < PATH_WRITERS; i++)
-        if (form == &path_writers[i].form)
-            path_writers[i].write(named, out);
+    write(named, out);
     status = lull_output_stream_close(out, &failure, path, err);
     if (status == LULL_OK)
         return lull_output_commit(output, err);
@@ -443,10 +413,10 @@ static lull_status write_named(const struct named_paths *named, const struct lul
     return status;
 }
 
-lull_status lull_paths_write(const struct lull_trace *trace, const struct lull_paths_form *form,
-                             const char *path, bool replace,
-                             void (*progress)(void *context, double share), void *progress_context,
-                             struct lull_error *err)
+static lull_status convert_paths(const struct lull_trace *trace, write_paths *write,
+                                 const char *path, bool replace,
+                                 void (*progress)(void *context, double share),
+                                 void *progress_context, struct lull_error *err)
 {
     const struct lull_reading reading = {.application = LULL_NONE,
                                          .workers = 1,
@@ -458,10 +428,6 @@ lull_status lull_paths_write(const struct lull_trace *trace, const struct lull_p
                                            .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
                                                     LULL_STEP_MASK(LULL_STEP_USER),
                                            .steps = take_path_steps};
-    if (trace->events == LULL_EVENTS_NONE)
-        return lull_fail(err, LULL_ERR_RANGE,
-                         "%s: holds sums and no events (a profile), which do not tell call paths",
-                         trace->path);
     reader.threads = calloc(trace->n_locations + (size_t)1, sizeof *reader.threads);
     if (!reader.threads)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths", trace->path);
@@ -475,9 +441,35 @@ lull_status lull_paths_write(const struct lull_trace *trace, const struct lull_p
     if (status == LULL_OK)
         status = name_paths(&named, err);
     if (status == LULL_OK)
-        status = write_named(&named, form, path, replace, err);
+        status = write_named(&named, write, path, replace, err);
     lull_hash_free(&named.by_name);
     lull_arena_destroy(named.arena);
     free_reader(&reader);
     return status;
 }
+
+static lull_status convert_folded(const struct lull_trace *trace, const char *path, bool replace,
+                                  void (*progress)(void *context, double share),
+                                  void *progress_context, struct lull_error *err)
+{
+    return convert_paths(trace, write_folded, path, replace, progress, progress_context, err);
+}
+
+static lull_status convert_speedscope(const struct lull_trace *trace, const char *path,
+                                      bool replace, void (*progress)(void *context, double share),
+                                      void *progress_context, struct lull_error *err)
+{
+    return convert_paths(trace, write_speedscope, path, replace, progress, progress_context, err);
+}
+
+const struct lull_format lull_format_folded = {
+    .name = "folded",
+    .summary = "call paths of samples, a line each, for flamegraph.pl and its like",
+    .write = convert_folded,
+};
+
+const struct lull_format lull_format_speedscope = {
+    .name = "speedscope",
+    .summary = "call paths of samples for speedscope.app",
+    .write = convert_speedscope,
+};

@@ -8,27 +8,13 @@
 #ifndef LULL_STUDY_CALL_PATHS_H
 #define LULL_STUDY_CALL_PATHS_H
 
-#include "base/error.h"
-#include "trace/trace.h"
+#include "trace/format.h"
 
-/* A form in which they are written: one constant struct each. */
-struct lull_paths_form {
-    const char *name, *summary;
-};
-
-/* NULL: there is none of that name. */
-const struct lull_paths_form *lull_paths_form_find(const char *name);
-/* "folded, speedscope"; lives in `arena`. */
-const char *lull_paths_forms(struct lull_arena *arena);
-
-/* Writes the call paths of all samples of a run to a file, which appears whole or not at all, and takes
- * the place of one that is there only with `replace`. `progress` may be NULL. Memory: the different paths,
- * and 12 bytes for each sample whose path is another one than that of the sample before it. Fails with
- * LULL_ERR_RANGE where the run has no events or no samples, with LULL_ERR_MEMORY, and as reading and
- * writing do. */
-lull_status lull_paths_write(const struct lull_trace *trace, const struct lull_paths_form *form,
-                             const char *path, bool replace,
-                             void (*progress)(void *context, double share), void *progress_context,
-                             struct lull_error *err);
+/* Written by lull_convert (trace/convert.h) to a file. They are not in lull_formats, because the trace room
+ * does not know steps. Memory: the different paths, and 12 bytes for each sample whose path is another one
+ * than that of the sample before it. Writing fails with LULL_ERR_RANGE where the run has no samples, with
+ * LULL_ERR_MEMORY, and as reading and writing files do. */
+extern const struct lull_format lull_format_folded;     /* a line for each path */
+extern const struct lull_format lull_format_speedscope; /* in order of time, a profile for each thread */
 
 #endif

@@ -148,12 +148,14 @@ lull_status lull_convert(const struct lull_trace *trace, const char *path,
                          void (*report)(void *context, double share), void *progress_context,
                          struct lull_error *err)
 {
-    if (!format || !format->writer_open)
+    if (!format || (!format->writer_open && !format->write))
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this format cannot be written", path);
     if (trace->events == LULL_EVENTS_NONE)
         return lull_fail(err, LULL_ERR_UNSUPPORTED,
                          "%s: holds sums and no events (a profile): there is nothing to convert",
                          trace->path);
+    if (format->write)
+        return format->write(trace, path, replace, report, progress_context, err);
     struct lull_writer writer;
     lull_status status = format->writer_open(trace, path, replace, &writer, err);
     if (status != LULL_OK)

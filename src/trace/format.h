@@ -93,6 +93,12 @@ struct lull_format {
      * writer; `replace` allows an existing output to be replaced. */
     lull_status (*writer_open)(const struct lull_trace *trace, const char *path, bool replace,
                                struct lull_writer *ret_writer, struct lull_error *err);
+
+    /* Instead of writer_open, for formats that hold more than events: writes the whole run. NULL for
+     * all others. `progress` (0 .. 1) may be NULL. */
+    lull_status (*write)(const struct lull_trace *trace, const char *path, bool replace,
+                         void (*progress)(void *context, double share), void *progress_context,
+                         struct lull_error *err);
 };
 
 /* All formats, NULL at the end; a run is offered to them in this order. */

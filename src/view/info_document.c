@@ -2,6 +2,7 @@
 #include "view/info_document.h"
 
 #include "base/text.h"
+#include "columns/columns.h"
 #include "lull_features.h"
 #include "study/interference.h"
 #include "trace/format.h"
@@ -465,6 +466,15 @@ static void add_features(struct lull_document *document)
     add_feature(table, &demangling);
 }
 
+static void add_format(struct lull_table *table, const struct lull_format *format)
+{
+    const bool writes = format->writer_open || format->write;
+    uint32_t row = lull_table_row(table, format->name, format->name, LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_text(format->reader ? "yes" : "no"));
+    lull_table_set(table, row, 1, lull_cell_text(writes ? "yes" : "no"));
+    lull_table_set(table, row, 2, lull_cell_text(format->summary));
+}
+
 static void add_formats(struct lull_document *document)
 {
     struct lull_table *table = lull_document_table(document, "formats", "", LULL_BY_COLUMN);
@@ -472,13 +482,9 @@ static void add_formats(struct lull_document *document)
     lull_table_column(table, "reads", "reads");
     lull_table_column(table, "writes", "writes");
     lull_table_column(table, "summary", "");
-    for (size_t i = 0; lull_formats[i]; i++) {
-        const struct lull_format *format = lull_formats[i];
-        uint32_t row = lull_table_row(table, format->name, format->name, LULL_NO_ROW);
-        lull_table_set(table, row, 0, lull_cell_text(format->reader ? "yes" : "no"));
-        lull_table_set(table, row, 1, lull_cell_text(format->writer_open ? "yes" : "no"));
-        lull_table_set(table, row, 2, lull_cell_text(format->summary));
-    }
+    for (size_t i = 0; lull_formats[i]; i++)
+        add_format(table, lull_formats[i]);
+    add_format(table, &lull_format_arrow);
 }
 
 struct lull_document *lull_info_build(struct lull_arena *arena)

@@ -34,6 +34,7 @@ RUN_COMMANDS = [
     ["convert", "--to", "tape", "RUN", "OUT"],
     ["convert", "--to", "paraver", "RUN", "OUT.prv"],
     ["convert", "--to", "chrome", "RUN", "OUT.json"],
+    ["convert", "--to", "arrow", "RUN", "OUT"],
 ]
 OTF2_COMMAND = ["convert", "--to", "otf2", "RUN", "OUT"]
 

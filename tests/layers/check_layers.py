@@ -43,6 +43,7 @@ SEES = {
     "trace": ["base", "tape", "binary"],
     "activity": ["base", "trace"],
     "match": ["base", "trace", "activity"],
+    "columns": ["base", "trace", "activity", "match"],
     "machine": ["base", "stats"],
     "model": ["base", "stats", "machine"],
     "timeline": ["base", "team", "trace", "activity"],
@@ -58,7 +59,7 @@ SEES = {
     "report": ["base"],
     "study": ["base", "stats", "binary", "team", "trace", "activity", "timeline", "wait", "machine", "model", "metrics", "sim",
               "replay", "wave", "diagnose", "bench"],
-    "view": ["base", "stats", "trace", "timeline", "wait", "machine", "model", "metrics", "sim", "replay", "wave",
+    "view": ["base", "stats", "trace", "columns", "timeline", "wait", "machine", "model", "metrics", "sim", "replay", "wave",
              "diagnose", "bench", "study", "report"],
     "cli": EVERYTHING,
 }

@@ -440,6 +440,20 @@ class Others(Case):
         self.assert_table(tables_of("info", TAPES / "exchange-2x1")["events"], result["events"], "events")
         self.assertEqual(result.facts["processes"], 2)
 
+    def test_arrow(self):
+        sys.path.insert(0, str(TESTS / "support"))
+        import arrow
+        with tempfile.TemporaryDirectory() as folder:
+            out = pathlib.Path(folder) / "-tables"
+            paths = lull.open(TAPES / "heat-2x1").arrow(out)
+            self.assertEqual(set(paths), {"events", "steps", "messages", "collectives", "samples", "locations", "regions",
+                                          "call_sites"})
+            sent = sum(moment is not None for moment in arrow.Table(paths["messages"]).column("sent"))
+            self.assertEqual(sent, lull.open(TAPES / "heat-2x1").info()["communication"]["count"][0])
+            with self.assertRaisesRegex(lull.LullError, "exists already"):
+                lull.open(TAPES / "heat-2x1").arrow(out)
+            self.assertEqual(lull.open(TAPES / "heat-2x1").arrow(out, force=True), paths)
+
     @unittest.skipIf(WITHOUT, "types are those of pandas")
     def test_types(self):
         frame = lull.open(TAPES / "heat-faults").by("region")
