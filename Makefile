@@ -10,7 +10,7 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check check-all quick coverage bench campaign install uninstall python fuzz damage format clean
+.PHONY: help build demo check check-all quick coverage bench campaign install uninstall python site fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -25,6 +25,7 @@ help:
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
 	@echo 'make uninstall PREFIX=DIR remove what make install has put there'
 	@echo 'make python             build the wheel and sdist of the Python package: build/python'
+	@echo 'make site               write the manual as a site: build/site/index.html'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make damage             give lull 20,000 damaged inputs of every kind (DAMAGE_RUNS)'
 	@echo 'make format             lay out all sources with clang-format'
@@ -42,11 +43,11 @@ demo:
 	@scripts/demo
 
 check:
-	@scripts/install-deps --may-lack build demo test
+	@scripts/install-deps --may-lack build demo test docs
 	@scripts/check
 
 check-all:
-	@scripts/install-deps --may-lack build demo test
+	@scripts/install-deps --may-lack build demo test docs
 	@scripts/check all
 
 coverage:
@@ -78,6 +79,11 @@ uninstall:
 python:
 	@scripts/python-package build/python
 	@ls build/python/*
+
+site:
+	@scripts/install-deps --may-lack docs
+	@scripts/site build/site
+	@echo build/site/index.html
 
 fuzz:
 	@scripts/install-deps build test
