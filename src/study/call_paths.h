@@ -14,7 +14,8 @@
  * does not know steps. Memory: the different paths, and 12 bytes for each sample whose path is another one
  * than that of the sample before it. Writing fails with LULL_ERR_RANGE where the run has no samples, with
  * LULL_ERR_MEMORY, and as reading and writing files do. */
-extern const struct lull_format lull_format_folded;     /* a line for each path */
-extern const struct lull_format lull_format_speedscope; /* in order of time, a profile for each thread */
+extern const struct lull_format lull_format_folded; /* a line for each path */
+extern const struct lull_format
+    lull_format_speedscope; /* in order of time, a profile for each thread */
 
 #endif
