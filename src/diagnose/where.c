@@ -360,7 +360,7 @@ static struct thread_sums sum_thread(struct lull_case *c, const struct named_cod
     return sums;
 }
 
-static double sum_of(const struct lull_where_names *names, uint32_t function)
+static double sum_of_function(const struct lull_where_names *names, uint32_t function)
 {
     return names->seen[function] == names->turn ? names->sums[function] : 0;
 }
@@ -577,7 +577,7 @@ static uint32_t list_candidates(struct lull_case *c, const struct function_list 
         lull_arena_zero(c->arena, list->count + (size_t)1, sizeof *candidates);
     for (uint32_t i = 0; i < list->count; i++)
         candidates[i] = (struct candidate){.function = list->items[i],
-                                           .weight = sum_of(c->names, list->items[i])};
+                                           .weight = sum_of_function(c->names, list->items[i])};
     qsort(candidates, list->count, sizeof *candidates, by_weight);
     *ret_candidates = candidates;
     return list->count < COMPARED_MOST ? list->count : COMPARED_MOST;
@@ -618,7 +618,8 @@ static struct peer_times time_peers(struct lull_case *c, const struct lull_where
         if (sums.useful > 0 && !(sums.weight > 0))
             continue; /* nobody knows where it computed */
         for (uint32_t i = 0; i <= n; i++) {
-            const double weight = i < n ? sum_of(c->names, candidates[i].function) : sums.meant;
+            const double weight =
+                i < n ? sum_of_function(c->names, candidates[i].function) : sums.meant;
             const struct timed time = part_of_thread(&sums, weight);
             const size_t at = (size_t)i * n_peers + times.count;
             times.ns[at] = time.ns;
@@ -783,7 +784,7 @@ static uint32_t list_locations(struct lull_case *c, const struct lull_trace *tra
     return n;
 }
 
-uint32_t lull_where_grown(struct lull_case *c, double scale, double excess_ns, uint32_t most,
+uint32_t lull_where_grown(struct lull_case *c, double scale, uint32_t most,
                           struct lull_where *ret_wheres)
 {
     static const struct lull_where_samples all = {0};
@@ -800,10 +801,13 @@ uint32_t lull_where_grown(struct lull_case *c, double scale, double excess_ns, u
     const struct pooled now = pool_threads(c, own, &all, locations, n_locations, &list);
     const uint32_t n = list_candidates(c, &list, &candidates);
     const struct pooled then = pool_threads(c, reference, &all, before, n_before, &before_list);
+    const double excess_ns = now.all_ns - scale * then.all_ns;
+    if (excess_ns <= 0)
+        return 0;
     for (uint32_t i = 0; i < n; i++) {
         struct candidate *candidate = &candidates[i];
-        const struct timed was = part_of(sum_of(c->names, candidate->function), then.all_ns,
-                                         then.samples, scale * then.all_ns);
+        const struct timed was = part_of(sum_of_function(c->names, candidate->function),
+                                         then.all_ns, then.samples, scale * then.all_ns);
         candidate->own = part_of(candidate->weight, now.all_ns, now.samples, now.all_ns);
         candidate->elsewhere = was.ns;
         const struct timed more = less(&candidate->own, &was);

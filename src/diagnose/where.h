@@ -66,9 +66,9 @@ uint32_t lull_where_spent(struct lull_case *c, const struct lull_where_samples *
                           const uint32_t *locations, uint32_t n_locations, uint32_t most,
                           struct lull_where *ret_wheres);
 
-/* The functions in which all threads computed longer than in the reference, as lull_where_spent; the
- * times of the reference are multiplied by `scale`. `excess_ns` as above. */
-uint32_t lull_where_grown(struct lull_case *c, double scale, double excess_ns, uint32_t most,
+/* The functions in which all threads computed longer than in the reference, with a core, as
+ * lull_where_spent; the times of the reference are multiplied by `scale`. */
+uint32_t lull_where_grown(struct lull_case *c, double scale, uint32_t most,
                           struct lull_where *ret_wheres);
 
 /* Puts the function into the place and the numbers of a finding. */

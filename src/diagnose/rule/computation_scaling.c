@@ -29,6 +29,36 @@ static uint32_t threads_of(const struct lull_breakdown *breakdown)
     return threads;
 }
 
+/* How long all threads of a run had no core in their useful time, ns. */
+static double useful_without_core(const struct lull_trace *trace,
+                                  const struct lull_breakdown *breakdown,
+                                  const struct lull_sampled *sampled, uint32_t application)
+{
+    double ns = 0;
+    for (uint32_t l = 0; trace && l < trace->n_locations; l++)
+        if (trace->processes[trace->locations[l].process].application == application)
+            ns += (1 - lull_evidence_core_part(trace, breakdown, sampled, l)) *
+                  lull_evidence_useful_ns(trace, breakdown, l);
+    return ns;
+}
+
+/* "Of it 5.6 s are time in which threads had no core. ", or "" where that is less than a hundredth. */
+static const char *grown_without_core(struct lull_case *c, double grows, double excess)
+{
+    const struct lull_evidence *evidence = c->evidence;
+    const struct lull_work *work = evidence->work, *before = evidence->reference_work;
+    if (!work || !before || !work->sampled || !before->sampled)
+        return "";
+    const double ns = useful_without_core(evidence->trace, evidence->breakdown, work->sampled,
+                                          evidence->application) -
+                      grows * useful_without_core(before->sampled->trace, evidence->reference,
+                                                  before->sampled, evidence->application);
+    if (ns < excess / 100)
+        return "";
+    return lull_arena_printf(c->arena, "Of it %s are time in which threads had no core. ",
+                             lull_case_time(c, (int64_t)ns));
+}
+
 struct part {
     const char *id, *name;
     double value;
@@ -84,15 +114,16 @@ static void find_computation_scaling(struct lull_case *c)
     lull_finding_add_fact(finding, "computation_scaling", "their ratio", LULL_FACT_RATIO,
                           then / now);
     struct lull_where where[FUNCTIONS_GROWN];
-    const uint32_t n = lull_where_grown(c, grows, now - then, FUNCTIONS_GROWN, where);
+    const uint32_t n = lull_where_grown(c, grows, FUNCTIONS_GROWN, where);
     if (n > 0)
         lull_where_set(c, finding, &where[0]);
     finding->sentence = lull_arena_printf(
         c->arena, "The computation takes %s of core time more than in %s%s%s: %s instead of %s.",
         lull_case_time(c, (int64_t)(now - then)), c->evidence->reference_name, n > 0 ? ", " : "",
-        lull_where_text(c, where, n, " of it"), lull_case_time(c, (int64_t)now),
+        lull_where_text(c, where, n, " of what had a core"), lull_case_time(c, (int64_t)now),
         lull_case_time(c, (int64_t)then));
-    finding->cause = cause_of(c, finding);
+    finding->cause = lull_arena_printf(c->arena, "%s%s", grown_without_core(c, grows, now - then),
+                                       cause_of(c, finding));
     lull_where_explain(c, finding, where, n);
     finding->gain.absent = "No replay tells: it is not known how long the computation of each "
                            "moment would take.";

@@ -114,11 +114,11 @@ static bool could_send_ahead(const struct lull_case *c, const struct lull_suspec
 }
 
 /* What a replay is to take of what the suspect computes longer: what it had a core for, and of that
- * the function's share (`where` may be NULL), or all if that may be all. Rounded, so that the command
- * that says the same has few digits. */
+ * the function's share (`where` may be NULL). Rounded, so that the command that says the same has few
+ * digits. */
 static double share_of_fix(const struct lull_lateness *late, const struct lull_where *where)
 {
-    const double share = late->share * (where && where->high < 1 ? where->share : 1);
+    const double share = late->share * (where ? where->share : 1);
     return round(1000 * share) / 1000;
 }
 

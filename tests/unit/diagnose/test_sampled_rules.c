@@ -515,8 +515,8 @@ static void growing_function(void **state)
                                            .scaling = LULL_SCALING_STRONG};
     const uint32_t n = lull_diagnose(&evidence, trace->arena, &findings);
     const struct lull_finding *finding = find(findings, n, "computation_scaling");
-    assert_true(
-        tells(finding->sentence, "more than in before, 89 % of it in smooth (heat.py:80): "));
+    assert_true(tells(finding->sentence,
+                      "more than in before, 89 % of what had a core in smooth (heat.py:80): "));
     lull_trace_close(trace);
     lull_trace_close(before);
 }
