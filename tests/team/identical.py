@@ -178,7 +178,7 @@ class Case:
 
 
 def find_runs(case):
-    runs = sorted(glob.glob(case.options.data + "/tape/*/"))
+    runs = sorted(glob.glob(case.options.data + "/tape/*/")) + [case.options.data + "/where/c-late/run"]  # it has samples
     runs += sorted(glob.glob(case.options.data + "/golden/*.prv"))[:3] + [case.options.data + "/paraver/hybrid.prv"]
     for i, words in enumerate(SIMULATED):
         run = os.path.join(case.folder, "simulated%d.lull" % i)
