@@ -508,9 +508,9 @@ static void divide_time(const struct sampled_thread *from, const struct lull_cod
 }
 
 /* The parts of the threads of the application, and what there is of samples. */
-static bool fill_threads(const struct lull_code_collector *collector,
-                         const struct lull_code_place *places, struct lull_arena *arena,
-                         struct lull_code *code)
+static bool fill_code_threads(const struct lull_code_collector *collector,
+                              const struct lull_code_place *places, struct lull_arena *arena,
+                              struct lull_code *code)
 {
     const struct lull_trace *trace = collector->trace;
     struct lull_code_thread *threads =
@@ -566,7 +566,7 @@ lull_status lull_code_conclude(struct lull_code_collector *collector, bool loops
     struct lull_places_file *files = NULL;
     *ret_code = (struct lull_code){0};
     if (!list_places(collector, arena, &places, &ret_code->n_places) ||
-        !fill_threads(collector, places, arena, ret_code) ||
+        !fill_code_threads(collector, places, arena, ret_code) ||
         (collector->binned && !fill_bins(collector, places, arena, ret_code)))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
     const lull_status status =

@@ -74,7 +74,8 @@ static bool add_path(struct path_reader *reader, struct path_thread *thread,
     key->object = step->object;
     key->call = step->region == step->sample.user ? LULL_NONE : step->region;
     key->n = (uint32_t)thread->n_users;
-    memcpy(key->regions, thread->users, thread->n_users * sizeof *thread->users);
+    if (thread->n_users > 0)
+        memcpy(key->regions, thread->users, thread->n_users * sizeof *thread->users);
     const uint64_t *path = lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL);
     if (!path)
         return false;

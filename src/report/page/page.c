@@ -372,7 +372,7 @@ static void put_code_key(FILE *out, const struct lull_picture_code *code)
     fputs("</ul>\n", out);
 }
 
-static void put_seconds(FILE *out, int64_t ns)
+static void put_code_seconds(FILE *out, int64_t ns)
 {
     fprintf(out, ns > 0 ? "<td>%.3f</td>" : "<td>%.0f</td>", 1e-9 * (double)ns);
 }
@@ -401,7 +401,7 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
         put_code_bar(out, &function->time, most, CODE_BAR_WIDTH);
         fputs("</td>", out);
         for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++)
-            put_seconds(out, code_time(&function->time, k));
+            put_code_seconds(out, code_time(&function->time, k));
         fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td>", 100 * function->share,
                 100 * function->low, 100 * function->high);
         put_name_between(out, arena, "<td class=\"words\">", function->place, "</td></tr>\n");
