@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
 """Runs each command that a page of the manual shows behind a `$`, and compares what it prints with what the page shows.
 
-usage: commands.py LULL MPICC MPIRUN PAGE...
+usage: commands.py LULL MPICC MPIRUN [--tutorial] PAGE...
 
 Numbers are masked, with their units, and blanks count as one: times differ, words do not. `...` on a line of its own stands for
 any lines of standard output. Without it standard output has no other lines than the page; a line of the page may come from standard
-error instead, and the order is left open. The commands of a page run in one folder, where the examples of lull are, one after the other."""
+error instead, and the order is left open. The commands of a page run in one folder, where the examples of lull are, one after the other.
+
+--tutorial: pages whose blocks are commands alone, which a reader pastes into one shell. All must succeed; `lull bench`, which
+measures the machine for minutes, gives a kept machine file instead. Of a block that shows output the first column of each line must
+be in the output of the commands above it."""
 
 import collections
 import os
@@ -96,9 +100,61 @@ def check(page, lull, mpicc, mpirun):
     return wrong == 0 and ran > 0
 
 
+TUTORIAL = r"""
+set -e
+lull() { if [ "$1" = bench ]; then cp "$MACHINE" machine.json; else command lull "$@"; fi; }
+"""
+# A machine with a network, and one with caches.
+MACHINES = {"tutorial-model.md": "tests/data/machine/measured.json",
+            "tutorial-node.md": "data/haswell-e5-2695v3-cod.json"}
+DEPENDS = {"best"}  # lines that are there for the numbers of some machines only
+COMMANDS = re.compile(r"(?:[A-Z]=|(?:lull|mpicc|mpiexec|gcc|cat|cp|for) )")
+
+
+def first_column(line):
+    return re.split(r"  +", line.strip(" ├└─│"))[0]
+
+
+def check_tutorial(page, lull, mpicc, mpirun):
+    script, expected, wrong = [TUTORIAL], [], 0
+    for block in FENCE.findall(page.read_text(encoding="utf-8")):
+        if COMMANDS.match(block):
+            script.append(f"echo '@@ {len(expected)}'\n{block}")
+            expected.append([])
+        else:
+            expected[-1] += [first_column(line) for line in block.splitlines()]
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for target in ("examples", "data", "include"):
+            (folder / target).symlink_to(ROOT / target)
+        (folder / "lull").symlink_to(folder)  # ~/lull of the page: sources without a build
+        variables = environment(lull, mpicc, mpirun, folder)
+        (folder / ".bin/mpiexec").symlink_to(folder / ".bin/mpirun")
+        variables["MACHINE"] = str(ROOT / MACHINES[page.name])
+        done = subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
+                              capture_output=True, encoding="utf-8", errors="replace", timeout=3 * SECONDS, check=False)
+    if done.returncode and ("llvm-mca" in done.stderr or "libclang" in done.stderr):
+        print(f"skipped: {done.stderr.strip().splitlines()[-1]}")
+        sys.exit(77)
+    printed = re.split(r"^@@ \d+\n", done.stdout, flags=re.MULTILINE)[1:]
+    if done.returncode or len(printed) != len(expected):
+        print(f"{page}: status {done.returncode} in block {len(printed)} of {len(expected)}\n{done.stdout}\n{done.stderr}")
+        return False
+    for lines, text in zip(expected, printed):
+        columns = {masked(first_column(line)) for line in text.splitlines()}
+        for line in lines:
+            if masked(line) not in columns and line not in DEPENDS:
+                wrong += 1
+                print(f"{page}: nothing printed begins with '{line}':\n{text}")
+    print(f"{page.name}: {len(expected)} blocks of commands, {wrong} lines differ")
+    return wrong == 0
+
+
 def main():
-    lull, mpicc, mpirun = sys.argv[1:4]
-    return 0 if all([check(pathlib.Path(page), lull, mpicc, mpirun) for page in sys.argv[4:]]) else 1
+    lull, mpicc, mpirun, *pages = sys.argv[1:]
+    one = check_tutorial if "--tutorial" in pages else check
+    pages = [pathlib.Path(page) for page in pages if page != "--tutorial"]
+    return 0 if all([one(page, lull, mpicc, mpirun) for page in pages]) else 1
 
 
 if __name__ == "__main__":

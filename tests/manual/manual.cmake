@@ -10,5 +10,14 @@ if(LULL_TESTS AND Python3_FOUND)
                  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
                          ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} ${PROJECT_SOURCE_DIR}/docs/first-run.md)
         set_tests_properties(manual.first_run PROPERTIES LABELS "quick;mpi" TIMEOUT 1800)
+        # What they print rests on times.
+        foreach(tutorial model node)
+            add_test(NAME manual.tutorial_${tutorial}
+                     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
+                             ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} --tutorial
+                             ${PROJECT_SOURCE_DIR}/docs/tutorial-${tutorial}.md)
+            set_tests_properties(manual.tutorial_${tutorial} PROPERTIES LABELS "all;clock;mpi" TIMEOUT 1800 RUN_SERIAL ON
+                                                                        SKIP_RETURN_CODE 77)
+        endforeach()
     endif()
 endif()
