@@ -180,7 +180,8 @@ static bool build_note(flatcc_builder_t *builder, const struct lull_arrow_note *
 static bool build_schema(struct lull_arrow_out *out)
 {
     flatcc_builder_t *builder = &out->builder;
-    const bool little = *(const unsigned char *)&(const uint16_t){1} == 1;
+    const uint16_t one = 1;
+    const bool little = *(const unsigned char *)&one == 1; /* bodies are written as they lie */
     bool built = ARROW(Schema_endianness_add)(builder, little ? ARROW(Endianness_Little)
                                                               : ARROW(Endianness_Big)) == 0 &&
                  ARROW(Schema_fields_start)(builder) == 0;

@@ -126,7 +126,7 @@ static void set_half(struct lull_operation_tables *tables, const struct half *ha
 /* Either half may be NULL: it is not in the trace. */
 static lull_status put_message_row(struct lull_operation_tables *tables, uint32_t queue,
                                    const struct half *send, const struct half *receive,
-                                   struct lull_error *err)
+                                   uint64_t bytes, struct lull_error *err)
 {
     const struct lull_channel channel = lull_match_channel(&tables->queues, queue);
     struct lull_arrow_file *file = &tables->messages;
@@ -134,7 +134,7 @@ static lull_status put_message_row(struct lull_operation_tables *tables, uint32_
     lull_set_int32(file, MESSAGE_TARGET, channel.target);
     lull_set_word(file, MESSAGE_COMM, &tables->shared->comms, channel.comm);
     lull_set_int32(file, MESSAGE_TAG, (uint32_t)channel.tag);
-    lull_set_uint64(file, MESSAGE_BYTES, send ? send->bytes : receive->bytes);
+    lull_set_uint64(file, MESSAGE_BYTES, bytes);
     set_half(tables, send, true);
     set_half(tables, receive, false);
     return lull_arrow_row(file, err);
@@ -157,7 +157,7 @@ static lull_status take_half(struct lull_operation_tables *tables,
         struct half other;
         lull_match_take(&tables->queues, sizeof other, operation->queue, 0, &other);
         return put_message_row(tables, operation->queue, sends ? &half : &other,
-                               sends ? &other : &half, err);
+                               sends ? &other : &half, sends ? half.bytes : other.bytes, err);
     }
     queue->holder = holder;
     struct half *kept = lull_match_put(&tables->queues, sizeof half, operation->queue, 0);
@@ -175,7 +175,8 @@ static lull_status put_left_messages(struct lull_operation_tables *tables, struc
     for (uint32_t q = 0; q < tables->queues.by_channel.count; q++) {
         const bool sends = tables->queues.all[q].holder == HOLDS_SENDS;
         while (status == LULL_OK && lull_match_take(&tables->queues, sizeof half, q, 0, &half))
-            status = put_message_row(tables, q, sends ? &half : NULL, sends ? NULL : &half, err);
+            status = put_message_row(tables, q, sends ? &half : NULL, sends ? NULL : &half,
+                                     half.bytes, err);
     }
     return status;
 }
