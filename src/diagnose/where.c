@@ -3,7 +3,7 @@
 
 #include "base/hash.h"
 #include "base/parallel.h"
-#include "binary/places.h"
+#include "metrics/code.h"
 #include "stats/quantile.h"
 
 #include <stdlib.h>
@@ -65,18 +65,12 @@ struct lull_where_names {
     uint32_t turn;
 };
 
-static const char *without_folder(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* The number of a function. Those with one name and one file are the same in all runs. */
 static uint32_t number_of_function(struct lull_case *c, const char *whole, const char *name,
                                    const char *file, bool named)
 {
     struct lull_where_names *names = c->names;
-    const char *key = lull_arena_printf(c->arena, "%s\n%s", whole, without_folder(file));
+    const char *key = lull_arena_printf(c->arena, "%s\n%s", whole, lull_code_base_name(file));
     const uint64_t *number =
         lull_hash_add(&names->numbers, key, strlen(key), names->n_functions, NULL);
     if (!number)
@@ -106,7 +100,7 @@ static void name_frames(struct lull_case *c, const struct lull_object *object,
         if (at->caller && lull_is_system_header(at->file))
             continue;
         if (!named)
-            name = without_folder(object->path);
+            name = lull_code_base_name(object->path);
         const uint32_t number = number_of_function(c, named ? at->whole_name : "", name,
                                                    named ? at->file : name, named);
         if (number != LULL_NONE)
@@ -117,23 +111,13 @@ static void name_frames(struct lull_case *c, const struct lull_object *object,
         c->names->functions[frames[place->n_frames - 1].function].outermost = true;
 }
 
-/* A place whose object is a function of an interpreter: offsets are lines. */
-static struct lull_symbol symbol_of_interpreted(const struct lull_object *object, uint64_t offset)
-{
-    return (struct lull_symbol){.function = object->function,
-                                .short_name = object->function,
-                                .whole_name = object->function,
-                                .file = object->path,
-                                .line = (uint32_t)offset};
-}
-
 /* Finds the distinct places of all threads. False: not enough memory. */
 static bool gather_places(struct lull_case *c, struct named_code *named,
-                          struct lull_place **ret_places, uint32_t *ret_count)
+                          struct lull_code_place **ret_places, uint32_t *ret_count)
 {
     const struct lull_sampled *sampled = named->sampled;
     struct lull_hash numbers = {0};
-    struct lull_place *places = NULL;
+    struct lull_code_place *places = NULL;
     size_t capacity = 0;
     uint32_t n = 0;
     bool good = true;
@@ -153,8 +137,8 @@ static bool gather_places(struct lull_case *c, struct named_code *named,
             if (*number < n)
                 continue;
             places = lull_arena_grow(c->arena, places, &capacity, n + (size_t)1, sizeof *places);
-            places[n++] = (struct lull_place){.file = thread->items[i].object,
-                                              .offset = thread->items[i].offset};
+            places[n++] = (struct lull_code_place){.object = thread->items[i].object,
+                                                   .offset = thread->items[i].offset};
         }
     }
     lull_hash_free(&numbers);
@@ -205,38 +189,22 @@ static void tell_absent(struct lull_case *c, struct named_code *named,
 static void name_code(struct lull_case *c, struct named_code *named)
 {
     const struct lull_trace *trace = named->sampled->trace;
-    struct lull_place *places;
+    struct lull_code_place *places;
+    struct lull_places_file *files;
     uint32_t n;
-    if (!gather_places(c, named, &places, &n))
+    if (!gather_places(c, named, &places, &n) ||
+        lull_code_name(trace, places, n, true, lull_worker_count(), c->arena, &files, NULL) !=
+            LULL_OK)
         return;
-    struct lull_places_file *files =
-        lull_arena_zero(c->arena, trace->n_objects + (size_t)1, sizeof *files);
     struct named_place *names = lull_arena_zero(c->arena, n + (size_t)1, sizeof *names);
-    struct lull_place *of_files = lull_arena_zero(c->arena, n + (size_t)1, sizeof *of_files);
-    size_t n_of_files = 0;
-    for (uint32_t i = 0; i < trace->n_objects; i++)
-        files[i] = (struct lull_places_file){.path = trace->objects[i].path,
-                                             .build_id = trace->objects[i].build_id};
-    for (uint32_t i = 0; i < n; i++)
-        if (places[i].file < trace->n_objects && !trace->objects[places[i].file].function)
-            of_files[n_of_files++] = places[i];
-    if (lull_places_find(files, trace->n_objects, of_files, n_of_files, true, lull_worker_count(),
-                         c->arena, NULL) != LULL_OK)
-        n_of_files = 0;
-    for (uint32_t i = 0, at = 0; i < n; i++) {
-        if (places[i].file >= trace->n_objects)
-            continue;
-        const struct lull_object *object = &trace->objects[places[i].file];
-        if (object->function) {
-            const struct lull_symbol symbol = symbol_of_interpreted(object, places[i].offset);
-            name_frames(c, object, &symbol, &names[i]);
-        } else if (at < n_of_files) {
-            name_frames(c, object, &of_files[at].symbol, &names[i]);
-            names[i].loop = of_files[at++].loop;
-        }
+    for (uint32_t i = 0; i < n; i++) {
+        if (places[i].object < trace->n_objects)
+            name_frames(c, &trace->objects[places[i].object], &places[i].symbol, &names[i]);
+        names[i].loop = places[i].loop;
     }
     named->places = names;
-    tell_absent(c, named, worst_file(named, files, c->arena));
+    if (n > 0)
+        tell_absent(c, named, worst_file(named, files, c->arena));
 }
 
 /* Names the code of both runs, once. False: there are no samples. */
@@ -557,11 +525,11 @@ static struct lull_where tell_candidate(struct lull_case *c, const struct named_
     }
     const struct lines *lines = choose_lines(&list, weight);
     if (lines)
-        where.site =
-            lines->last > lines->first
-                ? lull_arena_printf(c->arena, "%s:%u-%u", without_folder(lines->file), lines->first,
-                                    lines->last)
-                : lull_arena_printf(c->arena, "%s:%u", without_folder(lines->file), lines->first);
+        where.site = lines->last > lines->first
+                         ? lull_arena_printf(c->arena, "%s:%u-%u", lull_code_base_name(lines->file),
+                                             lines->first, lines->last)
+                         : lull_arena_printf(c->arena, "%s:%u", lull_code_base_name(lines->file),
+                                             lines->first);
     return where;
 }
 
