@@ -263,7 +263,7 @@ static void test_random_traces(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    const unsigned rounds = lull_test_rounds(20);
+    const unsigned rounds = lull_test_rounds(320);
     for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i);
         branches_next(branches, BRANCHES);
