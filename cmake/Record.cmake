@@ -73,12 +73,18 @@ function(lull_mpi_recorder family target folders)
     target_compile_options(${target} PRIVATE -Wno-deprecated-declarations)
 endfunction()
 
-# One recorder per family of MPI libraries, from the table of functions and the family's mpi.h; with
-# OpenSHMEM, where the family brings that, another, as other programs may have functions with such names.
-function(lull_family_recorders family)
+# lull_mpi_folders(family RESULT): where the family's mpi.h is.
+function(lull_mpi_folders family result)
     execute_process(COMMAND ${LULL_MPICC_${family}} -show OUTPUT_VARIABLE command OUTPUT_STRIP_TRAILING_WHITESPACE)
     string(REGEX MATCHALL "-I[^ ]+" folders "${command}")
     list(TRANSFORM folders REPLACE "^-I" "")
+    set(${result} ${folders} PARENT_SCOPE)
+endfunction()
+
+# One recorder per family of MPI libraries, from the table of functions and the family's mpi.h; with
+# OpenSHMEM, where the family brings that, another, as other programs may have functions with such names.
+function(lull_family_recorders family)
+    lull_mpi_folders(${family} folders)
     set(record ${PROJECT_SOURCE_DIR}/src/record)
     set(generated ${CMAKE_BINARY_DIR}/generated/record-${family})
     set(target liblull-record-${family})

@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -37,19 +38,42 @@ static lull_status no_library(const struct lull_team_start *start, struct lull_e
                      start->size);
 }
 
-/* RTLD_GLOBAL, because MPI libraries load parts of themselves that look for the library's symbols
- * among the global ones. */
+/* MPI libraries of a family as their makers call them, and as Debian does. */
+static const struct {
+    const char *family, *mpi;
+} mpi_libraries[] = {
+    {"openmpi", "libmpi.so.40"},
+    {"mpich", "libmpi.so.12"},
+    {"mpich", "libmpich.so.12"},
+};
+
+/* Opens a library of the family. One that is not linked with MPI, or with one of another name than
+ * the MPI here has, finds its functions in the MPI that is opened before it. RTLD_GLOBAL, because
+ * MPI libraries load parts of themselves that look for the library's symbols among the global
+ * ones. NULL: ret_why says why the library itself cannot be opened. */
+static void *open_library(const char *path, const char *family, char *ret_why, size_t size)
+{
+    void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (!handle)
+        snprintf(ret_why, size, "%s", dlerror());
+    for (size_t i = 0; !handle && i < sizeof mpi_libraries / sizeof *mpi_libraries; i++)
+        if (strcmp(mpi_libraries[i].family, family) == 0 &&
+            dlopen(mpi_libraries[i].mpi, RTLD_NOW | RTLD_GLOBAL))
+            handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    return handle;
+}
+
 static lull_status load_library(const struct lull_team_start *start, struct lull_error *err)
 {
-    char path[PATH_MAX];
+    char path[PATH_MAX], why[512] = "it is none of lull";
     for (int i = 0; start->family && start->folders && start->folders[i]; i++) {
         snprintf(path, sizeof path, "%s/liblull-team-%s.so", start->folders[i], start->family);
         if (access(path, R_OK) != 0)
             continue;
-        void *handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+        void *handle = open_library(path, start->family, why, sizeof why);
         library = handle ? dlsym(handle, LULL_TEAM_LIBRARY) : NULL;
         if (!library)
-            return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: cannot load: %s", path, dlerror());
+            return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: cannot load: %s", path, why);
         return LULL_OK;
     }
     return no_library(start, err);

@@ -42,6 +42,10 @@ if(LULL_TESTS AND Python3_FOUND)
             set_tests_properties(team.bad.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 10)
             add_test(NAME team.bad.whole.${family} COMMAND ${bad} --family ${family})
             set_tests_properties(team.bad.whole.${family} PROPERTIES LABELS all SKIP_RETURN_CODE 77 TIMEOUT 2400 COST 10)
+            add_test(NAME team.unlinked.${family}
+                     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/unlinked.py $<TARGET_FILE:lull> ${family}
+                             ${CMAKE_C_COMPILER} ${PROJECT_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR}/data/tape/heat-2x1)
+            set_tests_properties(team.unlinked.${family} PROPERTIES LABELS mpi SKIP_RETURN_CODE 77 TIMEOUT 600)
         endif()
     endforeach()
 endif()
