@@ -25,11 +25,28 @@ typedef void (*rec_function)(void);
 #define REC_NEXT_NAME(name)  #name,
 #define REC_NEXT(name)       ((__typeof__(&name))rec_next(&next[NEXT_##name], #name))
 
+/* Older versions of glibc (2.31, not 2.36) find the oldest version of a function behind RTLD_NEXT.
+ * Of the functions here only those that wait for conditions have two: the old one waits for
+ * an object of its own, of which the program's pthread_cond_signal knows nothing. The new one is
+ * taken where it is of the same library; sanitizers have functions of their own before it. */
+static inline void *rec_next_symbol(const char *name)
+{
+    void *symbol = dlsym(RTLD_NEXT, name);
+    Dl_info first, second;
+    if (!symbol || strncmp(name, "pthread_cond_", strlen("pthread_cond_")) != 0)
+        return symbol;
+    void *newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+    return newer && dladdr(symbol, &first) && dladdr(newer, &second) &&
+                   first.dli_fbase == second.dli_fbase
+               ? newer
+               : symbol;
+}
+
 static inline rec_function rec_next(rec_function *found, const char *name)
 {
     rec_function function = __atomic_load_n(found, __ATOMIC_RELAXED);
     if (REC_UNLIKELY(!function)) {
-        void *symbol = dlsym(RTLD_NEXT, name);
+        void *symbol = rec_next_symbol(name);
         memcpy(&function, &symbol, sizeof function);
         __atomic_store_n(found, function, __ATOMIC_RELAXED);
     }
