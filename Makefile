@@ -10,7 +10,7 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check check-all quick coverage bench campaign install uninstall python site fuzz damage format clean
+.PHONY: help build demo check check-all quick coverage bench campaign install uninstall bundle python site fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -24,6 +24,8 @@ help:
 	@echo '                        compare with them alone'
 	@echo 'make install PREFIX=DIR install; no root needed for a DIR of your own ($(PREFIX))'
 	@echo 'make uninstall PREFIX=DIR remove what make install has put there'
+	@echo 'make bundle             build a folder with all libraries, for every Linux with glibc 2.31 or newer:'
+	@echo '                        build/lull-VERSION-linux-ARCH.tar.zst and .tar.gz (root, debootstrap)'
 	@echo 'make python             build the wheel and sdist of the Python package: build/python'
 	@echo 'make site               write the manual as a site: build/site/index.html'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
@@ -75,6 +77,9 @@ install: build
 
 uninstall:
 	@scripts/install --remove '$(prefix)'
+
+bundle:
+	@scripts/bundle
 
 python:
 	@scripts/python-package build/python

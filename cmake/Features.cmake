@@ -2,6 +2,12 @@
 # Libraries. What is missing switches its feature off; `lull info` says which and why.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
+# In a bundle libraries are part of the program, so that none of them comes into one process with another version that an
+# MPI library brings along. libdw stays a shared library (scripts/bundle).
+set(shared_suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+if(LULL_BUNDLE)
+    list(PREPEND CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
 find_package(ZLIB REQUIRED)
 pkg_check_modules(POPT REQUIRED IMPORTED_TARGET popt)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson)
@@ -20,7 +26,10 @@ endmacro()
 
 pkg_check_modules(OTF2 IMPORTED_TARGET otf2)
 lull_feature(OTF2 OTF2_FOUND "read and write OTF2 archives" "library otf2 was not found at build time")
+set(suffixes ${CMAKE_FIND_LIBRARY_SUFFIXES})
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${shared_suffixes})
 pkg_check_modules(LIBDW IMPORTED_TARGET libdw)
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${suffixes})
 lull_feature(LIBDW LIBDW_FOUND "show call sites with function, file and line"
              "library libdw was not found at build time")
 pkg_check_modules(ISAL IMPORTED_TARGET libisal)
@@ -31,6 +40,16 @@ lull_feature(ZSTD ZSTD_FOUND "pack runs, and read packed ones"
              "library libzstd was not found at build time")
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc)
 lull_feature(HWLOC HWLOC_FOUND "measure this machine" "library hwloc was not found at build time")
+set(CMAKE_FIND_LIBRARY_SUFFIXES ${shared_suffixes})
+if(LULL_BUNDLE) # the C library is the system's
+    foreach(package POPT JANSSON LUA OTF2 ISAL ZSTD HWLOC)
+        if(TARGET PkgConfig::${package})
+            get_target_property(libraries PkgConfig::${package} INTERFACE_LINK_LIBRARIES)
+            list(TRANSFORM libraries REPLACE ".*/lib(m|dl|rt|pthread)\\.a$" "\\1")
+            set_target_properties(PkgConfig::${package} PROPERTIES INTERFACE_LINK_LIBRARIES "${libraries}")
+        endif()
+    endforeach()
+endif()
 # libclang reads the loops of lull model kernel: its header here, its library when that command runs.
 file(GLOB LULL_LLVM_FOLDERS /usr/lib/llvm-* /usr/local/llvm-* /opt/llvm*)
 list(SORT LULL_LLVM_FOLDERS COMPARE NATURAL ORDER DESCENDING)

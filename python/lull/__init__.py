@@ -13,7 +13,7 @@ from ._frame import Table
 from ._program import LullError, LullMissing, LullUsageError, LullWarning
 from ._run import Result, Run, command, compare, fit, metrics, open, simulate
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 __all__ = ["LullError", "LullMissing", "LullUsageError", "LullWarning", "Result", "Run", "Table", "command", "compare",
            "fit", "metrics", "open", "simulate"]
 

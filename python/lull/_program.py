@@ -46,12 +46,21 @@ class LullWarning(UserWarning):
 
 
 def find(lull: Optional[str]) -> str:
-    """The program: as named, or $LULL_PROGRAM, or lull on PATH."""
-    wanted = lull or os.environ.get("LULL_PROGRAM") or "lull"
+    """The program: as named, or $LULL_PROGRAM, or the lull that this package was installed with, or lull on PATH."""
+    wanted = lull or os.environ.get("LULL_PROGRAM") or _installed_with() or "lull"
     found = shutil.which(wanted)
     if found is None:
         raise LullMissing(f"{wanted}: there is no such program; name it by lull=... or in the variable LULL_PROGRAM")
     return found
+
+
+def _installed_with() -> Optional[str]:
+    """PREFIX/bin/lull, where this file is PREFIX/share/lull/python/lull/_program.py."""
+    folders = os.path.abspath(_FOLDER).split(os.sep)
+    if folders[-4:] != ["share", "lull", "python", "lull"]:
+        return None
+    program = os.path.join(os.sep.join(folders[:-4]), "bin", "lull")
+    return program if os.access(program, os.X_OK) else None
 
 
 def operand(path: Any) -> str:

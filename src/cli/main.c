@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* lull COMMAND [OPTION...] [OPERAND...] */
+#include "base/build.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "cli/cmd_help.h"
@@ -178,6 +179,14 @@ static int run_part(const struct lull_command *command, int argc, const char **a
                 : lull_unknown_command(command->parts, argv[1]);
 }
 
+static void tell_version(void)
+{
+    puts("lull " LULL_VERSION);
+    if (*lull_build.commit)
+        printf("commit %s\n", lull_build.commit);
+    printf("built %s\n", lull_build.how);
+}
+
 static int dispatch(int argc, const char **argv)
 {
     if (argc < 2)
@@ -188,7 +197,7 @@ static int dispatch(int argc, const char **argv)
         return LULL_EXIT_OK;
     }
     if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) {
-        puts("lull " LULL_VERSION);
+        tell_version();
         return LULL_EXIT_OK;
     }
     if (*word == '-')

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/info_document.h"
 
+#include "base/build.h"
 #include "base/text.h"
 #include "columns/columns.h"
 #include "lull_features.h"
+#include "model/kernel/kernel.h"
 #include "study/interference.h"
 #include "trace/format.h"
 #include "trace/usage.h"
@@ -441,12 +443,21 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     return document;
 }
 
+/* A feature that was built in may still lack a library that lull opens when it needs it. */
+static const char *missing_here(const struct lull_feature *feature, struct lull_error *err)
+{
+    const bool reads_c = strcmp(feature->name, "LIBCLANG") == 0 && feature->built;
+    return reads_c && lull_kernel_find_reader(err) != LULL_OK ? err->text : NULL;
+}
+
 static void add_feature(struct lull_table *table, const struct lull_feature *feature)
 {
     uint32_t row = lull_table_row(table, feature->name, feature->name, LULL_NO_ROW);
-    lull_table_set(table, row, 0, lull_cell_text(feature->built ? "yes" : "no"));
+    struct lull_error err;
+    const char *missing = missing_here(feature, &err);
+    lull_table_set(table, row, 0, lull_cell_text(feature->built && !missing ? "yes" : "no"));
     lull_table_set(table, row, 1, lull_cell_text(feature->what));
-    lull_table_set(table, row, 2, lull_cell_text(feature->why_not));
+    lull_table_set(table, row, 2, lull_cell_text(missing ? missing : feature->why_not));
 }
 
 static void add_features(struct lull_document *document)
@@ -491,6 +502,9 @@ struct lull_document *lull_info_build(struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-build/1", "");
     lull_document_fact(document, "version", "lull", lull_cell_text(LULL_VERSION));
+    if (*lull_build.commit)
+        lull_document_fact(document, "commit", "Commit", lull_cell_text(lull_build.commit));
+    lull_document_fact(document, "build", "Built", lull_cell_text(lull_build.how));
     add_features(document);
     add_formats(document);
     return document;

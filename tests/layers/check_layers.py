@@ -17,7 +17,8 @@ usage: check_layers.py [ROOT]
     ("rec_counters_").
  8. A static function of a file has no name that begins as those of exported functions do (lull_, rec_).
  9. No text of the tree has the marks of a merge in it.
-10. The version of the project (CMakeLists.txt) is that of the files in VERSIONS.
+10. The version of the project (CMakeLists.txt: project(), LULL_PRERELEASE) is that of the files in VERSIONS, which
+    Python writes without its hyphen, and that of the commit's tag, where it has one.
 11. Each source of what is installed begins with the licence (scripts/spdx), where the tree has one.
 
 Prints one line per violation and exits with status 1 if there is any.
@@ -28,6 +29,7 @@ import importlib.util
 import os
 import pathlib
 import re
+import subprocess
 import sys
 
 sys.dont_write_bytecode = True  # also of scripts/spdx
@@ -68,7 +70,7 @@ ALSO_SEES = {"model/program/": ["sim"]}
 # Single headers that a room may include although it does not see their room.
 ALSO = {("record", "base/clock.h"), ("record", "base/fnv.h"), ("record", "base/mix.h"),
         ("record", "base/starters.h")}
-GENERATED = {"lull_features.h", "mpi_functions.h"}
+GENERATED = {"lull_build.h", "lull_features.h", "mpi_functions.h"}
 # Folders whose headers are included nowhere else.
 CLOSED_FOLDERS = re.compile(r"trace/format/\w+/")
 
@@ -328,13 +330,33 @@ def check_merges(root):
 
 
 def check_versions(root):
-    project = re.search(r"^project\(\w+ VERSION ([0-9.]+)", (root / "CMakeLists.txt").read_text(encoding="utf-8"),
-                        re.MULTILINE)
+    text = (root / "CMakeLists.txt").read_text(encoding="utf-8")
+    project = re.search(r"^project\(\w+ VERSION ([0-9.]+)", text, re.MULTILINE)
+    if not project:
+        return
+    later = re.search(r"^set\(LULL_PRERELEASE (\S+)\)", text, re.MULTILINE)
+    version = project.group(1) + (later.group(1) if later else "")
     for name, line in VERSIONS.items():
-        if project and (root / name).is_file():
+        if (root / name).is_file():
+            wanted = version.replace("-", "") if name.startswith("python/") else version
             found = re.search(line, (root / name).read_text(encoding="utf-8"), re.MULTILINE)
-            if not found or found.group(1) != project.group(1):
-                yield f"{name}: version {found.group(1) if found else '(none)'}, the project has {project.group(1)}"
+            if not found or found.group(1) != wanted:
+                yield f"{name}: version {found.group(1) if found else '(none)'}, the project has {wanted}"
+    for tag in tags_of_commit(root):
+        if tag != "v" + version:
+            yield f"CMakeLists.txt: version {version}, the commit has the tag {tag}"
+
+
+def tags_of_commit(root):
+    """Those that name a version. None where there is no git, or no repository of git."""
+    if not (root / ".git").exists():
+        return []
+    try:
+        told = subprocess.run(["git", "-C", root, "tag", "--points-at", "HEAD", "--list", "v[0-9]*"], text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    except OSError:
+        return []
+    return told.stdout.split()
 
 
 def check_licences(root):

@@ -2,6 +2,8 @@
 """check_layers.py finds what it is there to find: one small wrong tree per rule."""
 
 import pathlib
+import shutil
+import subprocess
 import tempfile
 import unittest
 
@@ -138,6 +140,22 @@ class Rules(unittest.TestCase):
         self.check({"CMakeLists.txt": project, "CITATION.cff": "version: 0.1.0\n"}, "CITATION.cff: version 0.1.0")
         self.check({"CMakeLists.txt": project, "python/lull/__init__.py": "x = 1\n"}, "version (none)")
         self.check({"CMakeLists.txt": project, "python/pyproject.toml": 'version = "0.2.0"\n'})
+        early = project + "set(LULL_PRERELEASE -rc1)\n"
+        self.check({"CMakeLists.txt": early, "CITATION.cff": "version: 0.2.0-rc1\n",
+                    "python/pyproject.toml": 'version = "0.2.0rc1"\n'})
+        self.check({"CMakeLists.txt": early, "CITATION.cff": "version: 0.2.0\n"}, "the project has 0.2.0-rc1")
+
+    @unittest.skipUnless(shutil.which("git"), "git was not found")
+    def test_tag(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (pathlib.Path(folder) / "CMakeLists.txt").write_text("project(lull VERSION 0.2.0 LANGUAGES C)\n")
+            git = ["git", "-C", folder, "-c", "user.name=A", "-c", "user.email=a@example.org"]
+            for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "a"], ["tag", "v0.2.0"], ["tag", "other"]):
+                subprocess.run([*git, *words], check=True)
+            self.assertEqual(list(check_layers.check_versions(pathlib.Path(folder))), [])
+            subprocess.run([*git, "tag", "v0.3.0"], check=True)
+            self.assertEqual(list(check_layers.check_versions(pathlib.Path(folder))),
+                             ["CMakeLists.txt: version 0.2.0, the commit has the tag v0.3.0"])
 
     def test_circle_of_files(self):
         a, b = '#include "base/b.h"\n', '#include "base/a.h"\n'

@@ -15,7 +15,9 @@ if(LULL_TESTS AND python AND NOT LULL_SANITIZE MATCHES "thread")
     lull_python_test(methods_without_pandas methods.py $<TARGET_FILE:lull> ${tests} --without-pandas)
     lull_python_test(stream stream.py ${tests})
     lull_python_test(types annotations.py ${tests})
-    lull_python_test(package package.py $<TARGET_FILE:lull> ${tests} ${PROJECT_VERSION}
+    # The version as Python writes it: 1.0.0rc1.
+    string(REPLACE "-" "" python_version ${PROJECT_VERSION}${LULL_PRERELEASE})
+    lull_python_test(package package.py $<TARGET_FILE:lull> ${tests} ${python_version}
                      ${CMAKE_CURRENT_BINARY_DIR}/python-package)
     lull_python_test(notebook notebook.py $<TARGET_FILE:lull> ${tests})
     lull_python_test(versions versions.py $<TARGET_FILE:lull> ${tests})

@@ -123,7 +123,7 @@ if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
          ${PROJECT_SOURCE_DIR}/src/tape/*.h)
     add_custom_command(OUTPUT ${by_clang}/liblull-record.so DEPENDS ${sources} ${headers}
         COMMAND ${CMAKE_COMMAND} -E make_directory ${by_clang}
-        COMMAND ${LULL_CLANG} -std=c17 -D_GNU_SOURCE -DLULL_VERSION="${PROJECT_VERSION}" -O0 -g1 -fPIC -shared
+        COMMAND ${LULL_CLANG} -std=c17 -D_GNU_SOURCE -DLULL_VERSION="${LULL_VERSION}" -O0 -g1 -fPIC -shared
                 -fvisibility=hidden ${sanitized}
                 -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include ${sources}
                 -o ${by_clang}/liblull-record.so -ldl -lpthread VERBATIM)

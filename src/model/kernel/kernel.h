@@ -208,6 +208,10 @@ struct lull_kernel_source {
 lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
                              struct lull_kernel **ret_kernel, struct lull_error *err);
 
+/* Whether this machine has the library that lull_kernel_read needs. Fails with LULL_ERR_UNSUPPORTED
+ * where it has none, or one that lacks a function, and in a build without libclang. */
+lull_status lull_kernel_find_reader(struct lull_error *err);
+
 /* Gives a size another value, and quotients of sizes theirs, as a sweep over a size needs it.
  * False: there is no such size. */
 bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value);

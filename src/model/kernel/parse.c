@@ -431,13 +431,29 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
     return status;
 }
 
+lull_status lull_kernel_find_reader(struct lull_error *err)
+{
+    const struct lull_clang *clang;
+    return lull_clang_load(&clang, err);
+}
+
 #else
+
+static lull_status no_libclang(struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                     "libclang, which reads C, was not found at build time");
+}
+
+lull_status lull_kernel_find_reader(struct lull_error *err)
+{
+    return no_libclang(err);
+}
 
 lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lull_arena *arena,
                              struct lull_kernel **ret_kernel, struct lull_error *err)
 {
     (void)source, (void)arena, (void)ret_kernel;
-    return lull_fail(err, LULL_ERR_UNSUPPORTED,
-                     "libclang, which reads C, was not found at build time");
+    return no_libclang(err);
 }
 #endif
