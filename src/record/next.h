@@ -26,21 +26,24 @@ typedef void (*rec_function)(void);
 #define REC_NEXT(name)       ((__typeof__(&name))rec_next(&next[NEXT_##name], #name))
 
 /* Older versions of glibc (2.31, not 2.36) find the oldest version of a function behind RTLD_NEXT.
- * Of the functions here only those that wait for conditions have two: the old one waits for
+ * Of the functions here only those that wait for conditions have two, on x86-64: the old one waits for
  * an object of its own, of which the program's pthread_cond_signal knows nothing. The new one is
- * taken where it is of the same library; sanitizers have functions of their own before it. */
+ * taken where it is of the same library; sanitizers have functions of their own before it. No other
+ * version is looked for: the message that it is not there would take a block of the program's heap. */
 static inline void *rec_next_symbol(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
-    Dl_info first, second;
-    if (!symbol ||
-        (strcmp(name, "pthread_cond_wait") != 0 && strcmp(name, "pthread_cond_timedwait") != 0))
-        return symbol; /* a version that is not there would cost a block of the program's heap */
-    void *newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
-    return newer && dladdr(symbol, &first) && dladdr(newer, &second) &&
-                   first.dli_fbase == second.dli_fbase
-               ? newer
-               : symbol;
+#ifdef __x86_64__
+    if (symbol &&
+        (strcmp(name, "pthread_cond_wait") == 0 || strcmp(name, "pthread_cond_timedwait") == 0)) {
+        void *newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
+        Dl_info first, second;
+        if (newer && dladdr(symbol, &first) && dladdr(newer, &second) &&
+            first.dli_fbase == second.dli_fbase)
+            return newer;
+    }
+#endif
+    return symbol;
 }
 
 static inline rec_function rec_next(rec_function *found, const char *name)
