@@ -19,8 +19,6 @@
 #define LOOP_LEAST 0.8
 /* Functions of a thread that are compared with those of its peers: those with most time. */
 enum { COMPARED_MOST = 64 };
-/* Of the standard normal distribution, for intervals of 95 %. */
-static const double normal_quantile = 1.959963984540054;
 
 /* ==== names =================================================================================== */
 
@@ -344,12 +342,10 @@ static struct timed part_of(double weight, double total, double samples, double 
 {
     if (!(total > 0) || !(samples > 0))
         return (struct timed){0, 0, ns};
-    const double z = normal_quantile, z2 = z * z, p = fmin(1, weight / total);
-    const double middle = (p + z2 / (2 * samples)) / (1 + z2 / samples);
-    const double half =
-        z / (1 + z2 / samples) * sqrt(p * (1 - p) / samples + z2 / (4 * samples * samples));
-    return (struct timed){ns * p, ns * fmin(p, fmax(0, middle - half)),
-                          ns * fmax(p, fmin(1, middle + half))};
+    const double p = fmin(1, weight / total);
+    double low, high;
+    lull_proportion_interval(p, samples, &low, &high);
+    return (struct timed){ns * p, ns * low, ns * high};
 }
 
 static struct timed part_of_thread(const struct thread_sums *sums, double weight)

@@ -2,6 +2,7 @@
 #include "metrics/code_table.h"
 
 #include "base/hash.h"
+#include "stats/quantile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -271,7 +272,6 @@ static void add_process(struct table_maker *maker, uint32_t p, int64_t *of_threa
 /* The share of a row in the useful time of all threads, with its interval. */
 static void estimate(struct draft *draft, const struct useful *useful)
 {
-    static const double z = 1.959963984540054; /* of a normal distribution, 97.5 % lie below */
     struct lull_code_row *row = &draft->row;
     if (useful->all <= 0 || useful->sampled <= 0)
         return;
@@ -279,11 +279,10 @@ static void estimate(struct draft *draft, const struct useful *useful)
     const double p = (double)row->useful_ns / whole;
     double n = draft->variance > 0 ? p * (1 - p) * whole * whole / draft->variance
                                    : whole * whole / useful->spread;
-    const double middle = (p + z * z / (2 * n)) / (1 + z * z / n);
-    const double half = z / (1 + z * z / n) * sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+    lull_proportion_interval(p, n, &row->low, &row->high);
     row->share = p * part;
-    row->low = fmin(fmax(middle - half, 0), p) * part;
-    row->high = fmax(fmin(middle + half, 1), p) * part;
+    row->low *= part;
+    row->high *= part;
 }
 
 static int by_row_and_time(const void *a, const void *b)

@@ -96,3 +96,12 @@ double lull_mad(const double *sorted, size_t count, double *scratch)
     lull_sort(scratch, count);
     return lull_median(scratch, count);
 }
+
+void lull_proportion_interval(double part, double n, double *ret_low, double *ret_high)
+{
+    const double z = LULL_NORMAL_975;
+    const double middle = (part + z * z / (2 * n)) / (1 + z * z / n);
+    const double half = z / (1 + z * z / n) * sqrt(part * (1 - part) / n + z * z / (4 * n * n));
+    *ret_low = fmin(fmax(middle - half, 0), part);
+    *ret_high = fmax(fmin(middle + half, 1), part);
+}

@@ -47,6 +47,14 @@ struct lull_prediction {
 };
 struct lull_prediction lull_predict(const double *sorted, size_t count, double confidence);
 
+/* Of a standard normal distribution 97.5 % lie below this. */
+#define LULL_NORMAL_975 1.959963984540054
+
+/* The interval, 95 %, of a proportion of which `part`, in [0, 1], was seen in `n` > 0 observations, which
+ * need not be a whole number; 0 <= low <= part <= high <= 1. Source: E. B. Wilson, Probable Inference, the
+ * Law of Succession, and Statistical Inference, J. Amer. Stat. Assoc. 22 (1927) 209. */
+void lull_proportion_interval(double part, double n, double *ret_low, double *ret_high);
+
 /* The median; for an even count half the sum of the two middle values. */
 double lull_median(const double *sorted, size_t count);
 

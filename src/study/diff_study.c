@@ -361,7 +361,7 @@ static void compare_function(const struct lull_diff *diff, struct lull_diff_func
     const struct function_time after =
         time_of_function(diff->after, diff->n_after, function->id, of_runs);
     const double variance = before.variance + after.variance, change = after.mean - before.mean;
-    double times = 1.959963984540054;
+    double times = LULL_NORMAL_975;
     if (of_runs && variance > 0) {
         const double freedom = variance * variance /
                                (before.variance * before.variance / (diff->n_before - 1) +

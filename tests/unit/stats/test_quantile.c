@@ -157,12 +157,32 @@ static void test_prediction(void **state)
     }
 }
 
+/* R. G. Newcombe, Two-sided confidence intervals for the single proportion, Stat. Med. 17 (1998) 857,
+ * table I, method 3. */
+static void test_proportion(void **state)
+{
+    static const struct {
+        double part, of, low, high;
+    } published[] = {{81, 263, 0.2553, 0.3662},
+                     {15, 148, 0.0624, 0.1605},
+                     {0, 20, 0.0000, 0.1611},
+                     {1, 29, 0.0061, 0.1718}};
+    (void)state;
+    for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+        double low, high;
+        lull_proportion_interval(published[i].part / published[i].of, published[i].of, &low, &high);
+        assert_float_equal(low, published[i].low, 5e-5);
+        assert_float_equal(high, published[i].high, 5e-5);
+    }
+}
+
 TEST_GROUP(test_quantile)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_binomial),         cmocka_unit_test(test_student),
-        cmocka_unit_test(test_sample_quantiles), cmocka_unit_test(test_ranks_of_tables),
-        cmocka_unit_test(test_coverage),         cmocka_unit_test(test_prediction),
+        cmocka_unit_test(test_proportion),      cmocka_unit_test(test_binomial),
+        cmocka_unit_test(test_student),         cmocka_unit_test(test_sample_quantiles),
+        cmocka_unit_test(test_ranks_of_tables), cmocka_unit_test(test_coverage),
+        cmocka_unit_test(test_prediction),
     };
     return run_cases(tests, NULL, NULL);
 }
