@@ -63,6 +63,7 @@ struct slot {
 struct frame {
     Dwarf_Die die;
     uint32_t outer; /* the frame that it is inlined in; NONE: it is the function itself */
+    uint32_t line;  /* of the function's definition; 0: not known */
     const struct lull_symbol *caller; /* the place where it is inlined, once that was asked for */
 };
 
@@ -563,7 +564,8 @@ static void add_frame(struct frames *frames, Dwarf_Die *die, uint32_t outer)
                             sizeof *frames->all))
         return;
     const uint32_t frame = (uint32_t)frames->count;
-    frames->all[frames->count++] = (struct frame){*die, outer, NULL};
+    frames->all[frames->count++] = (struct frame){
+        .die = *die, .outer = outer, .line = (uint32_t)number_of(die, DW_AT_decl_line)};
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
         if (frames->n_ranges >= MOST_RANGES ||
             !lull_array_reserve(&frames->ranges, &frames->ranges_capacity, frames->n_ranges + 1,
@@ -861,7 +863,8 @@ struct loop_lines {
     uint32_t frame; /* the innermost one that has all of it; NONE: nothing of it has a line yet */
     const char *file;
     uint32_t first, last;
-    bool begins; /* a statement of the line `first` begins in the loop */
+    bool is_definition; /* its rows have no lines but those of definitions */
+    int rank;           /* of the line `first` (rank_of_line) */
     uint32_t group;
 };
 
@@ -951,15 +954,38 @@ static void visit_rows(struct lull_symbols *symbols, Dwarf_Die *unit, row_visit 
     }
 }
 
+/* Whether a row has the line in which the function of its frame is defined. gcc 14 gives that line to
+ * code that it made for a Fortran program's inlined loops. Such rows do not tell where a loop stands,
+ * unless the loop has no others: its function is written in one line. */
+static bool is_definition(const struct lull_symbols *symbols, uint32_t frame, uint32_t line)
+{
+    return symbols->frames.all[frame].line == line;
+}
+
+static void join_frame(struct lull_symbols *symbols, struct row row, struct loop_lines *loop)
+{
+    loop->frame =
+        loop->frame == NONE ? row.frame : common_frame(&symbols->frames, loop->frame, row.frame);
+}
+
 static void join_frames(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
+{
+    uint32_t line;
+    if (row.empty || !file_of_row(row.line, &line) || is_definition(symbols, row.frame, line))
+        return;
+    for (uint32_t i = row.loop; i != NONE; i = symbols->loops.code.loops[i].outer)
+        join_frame(symbols, row, &lines[i]);
+}
+
+/* Of loops all of whose rows have the lines of definitions. */
+static void join_definitions(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
 {
     uint32_t line;
     if (row.empty || !file_of_row(row.line, &line))
         return;
     for (uint32_t i = row.loop; i != NONE; i = symbols->loops.code.loops[i].outer)
-        lines[i].frame = lines[i].frame == NONE
-                             ? row.frame
-                             : common_frame(&symbols->frames, lines[i].frame, row.frame);
+        if (lines[i].is_definition)
+            join_frame(symbols, row, &lines[i]);
 }
 
 /* The line that a row has in the source of a loop: its own, or that of the call by which its function
@@ -1006,8 +1032,15 @@ static void note_statements(struct lull_symbols *symbols, struct row row, struct
     }
 }
 
-/* gcc moves code from before a loop into it, and tells so: no statement of its line begins there. Such
- * lines do not count as the first one. */
+/* How well a line says where a loop begins. gcc moves code from before a loop into it, and tells so: no
+ * statement of its line begins there. */
+static int rank_of_line(const struct lull_symbols *symbols, const struct loop_lines *loop,
+                        struct loop_line key)
+{
+    const bool begins = lull_hash_find(&symbols->loops.statements, &key, sizeof key) != NULL;
+    return is_definition(symbols, loop->frame, key.line) ? 0 : 1 + begins;
+}
+
 static void join_lines(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
 {
     if (row.empty)
@@ -1017,11 +1050,10 @@ static void join_lines(struct lull_symbols *symbols, struct row row, struct loop
         const struct loop_line key = {i, line_in_loop(symbols, row, own)};
         if (key.line == 0)
             continue;
-        const bool begins = lull_hash_find(&symbols->loops.statements, &key, sizeof key) != NULL;
-        if (own->first == 0 || begins > own->begins ||
-            (begins == own->begins && key.line < own->first)) {
+        const int rank = rank_of_line(symbols, own, key);
+        if (own->first == 0 || rank > own->rank || (rank == own->rank && key.line < own->first)) {
             own->first = key.line;
-            own->begins = begins;
+            own->rank = rank;
         }
         own->last = key.line > own->last ? key.line : own->last;
     }
@@ -1089,6 +1121,9 @@ static bool find_lines_of_loops(struct lull_symbols *symbols, struct lull_arena 
                        dwarf_offdie(symbols->dwarf, symbols->unit, &unit);
     if (known) {
         visit_rows(symbols, &unit, join_frames, lines);
+        for (uint32_t i = 0; i < code->n_loops; i++)
+            lines[i].is_definition = lines[i].frame == NONE;
+        visit_rows(symbols, &unit, join_definitions, lines);
         for (uint32_t i = 0; i < code->n_loops; i++)
             if (lines[i].frame != NONE)
                 lines[i].file = file_of_definition(&symbols->frames.all[lines[i].frame].die);

@@ -322,6 +322,8 @@ static bool sort_rows(struct lull_matrix *matrix)
     struct element *elements = NULL;
     for (uint32_t r = 0; r < matrix->rows; r++) {
         uint32_t count = matrix->starts[r + 1] - matrix->starts[r];
+        if (count == 0) /* a matrix of zeros has no arrays */
+            continue;
         uint32_t *column = matrix->column + matrix->starts[r];
         double *values = matrix->values + matrix->starts[r];
         if (is_sorted(column, count))

@@ -15,7 +15,10 @@ void lull_prv_batch_clear(struct lull_prv_batch *batch)
     batch->in_order = true;
     batch->first_time = INT64_MAX;
     batch->last_time = INT64_MIN;
-    batch->no_memory = false;
+    /* Who goes through them by a pointer begins at an array that is there. */
+    batch->no_memory =
+        !lull_array_reserve(&batch->pairs, &batch->pair_capacity, 1, sizeof *batch->pairs) ||
+        !lull_array_reserve(&batch->readings, &batch->reading_capacity, 1, sizeof *batch->readings);
 }
 
 void lull_prv_batch_free(struct lull_prv_batch *batch)
@@ -190,7 +193,7 @@ static bool reserve_merged(const struct lull_trace *trace, const struct lull_prv
                            const struct late_line *late, size_t n_late,
                            struct lull_prv_batch *fresh)
 {
-    size_t n_pairs = batch->n_pairs, n_readings = batch->n_readings;
+    size_t n_pairs = batch->n_pairs + 1, n_readings = batch->n_readings + 1;
     for (size_t i = 0; i < n_late; i++) {
         n_pairs += pairs_of_item(trace, &late[i].item);
         n_readings += readings_of_item(&late[i].item);

@@ -55,8 +55,10 @@ struct lull_prv_pair {
 
 struct lull_prv_batch {
     struct lull_prv_item *items;
-    struct lull_prv_pair *pairs; /* of events, except counters, as far as they are wanted */
-    struct lull_counter_reading *readings; /* of counters */
+    struct lull_prv_pair
+        *pairs; /* of events, except counters, as far as they are wanted; never NULL
+                                    in a batch that was cleared */
+    struct lull_counter_reading *readings; /* of counters; never NULL, neither */
     struct lull_prv_half *halves;
     size_t n_items, n_pairs, n_readings, n_halves;
     size_t item_capacity, pair_capacity, reading_capacity, half_capacity;
@@ -70,7 +72,7 @@ struct lull_prv_batch {
     bool no_memory;         /* memory ran out, and some lines are missing */
 };
 
-/* Empties a batch and keeps its memory. */
+/* Empties a batch and keeps its memory; where there is none for its arrays, no_memory is set. */
 void lull_prv_batch_clear(struct lull_prv_batch *batch);
 void lull_prv_batch_free(struct lull_prv_batch *batch);
 

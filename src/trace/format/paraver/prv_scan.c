@@ -457,10 +457,8 @@ static lull_status take_event_batch(void *context, const struct lull_prv_batch *
             break;
         case LULL_PRV_EVENTS_ITEM:
             status = put_events(scan, item, pairs, readings, err);
-            if (item->n_pairs > 0) /* a batch without any has no array of them */
-                pairs += item->n_pairs;
-            if (item->n_readings > 0)
-                readings += item->n_readings;
+            pairs += item->n_pairs;
+            readings += item->n_readings;
             break;
         case LULL_PRV_MESSAGE_ITEM:
             status = put_halves(scan, halves, err);

@@ -492,33 +492,44 @@ static uint64_t place_of_extent(const struct lull_tape_source *source,
            place * sizeof(struct lull_tape_extent);
 }
 
-/* Reads the extents from `first` on, as many as the table has in which that one stands. */
+/* How many extents from `first` on stand in the table in which that one stands; 0: there is no such
+ * table. */
+static uint32_t extents_of_table(const struct lull_tape_process_header *header, uint32_t first)
+{
+    uint32_t place;
+    const int table = lull_tape_table_of(first, &place);
+    if (table >= LULL_TAPE_TABLES || (table >= 0 && header->tables[table] == 0))
+        return 0;
+    const uint32_t behind = header->n_extents - first,
+                   whole = table < 0 ? LULL_TAPE_FIRST_EXTENTS : UINT32_C(256) << table;
+    return behind < whole - place ? behind : whole - place;
+}
+
 static bool read_table_part(struct lull_tape_source *source,
                             const struct lull_tape_process_header *header, uint32_t first,
-                            struct lull_tape_extent *extents, uint32_t *ret_count)
+                            uint32_t count, struct lull_tape_extent *extents)
 {
-    uint32_t place, count = header->n_extents - first;
-    const int table = lull_tape_table_of(first, &place);
-    const uint32_t whole = table < 0 ? LULL_TAPE_FIRST_EXTENTS : UINT32_C(256) << table;
-    if (count > whole - place)
-        count = whole - place;
-    if (table >= LULL_TAPE_TABLES || (table >= 0 && header->tables[table] == 0))
-        return false;
     const uint64_t offset = place_of_extent(source, header, first);
     const size_t size = count * sizeof *extents;
-    *ret_count = count;
-    return offset <= INT64_MAX - size &&
+    return count > 0 && offset <= INT64_MAX - size &&
            lull_tape_source_read(source, extents, size, offset) == (ssize_t)size;
 }
 
+/* Reads all extents into *ret_extents, which grows table by table: a damaged header may count more
+ * extents than there are. To be freed where it fails, too. */
 static lull_status read_extents(struct lull_tape_source *source, const char *path,
                                 const struct lull_tape_process_header *header,
-                                struct lull_tape_extent *extents, struct lull_error *err)
+                                struct lull_tape_extent **ret_extents, struct lull_error *err)
 {
-    for (uint32_t i = 0, count; i < header->n_extents; i += count)
-        if (!read_table_part(source, header, i, extents + i, &count))
+    size_t capacity = 0;
+    for (uint32_t i = 0, count; i < header->n_extents; i += count) {
+        count = extents_of_table(header, i);
+        if (!lull_array_reserve(ret_extents, &capacity, i + (size_t)count, sizeof **ret_extents))
+            return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+        if (!read_table_part(source, header, i, count, *ret_extents + i))
             return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: no table with extent %u", path,
                              i);
+    }
     return LULL_OK;
 }
 
@@ -556,11 +567,14 @@ static uint64_t end_of(struct lull_tape_source *source,
 
 static lull_status take_extents(struct lull_tape_source *source, const char *path,
                                 const struct lull_tape_process_header *header,
-                                struct lull_tape_extent *extents, struct table *table,
+                                const struct lull_tape_extent *extents, struct table *table,
                                 struct lull_error *err)
 {
-    lull_status status = read_extents(source, path, header, extents, err);
+    lull_status status = LULL_OK;
     const uint64_t given = end_of(source, header);
+    table->entries = malloc((header->n_extents + (size_t)1) * sizeof *table->entries);
+    if (!table->entries)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     for (uint32_t i = 0; status == LULL_OK && i < header->n_extents; i++) {
         if (extents[i].part == LULL_TAPE_PART_NONE || extents[i].part >= LULL_TAPE_PARTS)
             continue;
@@ -593,11 +607,10 @@ static lull_status read_table(struct lull_tape_source *source, const char *path,
     lull_status status = check_process_header(path, source, process, &header, err);
     if (status != LULL_OK)
         return status;
-    const size_t most = header.n_extents + (size_t)1;
-    struct lull_tape_extent *extents = malloc(most * sizeof *extents);
-    table->entries = malloc(most * sizeof *table->entries);
-    status = extents && table->entries ? take_extents(source, path, &header, extents, table, err)
-                                       : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    struct lull_tape_extent *extents = NULL;
+    status = read_extents(source, path, &header, &extents, err);
+    if (status == LULL_OK)
+        status = take_extents(source, path, &header, extents, table, err);
     table->header = header;
     free(extents);
     return status;

@@ -135,7 +135,9 @@ uint32_t lull_tape_new_comm(struct lull_tape_merge *merge)
 {
     struct lull_trace *trace = merge->trace;
     const uint32_t index = trace->n_comms;
-    TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COMM, comms, n_comms)->members = NULL;
+    struct lull_comm *comm = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_COMM, comms, n_comms);
+    comm->members = NULL;
+    comm->name = ""; /* of a damaged definition nothing more is taken */
     merge->drafts = lull_arena_grow(trace->arena, merge->drafts, &merge->drafts_capacity,
                                     (size_t)index + 1, sizeof *merge->drafts);
     merge->drafts[index].partner = LULL_NONE;
