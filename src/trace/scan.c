@@ -741,6 +741,22 @@ bool lull_in_range(struct lull_process_range range, uint32_t process)
     return range.end == 0 || (process >= range.first && process < range.end);
 }
 
+/* What the events of a range of processes are read from: `trace` itself, or a copy that was made of it. */
+static const struct lull_trace *source_of(const struct lull_trace *trace,
+                                          struct lull_process_range range)
+{
+    if (!lull_trace_is_sequence(trace))
+        return trace;
+    struct lull_trace_shared *shared = trace->shared;
+    pthread_mutex_lock(&shared->copy_lock);
+    const struct lull_copy *part = &shared->part;
+    const bool in_part = part->trace && range.end > 0 && range.first >= part->range.first &&
+                         range.end <= part->range.end;
+    const struct lull_trace *copy = in_part ? part->trace : shared->whole.trace;
+    pthread_mutex_unlock(&shared->copy_lock);
+    return copy ? copy : trace;
+}
+
 static void locations_of_range(const struct lull_trace *trace, struct lull_process_range range,
                                uint32_t *ret_first, uint32_t *ret_end)
 {
@@ -761,8 +777,9 @@ static void locations_of_range(const struct lull_trace *trace, struct lull_proce
 
 unsigned lull_scan_workers(const struct lull_trace *trace, const struct lull_scan_options *options)
 {
-    const struct lull_reader *reader = reader_of(trace);
     uint32_t first, end;
+    trace = source_of(trace, options->range);
+    const struct lull_reader *reader = reader_of(trace);
     if (!reader || !reader->stream_open)
         return 1;
     locations_of_range(trace, options->range, &first, &end);
@@ -801,8 +818,9 @@ static bool has_locations(const struct lull_trace *trace, const struct lull_scan
     return end > first || options->range.end == 0;
 }
 
-lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_options *options,
-                      const struct lull_visitor *visitor, struct lull_error *err)
+static lull_status scan_source(const struct lull_trace *trace,
+                               const struct lull_scan_options *options,
+                               const struct lull_visitor *visitor, struct lull_error *err)
 {
     uint64_t mask = options->mask ? options->mask : LULL_MASK_ALL;
     const struct lull_reader *reader = reader_of(trace);
@@ -814,6 +832,12 @@ lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_opt
     lull_quirk_tally_begin(&tally, trace);
     return reader->stream_open ? scan_pull(&tally.trace, options, mask, visitor, err)
                                : push_scan(&tally.trace, options, mask, visitor, err);
+}
+
+lull_status lull_scan(const struct lull_trace *trace, const struct lull_scan_options *options,
+                      const struct lull_visitor *visitor, struct lull_error *err)
+{
+    return scan_source(source_of(trace, options->range), options, visitor, err);
 }
 
 /* ==== abreast ================================================================================= */
@@ -1023,7 +1047,8 @@ lull_status lull_scan_abreast(const struct lull_trace *trace,
                               const struct lull_scan_options *options,
                               const struct lull_abreast *abreast, struct lull_error *err)
 {
-    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    trace = source_of(trace, options->range);
+    const struct lull_reader *reader = reader_of(trace);
     if (!reader || !reader->stream_open) {
         lull_status status = lull_scan(trace, options, &abreast->visitor, err);
         if (status == LULL_OK && abreast->finish)
@@ -1078,9 +1103,8 @@ static lull_status write_tape(const struct lull_trace *trace, struct lull_proces
     if (status != LULL_OK)
         return status;
     const struct lull_visitor visitor = {.context = &writer, .block = copy_block};
-    const struct lull_scan_options options = {
-        .workers = 1, .application = LULL_NONE, .range = range};
-    status = lull_scan(trace, &options, &visitor, err);
+    const struct lull_scan_options options = {.application = LULL_NONE, .range = range};
+    status = scan_source(trace, &options, &visitor, err);
     lull_status closed =
         writer.close(writer.state, status == LULL_OK, status == LULL_OK ? err : NULL);
     return status != LULL_OK ? status : closed;
@@ -1134,10 +1158,11 @@ lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_pro
                                  struct lull_error *err)
 {
     struct lull_trace_shared *shared = trace->shared;
+    struct lull_copy *copy = range.end > 0 ? &shared->part : &shared->whole;
     lull_status status = LULL_OK;
     pthread_mutex_lock(&shared->copy_lock);
-    if (lull_trace_is_sequence(trace) && range.end > 0 && !shared->part.trace)
-        status = make_copy(trace, range, &shared->part, err);
+    if (lull_trace_is_sequence(trace) && !copy->trace)
+        status = make_copy(trace, range, copy, err);
     pthread_mutex_unlock(&shared->copy_lock);
     return status;
 }

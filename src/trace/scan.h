@@ -104,17 +104,16 @@ uint32_t lull_scan_most_abreast(const struct lull_trace *trace);
 /* A cursor pulls the events of one location. Thousands may be open side by side; each is used by
  * one thread at a time. Where the format stores all locations in one sequence (Paraver), the
  * first cursor of a trace converts the whole trace into a temporary tape in $TMPDIR, which is
- * removed when the trace is closed. Locations that lull_cursors_prepare has copied are read from
- * its copy. */
+ * removed when the trace is closed. Later scans and cursors read that copy, location by location. */
 struct lull_cursor;
 /* How many events a cursor hands out at once, at most: few where thousands may be open. */
 uint32_t lull_cursor_block(const struct lull_trace *trace);
 lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                              struct lull_cursor **ret_cursor, struct lull_error *err);
-/* Makes the temporary tape of the locations of a range of processes alone. All members of a team
- * that share a relay (below) call it, each for its own range, before they open cursors. Nothing
- * happens for formats that can be read location by location, and for the range of all processes.
- * Where it fails in one member, the others may wait for that one until the relay tells them. */
+/* Makes the temporary tape of the locations of a range of processes now, before other scans and cursors
+ * of them. All members of a team that share a relay (below) call it, each for its own range. Nothing
+ * happens for formats that can be read location by location. Where it fails in one member, the others
+ * may wait for that one until the relay tells them. */
 lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_process_range range,
                                  struct lull_error *err);
 /* ret_block->count == 0: the end. */

@@ -424,7 +424,12 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_div
     const bool is_first = lull_team_is_first(team);
     *ret_measured = (struct lull_measured){0};
     *ret_callers = NULL;
-    lull_status status = read_measured(run, &reading, arena, ret_measured, err);
+    /* A replay needs the events location by location; where they have to be copied for that, what is
+     * read before it is read from the copy. */
+    lull_status status =
+        lull_team_agree(team, lull_cursors_prepare(run->trace, reading.range, err), err);
+    if (status == LULL_OK)
+        status = read_measured(run, &reading, arena, ret_measured, err);
     if (status == LULL_OK)
         status =
             lull_measured_survey_to_all(ret_measured, run->trace, reading.application, team, err);

@@ -116,6 +116,25 @@ static void test_temporary_tape(void **state)
     free(old);
 }
 
+/* Scans read the temporary tape once it is there, location by location, on several threads. */
+static void test_scan_of_temporary_tape(void **state)
+{
+    (void)state;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_scan_options options = {.workers = 2, .application = LULL_NONE};
+    struct same_sequence *before, *after;
+    struct lull_event added = memory_event(INT64_MAX / 2, LULL_EVENT_MEASURE_ON, 0);
+    assert_int_equal(lull_scan_workers(trace, &options), 1);
+    assert_int_equal(collect_by_scan(trace, 0, 2, arena, &before, &err), LULL_OK);
+    assert_int_equal(lull_cursors_prepare(trace, (struct lull_process_range){0, 0}, &err), LULL_OK);
+    memory_trace_add(trace, 4, &added); /* who reads the trace itself sees it */
+    assert_int_equal(lull_scan_workers(trace, &options), 2);
+    assert_int_equal(collect_by_scan(trace, 0, 2, arena, &after, &err), LULL_OK);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        fail_if(!same_sequences(&before[l], &after[l], NULL, &err), "location %u: %s", l, err.text);
+    lull_arena_destroy(arena);
+}
+
 /* The conversion fails: told each time, and nothing is left behind. */
 static void test_temporary_tape_fails(void **state)
 {
@@ -271,6 +290,7 @@ TEST_GROUP(test_cursor)
         PUSH(test_cursors),
         PULL(test_drawn_traces),
         PUSH(test_temporary_tape),
+        PUSH(test_scan_of_temporary_tape),
         PUSH(test_temporary_tape_fails),
         PULL(test_convert),
         PULL(test_convert_fails),
