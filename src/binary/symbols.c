@@ -64,6 +64,7 @@ struct frame {
     Dwarf_Die die;
     uint32_t outer; /* the frame that it is inlined in; NONE: it is the function itself */
     uint32_t line;  /* of the function's definition; 0: not known */
+    uint64_t begin; /* of its code; UINT64_MAX: it has none */
     const struct lull_symbol *caller; /* the place where it is inlined, once that was asked for */
 };
 
@@ -564,15 +565,22 @@ static void add_frame(struct frames *frames, Dwarf_Die *die, uint32_t outer)
                             sizeof *frames->all))
         return;
     const uint32_t frame = (uint32_t)frames->count;
-    frames->all[frames->count++] = (struct frame){
-        .die = *die, .outer = outer, .line = (uint32_t)number_of(die, DW_AT_decl_line)};
+    frames->all[frames->count++] = (struct frame){.die = *die,
+                                                  .outer = outer,
+                                                  .line = (uint32_t)number_of(die, DW_AT_decl_line),
+                                                  .begin = UINT64_MAX};
+    const bool told =
+        dwarf_entrypc(die, &frames->all[frame].begin) == 0; /* cold parts may be before it */
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
         if (frames->n_ranges >= MOST_RANGES ||
             !lull_array_reserve(&frames->ranges, &frames->ranges_capacity, frames->n_ranges + 1,
                                 sizeof *frames->ranges))
             return;
-        if (begin < end)
-            frames->ranges[frames->n_ranges++] = (struct painted){begin, end, frame};
+        if (begin >= end)
+            continue;
+        frames->ranges[frames->n_ranges++] = (struct painted){begin, end, frame};
+        if (!told && begin < frames->all[frame].begin)
+            frames->all[frame].begin = begin;
     }
 }
 
@@ -898,6 +906,16 @@ static uint32_t frame_below(const struct frames *frames, uint32_t frame, uint32_
     return inner;
 }
 
+/* The block of the last function that holds an offset; NULL: none. */
+static const struct lull_code_block *find_block(const struct lull_symbols *symbols, uint64_t offset)
+{
+    const struct lull_code_loops *code = &symbols->loops.code;
+    const size_t behind =
+        lull_sorted_first_u64(code->blocks, code->n_blocks, sizeof *code->blocks,
+                              offsetof(struct lull_code_block, begin), offset + 1);
+    return behind > 0 && offset < code->blocks[behind - 1].end ? &code->blocks[behind - 1] : NULL;
+}
+
 /* A row of the line table in a loop. */
 struct row {
     Dwarf_Line *line;
@@ -988,13 +1006,18 @@ static void join_definitions(struct lull_symbols *symbols, struct row row, struc
             join_frame(symbols, row, &lines[i]);
 }
 
+/* The frame in a loop's frame that a row is of, or the loop's frame itself. NONE: the row is of neither. */
+static uint32_t frame_in_loop(const struct lull_symbols *symbols, struct row row,
+                              const struct loop_lines *loop)
+{
+    return loop->frame == NONE ? NONE : frame_below(&symbols->frames, loop->frame, row.frame);
+}
+
 /* The line that a row has in the source of a loop: its own, or that of the call by which its function
  * was inlined there. 0: it has none in the loop's file. */
 static uint32_t line_in_loop(struct lull_symbols *symbols, struct row row, struct loop_lines *loop)
 {
-    if (loop->frame == NONE)
-        return 0;
-    const uint32_t below = frame_below(&symbols->frames, loop->frame, row.frame);
+    const uint32_t below = frame_in_loop(symbols, row, loop);
     uint32_t line = 0;
     const char *file = below == NONE ? NULL
                        : below == loop->frame
@@ -1032,13 +1055,28 @@ static void note_statements(struct lull_symbols *symbols, struct row row, struct
     }
 }
 
-/* How well a line says where a loop begins. gcc moves code from before a loop into it, and tells so: no
- * statement of its line begins there. */
-static int rank_of_line(const struct lull_symbols *symbols, const struct loop_lines *loop,
-                        struct loop_line key)
+/* Whether the code of a frame begins in a loop. */
+static bool begins_in_loop(const struct lull_symbols *symbols, uint32_t frame, uint32_t loop)
 {
-    const bool begins = lull_hash_find(&symbols->loops.statements, &key, sizeof key) != NULL;
-    return is_definition(symbols, loop->frame, key.line) ? 0 : 1 + begins;
+    const struct lull_code_block *block =
+        find_block(symbols, symbols->frames.all[frame].begin - symbols->bias + symbols->dwarf_bias);
+    uint32_t at = block ? block->loop : NONE;
+    while (at != loop && at != NONE)
+        at = symbols->loops.code.loops[at].outer;
+    return at != NONE;
+}
+
+/* How well the line `key` of a row says where a loop begins. Compilers move code from before a loop into
+ * it. gcc tells so: no statement of its line begins there. LLVM does not, but where the code was inlined,
+ * its function begins before the loop. */
+static int rank_of_line(const struct lull_symbols *symbols, struct row row,
+                        const struct loop_lines *loop, struct loop_line key)
+{
+    const uint32_t below = frame_in_loop(symbols, row, loop);
+    if (below == loop->frame ? is_definition(symbols, below, key.line)
+                             : !begins_in_loop(symbols, below, key.loop))
+        return 0;
+    return lull_hash_find(&symbols->loops.statements, &key, sizeof key) ? 2 : 1;
 }
 
 static void join_lines(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
@@ -1050,7 +1088,7 @@ static void join_lines(struct lull_symbols *symbols, struct row row, struct loop
         const struct loop_line key = {i, line_in_loop(symbols, row, own)};
         if (key.line == 0)
             continue;
-        const int rank = rank_of_line(symbols, own, key);
+        const int rank = rank_of_line(symbols, row, own, key);
         if (own->first == 0 || rank > own->rank || (rank == own->rank && key.line < own->first)) {
             own->first = key.line;
             own->rank = rank;
@@ -1284,16 +1322,6 @@ static bool find_loops(struct lull_symbols *symbols, uint64_t offset, bool in_dw
     return true;
 }
 
-/* The block of the last function that holds an offset; NULL: none. */
-static const struct lull_code_block *find_block(const struct lull_symbols *symbols, uint64_t offset)
-{
-    const struct lull_code_loops *code = &symbols->loops.code;
-    const size_t behind =
-        lull_sorted_first_u64(code->blocks, code->n_blocks, sizeof *code->blocks,
-                              offsetof(struct lull_code_block, begin), offset + 1);
-    return behind > 0 && offset < code->blocks[behind - 1].end ? &code->blocks[behind - 1] : NULL;
-}
-
 const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
                                           struct lull_arena *arena)
 {
@@ -1309,6 +1337,7 @@ const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t
     }
     return block && block->loop != NONE ? symbols->loops.of[block->loop] : NULL;
 }
+
 /* ---- whole functions ------------------------------------------------------------------------- */
 
 /* Finds file, path and line of a function's definition. For "grid.c" compiled in "/home/x" the file

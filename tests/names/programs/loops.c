@@ -151,6 +151,45 @@ int triangle(int n)
     return s;
 }
 
+struct place {
+    double from[2], to[2];
+    const char *name;
+    long count;
+};
+
+static inline struct place start(void)
+{
+    return (struct place){.name = "start"};
+}
+
+void look(const struct place *places, int n);
+long next(void);
+
+/* LLVM makes the zeros of the function that was inlined before the loop anew in the loop, with that one's
+ * line. */
+void places(int n)
+{
+    struct place own = start();
+    struct place all[12];
+    for (int i = 0; i < 12; i++) { /* L */
+        all[i] = (struct place){.count = next()}; /* E */
+    }
+    look(&own, 1);
+    look(all, n);
+}
+
+__attribute__((noinline))
+void look(const struct place *places, int n)
+{
+    table[n & 255] += (int)places[n % 2].count;
+}
+
+__attribute__((noinline))
+long next(void)
+{
+    return ++table[0];
+}
+
 /* No loop. */
 int straight(int n)
 {
@@ -163,6 +202,7 @@ int main(int argc, char **argv)
 {
     add(argc, a, b);
     multiply(argc);
+    places(argc);
     duff(argc, argv[0], (char *)c);
     return (int)calls(argc) + switches(argc, argv[0]) + backwards(argc, table) +
            list((struct node *)(void *)argv, argc) + triangle(argc) + straight(argc);
