@@ -9,9 +9,11 @@
 #include "support/test.h"
 
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { MOST_MEMBERS = 5 };
 
@@ -98,11 +100,12 @@ static void all_come_in_order(void **state)
             run_team(pass_on, members, seed);
 }
 
-/* The first posts as much as it may. The other one keeps all, and is busy with something else
- * most of the time: neither has more than some ten MiB of it until the other one is idle. */
+static atomic_bool *was_held_back; /* seen by all members: the one that posts was full, or is through */
+
+/* The first posts as much as it may. The other one keeps all, and is busy with something else until
+ * the first is held back: neither has more than some ten MiB of it until the other one is idle. */
 static const char *post_much(struct lull_team *team, const struct lull_sim_part *part)
 {
-    enum { BUSY_UNTIL = 1 << 20 };
     /* 192 MB; where letters are dear, some more than a member keeps */
     const uint32_t letters = lull_test_rounds(2) == 2 ? 4000000 : 1400000;
     const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
@@ -116,7 +119,9 @@ static const char *post_much(struct lull_team *team, const struct lull_sim_part 
         for (unsigned i = 0; posts && !news.full && posted < letters && i < 4096; i++)
             if (post(part, 1, posted++) != LULL_OK)
                 return "posting fails";
-        const bool idle = posts ? posted == letters : news.count == 0 && kept >= BUSY_UNTIL;
+        if (posts && (news.full || posted == letters))
+            atomic_store(was_held_back, true);
+        const bool idle = posts ? posted == letters : news.count == 0 && atomic_load(was_held_back);
         if (part->take(part->context, idle, kept, &news, &err) != LULL_OK)
             return "taking fails";
         for (size_t i = 0; i < news.count; i++)
@@ -138,7 +143,11 @@ static const char *post_much(struct lull_team *team, const struct lull_sim_part 
 static void much_is_held_back(void **state)
 {
     (void)state;
+    was_held_back = mmap(NULL, sizeof *was_held_back, PROT_READ | PROT_WRITE,
+                         MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(was_held_back != MAP_FAILED);
     run_team(post_much, 2, 0);
+    munmap(was_held_back, sizeof *was_held_back);
 }
 
 /* Both post as much as they may, and keep all that they get: each goes on as the other one has
