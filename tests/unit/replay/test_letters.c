@@ -100,7 +100,8 @@ static void all_come_in_order(void **state)
             run_team(pass_on, members, seed);
 }
 
-static atomic_bool *was_held_back; /* seen by all members: the one that posts was full, or is through */
+static atomic_bool
+    *was_held_back; /* seen by all members: the one that posts was full, or is through */
 
 /* The first posts as much as it may. The other one keeps all, and is busy with something else until
  * the first is held back: neither has more than some ten MiB of it until the other one is idle. */
