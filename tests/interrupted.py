@@ -28,17 +28,22 @@ def write_trace(lull, folder, iterations):
     return trace
 
 
+def temporary_files(scratch):
+    """Without those of the thread sanitizer, which has one for a moment when a program starts."""
+    return [path.name for path in scratch.iterdir() if not path.name.startswith("tsan.")]
+
+
 def interrupt(lull, trace, scratch, number):
     """The status of the command, which gets the signal once it has something among the temporary files; and what it
     leaves there."""
     scratch.mkdir()
     running = subprocess.Popen([lull, "wave", str(trace)], stdout=subprocess.DEVNULL,
                                stderr=subprocess.DEVNULL, env=dict(os.environ, TMPDIR=str(scratch)))
-    while not any(scratch.iterdir()) and running.poll() is None:
+    while not temporary_files(scratch) and running.poll() is None:
         time.sleep(0.001)
     running.send_signal(number)
     status = running.wait(timeout=SECONDS)
-    left = [path.name for path in scratch.iterdir()]
+    left = temporary_files(scratch)
     shutil.rmtree(scratch)
     return status, left
 
