@@ -4,11 +4,8 @@
 #include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/message.h"
-#include "columns/columns.h"
-#include "study/call_paths.h"
+#include "study/formats.h"
 #include "trace/convert.h"
-
-#include <string.h>
 
 static struct {
     char *to;
@@ -21,26 +18,6 @@ static const struct poptOption convert_options[] = {
     {"force", '\0', POPT_ARG_NONE, &convert_settings.force, 0, "replace OUT if it is there", NULL},
     POPT_TABLEEND,
 };
-
-/* The formats to choose from: those of the trace room, and those that need steps. */
-static const struct lull_format *const more_formats[] = {&lull_format_arrow, &lull_format_folded,
-                                                         &lull_format_speedscope, NULL};
-
-static const struct lull_format *find_format(const char *name)
-{
-    for (const struct lull_format *const *more = more_formats; *more; more++)
-        if (strcmp(name, (*more)->name) == 0)
-            return *more;
-    return lull_format_find(name);
-}
-
-static const char *names_of_formats(struct lull_arena *arena)
-{
-    const char *names = lull_formats_writable(arena);
-    for (const struct lull_format *const *more = more_formats; *more; more++)
-        names = lull_arena_printf(arena, "%s, %s", names, (*more)->name);
-    return names;
-}
 
 /* Replacing a directory removes all that is in it: only where that is a trace. Formats that are no
  * traces look themselves. */
@@ -87,12 +64,12 @@ static int run_convert(struct lull_cli_call *call)
     if (call->n_operands > 2)
         return lull_cli_usage("expected two operands, IN and OUT, got also '%s'", names[2]);
     const struct lull_format *format =
-        convert_settings.to ? find_format(convert_settings.to) : NULL;
+        convert_settings.to ? lull_written_format(convert_settings.to) : NULL;
     if (!convert_settings.to)
-        return lull_cli_usage("expected --to with one of %s", names_of_formats(call->arena));
-    if (!format || (!format->writer_open && !format->write))
+        return lull_cli_usage("expected --to with one of %s", lull_written_formats(call->arena));
+    if (!format)
         return lull_cli_usage("cannot write '%s', expected one of %s", convert_settings.to,
-                              names_of_formats(call->arena));
+                              lull_written_formats(call->arena));
     return convert(names[0], names[1], format, call);
 }
 

@@ -24,13 +24,3 @@ const struct lull_format *lull_format_find(const char *name)
             return lull_formats[i];
     return NULL;
 }
-
-const char *lull_formats_writable(struct lull_arena *arena)
-{
-    const char *list = "";
-    for (size_t i = 0; lull_formats[i]; i++)
-        if (lull_formats[i]->writer_open)
-            list =
-                lull_arena_printf(arena, "%s%s%s", list, *list ? ", " : "", lull_formats[i]->name);
-    return list;
-}

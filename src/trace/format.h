@@ -107,9 +107,6 @@ extern const struct lull_format *const lull_formats[];
 /* The format that a user asks for by name; NULL if it is unknown. */
 const struct lull_format *lull_format_find(const char *name);
 
-/* The names of the formats that this build can write: "tape, otf2, paraver". */
-const char *lull_formats_writable(struct lull_arena *arena);
-
 /* Our own format: of recorded and simulated runs, and of temporary copies for cursors. */
 extern const struct lull_format lull_format_tape;
 

@@ -3,9 +3,9 @@
 
 #include "base/build.h"
 #include "base/text.h"
-#include "columns/columns.h"
 #include "lull_features.h"
 #include "model/kernel/kernel.h"
+#include "study/formats.h"
 #include "study/interference.h"
 #include "trace/format.h"
 #include "trace/usage.h"
@@ -495,7 +495,8 @@ static void add_formats(struct lull_document *document)
     lull_table_column(table, "summary", "");
     for (size_t i = 0; lull_formats[i]; i++)
         add_format(table, lull_formats[i]);
-    add_format(table, &lull_format_arrow);
+    for (size_t i = 0; lull_formats_of_steps[i]; i++)
+        add_format(table, lull_formats_of_steps[i]);
 }
 
 struct lull_document *lull_info_build(struct lull_arena *arena)

@@ -59,9 +59,9 @@ SEES = {
     "bench": ["base", "stats", "machine"],
     "launch": ["base", "tape", "binary", "filter", "sim"],
     "report": ["base"],
-    "study": ["base", "stats", "binary", "team", "trace", "activity", "timeline", "wait", "machine", "model", "metrics", "sim",
+    "study": ["base", "stats", "binary", "team", "trace", "activity", "columns", "timeline", "wait", "machine", "model", "metrics", "sim",
               "replay", "wave", "diagnose", "bench"],
-    "view": ["base", "stats", "trace", "columns", "timeline", "wait", "machine", "model", "metrics", "sim", "replay", "wave",
+    "view": ["base", "stats", "trace", "timeline", "wait", "machine", "model", "metrics", "sim", "replay", "wave",
              "diagnose", "bench", "study", "report"],
     "cli": EVERYTHING,
 }
