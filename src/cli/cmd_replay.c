@@ -105,17 +105,32 @@ static const struct poptOption replay_options[] = {
 
 /* ---- what was typed -------------------------------------------------------------------------- */
 
-static void read_what_if(struct lull_what_if_options *what_if)
+static lull_status read_what_if(struct lull_what_if_options *what_if, struct lull_cli_call *call)
 {
+    static const char *const options[] = {
+        [LULL_THREADS_BALANCED] = "--balance-threads",
+        [LULL_THREADS_NO_LOCKS] = "--no-locks",
+        [LULL_THREADS_NO_SCHEDULING] = "--no-scheduling",
+        [LULL_THREADS_NO_SERIAL] = "--no-serial",
+    };
+    lull_status status = LULL_OK;
     what_if->application = (uint32_t)replay_settings.application - 1;
     what_if->eager = replay_settings.eager;
     what_if->no_noise = replay_settings.no_noise;
     what_if->balance = replay_settings.balance != not_said;
-    what_if->balanced = what_if->balance ? replay_settings.balance : NULL;
-    for (uint8_t change = 0; change < LULL_THREADS_CHANGES; change++)
-        if (replay_settings.threads[change] != not_said)
-            what_if->threads[what_if->n_threads++] =
-                (struct lull_what_if_threads){change, replay_settings.threads[change]};
+    if (what_if->balance)
+        status = lull_what_if_extent_read(replay_settings.balance, "--balance", call->arena,
+                                          &what_if->balanced, &what_if->balance_share, &call->err);
+    for (uint8_t change = 0; change < LULL_THREADS_CHANGES && status == LULL_OK; change++) {
+        if (replay_settings.threads[change] == not_said)
+            continue;
+        struct lull_what_if_threads *threads = &what_if->threads[what_if->n_threads++];
+        threads->change = change;
+        status =
+            lull_what_if_extent_read(replay_settings.threads[change], options[change], call->arena,
+                                     &threads->region, &threads->share, &call->err);
+    }
+    return status;
 }
 
 static lull_status read_replay_window(struct lull_supposition *supposition,
@@ -148,7 +163,8 @@ static lull_status read_replay_settings(struct lull_supposition *supposition,
     supposition->raw_names = replay_settings.raw_names;
     supposition->against = replay_settings.against;
     supposition->whole_run = replay_settings.run != NULL;
-    read_what_if(&supposition->what_if);
+    if (status == LULL_OK)
+        status = read_what_if(&supposition->what_if, call);
     if (status == LULL_OK)
         status = read_replay_window(supposition, call);
     if (status == LULL_OK)
@@ -215,13 +231,17 @@ const struct lull_command lull_cmd_replay = {
     .name = "replay",
     .summary = "what a measured run would take if something were different",
     .operands = "RUN",
-    .details = "The run is replayed on the network that its messages show, which tells how far a\n"
-               "replay can be believed, and then with what is asked for.\n\n"
-               "examples:\n"
-               "  lull replay traces.otf2 --network ideal\n"
-               "  lull replay run.tape --network hockney:latency=1us,bandwidth=1e8:1e10:5\n"
-               "  lull replay run.tape --balance --cpu-speed 2 -o balanced.tape\n"
-               "  lull replay run.tape --median rank=7,region=solve\n",
+    .details =
+        "The run is replayed on the network that its messages show, which tells how far a\n"
+        "replay can be believed, and then with what is asked for.\n\n"
+        "--balance, --balance-threads, --no-locks, --no-scheduling and --no-serial also take\n"
+        "share=S or share=S,region=NAME: then a share S of what is lost is gone.\n\n"
+        "examples:\n"
+        "  lull replay traces.otf2 --network ideal\n"
+        "  lull replay run.tape --network hockney:latency=1us,bandwidth=1e8:1e10:5\n"
+        "  lull replay run.tape --balance --cpu-speed 2 -o balanced.tape\n"
+        "  lull replay run.tape --median rank=7,region=solve\n"
+        "  lull replay run.tape --no-serial=share=0.6\n",
     .options = replay_options,
     .output = &replay_output,
     .under_mpirun = LULL_WORKS_AS_TEAM,

@@ -85,6 +85,7 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
     if (fix->balance) {
         all->balance = true;
         all->balanced = fix->balanced;
+        all->balance_share = fix->balance_share;
     }
     for (uint32_t i = 0; i < fix->n_cuts; i++)
         all->cuts[all->n_cuts++] = fix->cuts[i];

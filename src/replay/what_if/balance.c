@@ -19,6 +19,7 @@ struct balance {
     const struct lull_treatments *treatments;
     struct lull_team *team;
     double *mean; /* [epochs]: ns for each stream that computes in the epoch */
+    double share; /* of the way to the mean */
     uint32_t n_streams;
     struct work works[];
 };
@@ -36,6 +37,7 @@ static void *create_balance(const struct lull_what_if_scene *scene)
     balance->trace = scene->trace;
     balance->treatments = scene->treatments;
     balance->team = scene->part.team;
+    balance->share = lull_share_of(scene->wanted->balance_share);
     balance->n_streams = scene->n_streams;
     return balance;
 }
@@ -133,8 +135,10 @@ static int64_t apply_balance(void *state, const struct lull_replay_burst *burst,
         work->phase = burst->phase;
         work->bursts = (struct lull_stretched){0};
     }
-    return lull_stretch_on(&work->bursts, ns, balance->mean[burst->phase],
-                           (double)work->ns[burst->phase]);
+    const double own = (double)work->ns[burst->phase];
+    return lull_stretch_on(
+        &work->bursts, ns,
+        (1 - balance->share) * own + balance->share * balance->mean[burst->phase], own);
 }
 
 static void rewind_works(void *state)

@@ -70,10 +70,10 @@ static int64_t apply_serial(void *state, const struct lull_replay_burst *burst, 
 {
     const struct serial *serial = state;
     const uint32_t threads = serial->threads[burst->location];
-    if (threads < 2 || burst->execution != LULL_NONE ||
-        !serial->treatments->treatments[burst->mark].serial)
+    const double share = serial->treatments->treatments[burst->mark].serial;
+    if (threads < 2 || burst->execution != LULL_NONE || !(share > 0))
         return ns;
-    return llround((double)ns / threads);
+    return llround((1 - share) * (double)ns + share * (double)ns / threads);
 }
 
 const struct lull_what_if_kind lull_kind_serial = {

@@ -26,8 +26,11 @@
  * Threads of a process are read at different speeds, so what they do is kept until all of them have
  * been read to the end of the execution. Memory: 8 bytes for each execution, and what is kept. */
 
-/* Bits: 1 << enum lull_threads_change. */
-typedef uint8_t threads_changes;
+/* What is supposed of a parallel region: the share that is gone of each loss, by enum
+ * lull_threads_change; 0: nothing is supposed of it. */
+struct threads_changes {
+    double shares[LULL_THREADS_CHANGES];
+};
 
 struct lull_shortenings;
 
@@ -65,7 +68,7 @@ struct execution {
 struct lull_shortenings {
     pthread_mutex_t lock;
     uint32_t n_threads, n_regions;
-    const threads_changes *changes;
+    const struct threads_changes *changes;
     struct execution *waiting; /* [first, count): executions that are not settled, in order */
     size_t first, count, capacity;
     double *left; /* [n_left]: the share of its bursts that each settled execution keeps */
@@ -77,7 +80,7 @@ struct lull_shortenings {
  * the last element of those without a region of the trace; borrowed. Returns NULL if there is no
  * memory. */
 static struct lull_shortenings *shortenings_create(uint32_t n_threads, uint32_t n_regions,
-                                                   const threads_changes *changes)
+                                                   const struct threads_changes *changes)
 {
     struct lull_shortenings *s = calloc(1, sizeof *s + n_threads * sizeof *s->threads);
     if (!s)
@@ -112,7 +115,7 @@ static double shortenings_left(const struct lull_shortenings *s, uint32_t execut
 
 /* Some threads on their way to the same barrier. Times in ns. */
 struct part {
-    threads_changes changes;
+    const struct threads_changes *changes;
     int64_t longest; /* the longest time that a thread is busy */
     /* sum: of the useful times of all threads; most: the longest time that a thread would be busy
      * beside its useful time */
@@ -126,11 +129,9 @@ static void add_piece(struct part *part, const struct piece *piece, int64_t from
 {
     const int64_t begin = piece->begin > from ? piece->begin : from;
     const int64_t busy = piece->arrival > begin ? piece->arrival - begin : 0;
-    double changed = (double)busy;
-    if (part->changes >> LULL_THREADS_NO_LOCKS & 1)
-        changed -= (double)piece->lock;
-    if (part->changes >> LULL_THREADS_NO_SCHEDULING & 1)
-        changed -= (double)piece->schedule;
+    const double *shares = part->changes->shares;
+    const double changed = (double)busy - shares[LULL_THREADS_NO_LOCKS] * (double)piece->lock -
+                           shares[LULL_THREADS_NO_SCHEDULING] * (double)piece->schedule;
     const double beside = changed - (double)piece->useful;
     part->longest = busy > part->longest ? busy : part->longest;
     part->most = part->threads == 0 || beside > part->most ? beside : part->most;
@@ -142,11 +143,11 @@ static void add_piece(struct part *part, const struct piece *piece, int64_t from
 /* How much earlier the last thread would come, in ns. */
 static double shorter_by(const struct part *part)
 {
-    double changed = part->changed;
+    const double share = part->changes->shares[LULL_THREADS_BALANCED];
     if (part->threads == 0)
         return 0;
-    if (part->changes >> LULL_THREADS_BALANCED & 1)
-        changed = part->sum / part->threads + part->most;
+    const double balanced = part->sum / part->threads + part->most;
+    const double changed = (1 - share) * part->changed + share * balanced;
     return (double)part->longest > changed ? (double)part->longest - changed : 0;
 }
 
@@ -199,7 +200,8 @@ static struct piece from_fork(const struct piece *piece, const struct execution 
 /* How much shorter an execution is, in ns, taken from barrier to barrier. `pieces[n_threads]` says
  * how many pieces each thread has. Behind the last barrier only the master's scheduling counts. */
 static double shorter_by_parts(const struct lull_shortenings *s, const struct execution *execution,
-                               const size_t *pieces, size_t barriers, threads_changes changes)
+                               const size_t *pieces, size_t barriers,
+                               const struct threads_changes *changes)
 {
     double sum = 0;
     for (size_t k = 0; k < barriers; k++) {
@@ -213,15 +215,16 @@ static double shorter_by_parts(const struct lull_shortenings *s, const struct ex
         }
         sum += shorter_by(&part);
     }
-    if (pieces[0] > barriers && changes >> LULL_THREADS_NO_SCHEDULING & 1)
-        sum += (double)piece_at(&s->threads[0], barriers)->schedule;
+    if (pieces[0] > barriers)
+        sum += changes->shares[LULL_THREADS_NO_SCHEDULING] *
+               (double)piece_at(&s->threads[0], barriers)->schedule;
     return sum;
 }
 
 /* How much shorter an execution is, in ns, if all of it is taken as one part without the time in
  * barriers. */
 static double shorter_by_whole(const struct lull_shortenings *s, const struct execution *execution,
-                               const size_t *pieces, threads_changes changes)
+                               const size_t *pieces, const struct threads_changes *changes)
 {
     struct part part = {.changes = changes};
     for (uint32_t t = 0; t < s->n_threads; t++) {
@@ -241,12 +244,20 @@ static double shorter_by_whole(const struct lull_shortenings *s, const struct ex
     return shorter_by(&part);
 }
 
+static bool changes_any(const struct threads_changes *changes)
+{
+    bool any = false;
+    for (unsigned change = 0; change < LULL_THREADS_CHANGES; change++)
+        any |= changes->shares[change] > 0;
+    return any;
+}
+
 /* Finds what is left of an execution, and drops its pieces. `pieces[n_threads]` is scratch. False:
  * no memory. */
 static bool settle(struct lull_shortenings *s, const struct execution *execution, size_t *pieces)
 {
     const uint32_t region = execution->region < s->n_regions ? execution->region : s->n_regions;
-    const threads_changes changes = s->changes[region];
+    const struct threads_changes *changes = &s->changes[region];
     size_t barriers = 0;
     bool alike = true;
     double shorter = 0;
@@ -258,7 +269,7 @@ static bool settle(struct lull_shortenings *s, const struct execution *execution
             barriers = own;
         alike &= pieces[t] == 0 || own == barriers;
     }
-    if (changes && execution->counts && execution->bursts > 0)
+    if (changes_any(changes) && execution->counts && execution->bursts > 0)
         shorter = alike && barriers > 0 ? shorter_by_parts(s, execution, pieces, barriers, changes)
                                         : shorter_by_whole(s, execution, pieces, changes);
     for (uint32_t t = 0; t < s->n_threads; t++)
@@ -423,8 +434,8 @@ struct stream_place {
 struct threads {
     const struct lull_trace *trace;
     uint32_t application, n_streams;
-    threads_changes *changes; /* [n_regions + 1] */
-    uint32_t *numbers;        /* [n_locations]: its number among the OpenMP threads of its process;
+    struct threads_changes *changes; /* [n_regions + 1] */
+    uint32_t *numbers; /* [n_locations]: its number among the OpenMP threads of its process;
                                  LULL_NONE: it is not one of them */
     struct lull_shortenings *
         *shortenings;             /* [n_processes]; NULL: nothing is known of the process */
@@ -460,12 +471,13 @@ static void find_changes(struct threads *threads, const struct lull_what_if_opti
     const struct lull_trace *trace = threads->trace;
     for (uint32_t i = 0; i < wanted->n_threads; i++) {
         const char *name = wanted->threads[i].region;
-        const threads_changes bit = (threads_changes)(1 << wanted->threads[i].change);
+        const double share = lull_share_of(wanted->threads[i].share);
         if (!is_of_executions(&wanted->threads[i]))
             continue;
         for (uint32_t r = 0; r <= trace->n_regions; r++)
             if (!name || (r < trace->n_regions && lull_region_is_named(name, &trace->regions[r])))
-                threads->changes[r] |= bit;
+                threads->changes[r].shares[wanted->threads[i].change] =
+                    fmax(share, threads->changes[r].shares[wanted->threads[i].change]);
     }
 }
 

@@ -78,7 +78,8 @@ static struct lull_treatment treatment_of(const struct lull_what_if_options *wan
         name = wanted->threads[i].region;
         if (wanted->threads[i].change != LULL_THREADS_NO_SERIAL)
             continue;
-        treatment.serial |= !name || (region && lull_region_is_named(name, region));
+        if (!name || (region && lull_region_is_named(name, region)))
+            treatment.serial = fmax(treatment.serial, lull_share_of(wanted->threads[i].share));
         *ret_named |= name && region && lull_region_is_named(name, region);
     }
     name = wanted->balanced;
@@ -225,6 +226,23 @@ static bool read_cut(const char *text, struct lull_arena *arena, struct lull_wha
     return true;
 }
 
+lull_status lull_what_if_extent_read(const char *text, const char *option, struct lull_arena *arena,
+                                     const char **ret_region, double *ret_share,
+                                     struct lull_error *err)
+{
+    const char *rest = text;
+    double share = 0;
+    if (text && skip_key(&rest, "share=") &&
+        (!read_share(&rest, &share) || (*rest && (!skip_key(&rest, "region=") || !*rest))))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s is '%s', expected NAME, share=S with S above 0 and at most 1, or "
+                         "share=S,region=NAME",
+                         option, text);
+    *ret_region = rest && *rest ? lull_arena_strdup(arena, rest) : NULL;
+    *ret_share = share;
+    return LULL_OK;
+}
+
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err)
 {
@@ -265,10 +283,17 @@ static void add_word(struct words *words, const char *word)
     words->items[words->count++] = word;
 }
 
-/* Adds an option, with a name if there is one: "--balance", "--balance=solve". */
-static void add_option(struct words *words, const char *option, const char *name)
+/* Adds an option, with how far it goes: "--balance", "--balance=solve", "--balance=share=0.8",
+ * "--balance=share=0.8,region=solve". */
+static void add_option(struct words *words, const char *option, const char *name, double share)
 {
-    add_word(words, name ? lull_arena_printf(words->arena, "%s=%s", option, name) : option);
+    const char *word = option;
+    if (share > 0 && share < 1)
+        word = lull_arena_printf(words->arena, "%s=share=%g%s%s", option, share,
+                                 name ? ",region=" : "", name ? name : "");
+    else if (name)
+        word = lull_arena_printf(words->arena, "%s=%s", option, name);
+    add_word(words, word);
 }
 
 static void add_cut(struct words *words, const struct lull_what_if_cut *cut)
@@ -297,7 +322,8 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
     };
     struct words words = {.arena = arena};
     for (uint32_t i = 0; i < options->n_threads; i++)
-        add_option(&words, threads[options->threads[i].change], options->threads[i].region);
+        add_option(&words, threads[options->threads[i].change], options->threads[i].region,
+                   options->threads[i].share);
     if (options->eager)
         add_word(&words, "--eager");
     if (options->no_noise)
@@ -310,7 +336,7 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
     for (uint32_t i = 0; i < options->n_cuts; i++)
         add_cut(&words, &options->cuts[i]);
     if (options->balance)
-        add_option(&words, "--balance", options->balanced);
+        add_option(&words, "--balance", options->balanced, options->balance_share);
     *ret_words = words.items;
     return words.count;
 }

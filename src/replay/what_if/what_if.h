@@ -28,6 +28,9 @@
  *   samples tell that it has this share. Where several cuts mean a burst, the shortest result counts.
  * - Balanced: in each epoch each process that computes (in the region, where one is named) computes
  *   as long as these processes do on average. The total stays the same, but for rounding to ns.
+ * - A share S of balance, or of what threads or a serial part lose, goes so much of the way: of a serial
+ *   part of t threads it leaves 1 - S (1 - 1/t), of a wait for a lock 1 - S; a process or thread that
+ *   takes x where the mean is m takes x + S (m - x).
  * - Eager: every send goes on at once, as if it were buffered, also a synchronous one. This changes
  *   no length of a computation, but the operations of the program.
  *
@@ -55,13 +58,15 @@
 #define LULL_WHAT_IF_CUTS    64
 #define LULL_WHAT_IF_THREADS 64
 
+/* Shares are what is gone of what is lost, above 0 and at most 1; 0 stands for all of it. */
+
 /* Whose computations are cut to the median of their peers. A rank of LULL_NONE, a node of NULL or a
  * region of NULL is no limit; with all three the cut means every computation. */
 struct lull_what_if_cut {
     uint32_t rank;      /* as in struct lull_process; not together with a node */
     const char *node;   /* means all processes on this node */
     const char *region; /* a region of the user */
-    double share; /* of what they take longer than the median, which they lose; 0: all of it */
+    double share;       /* of what they take longer than the median */
 };
 
 /* What is supposed of the threads of a process. */
@@ -76,6 +81,7 @@ enum lull_threads_change {
 struct lull_what_if_threads {
     uint8_t change;     /* enum lull_threads_change */
     const char *region; /* a parallel region; with NO_SERIAL one of the user; NULL: all */
+    double share;
 };
 
 struct lull_what_if_options {
@@ -84,6 +90,7 @@ struct lull_what_if_options {
     bool no_noise;
     bool balance;
     const char *balanced; /* region; NULL: all of the time */
+    double balance_share;
     uint32_t n_regions;
     const char *regions[LULL_WHAT_IF_REGIONS];
     double factors[LULL_WHAT_IF_REGIONS]; /* > 0 */
@@ -114,6 +121,13 @@ lull_status lull_what_if_regions_read(char *const *texts, struct lull_arena *are
  * LULL_ERR_RANGE and a text that begins with --median. */
 lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
                                    struct lull_what_if_options *options, struct lull_error *err);
+
+/* Reads how far something is supposed: "NAME" (a region, or what else the option names), "share=S", or
+ * "share=S,region=NAME"; NULL: everywhere, all of it. *ret_region is NULL where none is named, *ret_share
+ * 0 where none is. `option` is "--balance". Fails with LULL_ERR_RANGE and a text that begins with it. */
+lull_status lull_what_if_extent_read(const char *text, const char *option, struct lull_arena *arena,
+                                     const char **ret_region, double *ret_share,
+                                     struct lull_error *err);
 
 /* Puts options into a flow to other members of a team, and gets them there (team/team.h). What is
  * got lives in `arena`. False: the flow has failed. */
@@ -167,8 +181,9 @@ void lull_what_if_destroy(struct lull_what_if *what_if); /* NULL is allowed */
 
 struct lull_treatment {
     double factor;
-    uint64_t cuts;         /* bit i: of the cut i */
-    bool balanced, serial; /* lull_kind_balance applies; lull_kind_serial applies */
+    uint64_t cuts; /* bit i: of the cut i */
+    double serial; /* the share that lull_kind_serial divides; 0: it does not apply */
+    bool balanced; /* lull_kind_balance applies */
 };
 static_assert(LULL_WHAT_IF_CUTS <= 64, "a cut is a bit of a treatment");
 
@@ -177,6 +192,12 @@ struct lull_treatments {
     struct lull_treatment treatments[256]; /* by mark; [0]: of what is in no region that is named */
     uint32_t count;
 };
+
+/* A share that options have: 0 stands for 1. */
+static inline double lull_share_of(double share)
+{
+    return share > 0 ? share : 1;
+}
 
 /* Whether a name means a region: its own, or with its place, "exchange (heat.c:120)". */
 bool lull_region_is_named(const char *name, const struct lull_region *region);

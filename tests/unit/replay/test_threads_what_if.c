@@ -77,14 +77,23 @@ enum {
     NO_SERIAL = 1 << LULL_THREADS_NO_SERIAL
 };
 
-/* How long it takes with these changes of all regions or (not NULL) of one. */
-static int64_t with(const struct lull_trace *trace, unsigned changes, const char *region)
+/* How long it takes if a share of what these changes take away is gone, of all regions or (not NULL) of
+ * one. */
+static int64_t with_share(const struct lull_trace *trace, unsigned changes, const char *region,
+                          double share)
 {
     struct lull_what_if_options wanted = {0};
     for (uint8_t change = 0; change < LULL_THREADS_CHANGES; change++)
         if (changes >> change & 1)
-            wanted.threads[wanted.n_threads++] = (struct lull_what_if_threads){change, region};
+            wanted.threads[wanted.n_threads++] =
+                (struct lull_what_if_threads){change, region, share};
     return replay(trace, &wanted);
+}
+
+/* ... or all of it. */
+static int64_t with(const struct lull_trace *trace, unsigned changes, const char *region)
+{
+    return with_share(trace, changes, region, 0);
 }
 
 /* From 100 to 500 the master is busy for 100 and then in the barrier; its worker begins 10 later,
@@ -104,6 +113,11 @@ static void test_uneven_threads(void **state)
     /* 100 before and 500 behind the region, by two threads */
     assert_int_equal(with(trace, NO_SERIAL, NULL), 700);
     assert_int_equal(with(trace, NO_SERIAL | BALANCED, NULL), 560);
+    /* half of 140, of 10 and of 300 less */
+    assert_int_equal(with_share(trace, BALANCED, NULL, 0.5), 930);
+    assert_int_equal(with_share(trace, NO_SCHEDULING, NULL, 0.5), 995);
+    assert_int_equal(with_share(trace, NO_SERIAL, NULL, 0.5), 850);
+    assert_int_equal(with_share(trace, BALANCED, NULL, 1), 860);
     lull_trace_close(trace);
 }
 
@@ -120,6 +134,8 @@ static void test_locks(void **state)
         {350, 400, BARRIER});
     assert_int_equal(with(trace, NO_LOCKS, NULL), 440);
     assert_int_equal(with(trace, NO_SCHEDULING, NULL), 500);
+    /* Without half of their waits the first takes 140, and the second 85: the master's. */
+    assert_int_equal(with_share(trace, NO_LOCKS, NULL, 0.5), 500 - 20 - 15);
     lull_trace_close(trace);
 }
 
@@ -186,6 +202,49 @@ static void test_nothing_to_gain(void **state)
     lull_trace_close(trace);
 }
 
+/* What is typed, and how it is spelled again. */
+static void test_shares_as_text(void **state)
+{
+    static const struct {
+        const char *text, *region;
+        double share;
+    } cases[] = {{NULL, NULL, 0},
+                 {"solve", "solve", 0},
+                 {"share=0.25", NULL, 0.25},
+                 {"share=0.25,region=f<int, 2>", "f<int, 2>", 0.25},
+                 {"share", "share", 0}};
+    static const char *const wrong[] = {"share=",      "share=0",     "share=1.5",
+                                        "share=0.5,",  "share=0.5,r", "share=0.5,region=",
+                                        "share=0.5 x", "share=nan",   "share=-1"};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_error err;
+    const char *region;
+    double share;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct lull_what_if_options options = {.n_threads = 1};
+        const char **words;
+        assert_int_equal(
+            lull_what_if_extent_read(cases[i].text, "--no-serial", arena, &region, &share, &err),
+            LULL_OK);
+        assert_true(share == cases[i].share);
+        assert_true(region ? cases[i].region && strcmp(region, cases[i].region) == 0
+                           : !cases[i].region);
+        options.threads[0] = (struct lull_what_if_threads){LULL_THREADS_NO_SERIAL, region, share};
+        assert_int_equal(lull_what_if_spell(&options, arena, &words), 1);
+        assert_string_equal(
+            words[0], cases[i].text ? lull_arena_printf(arena, "--no-serial=%s", cases[i].text)
+                                    : "--no-serial");
+    }
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        assert_int_equal(
+            lull_what_if_extent_read(wrong[i], "--no-serial", arena, &region, &share, &err),
+            LULL_ERR_RANGE);
+        assert_non_null(strstr(err.text, "--no-serial is 'share="));
+    }
+    lull_arena_destroy(arena);
+}
+
 static void check_refused(const struct lull_trace *trace, const struct lull_what_if_options *wanted,
                           const char *expected)
 {
@@ -205,7 +264,7 @@ static void test_refused(void **state)
                   "memory: has no parallel region '!$omp paralel'; did you mean '!$omp parallel'?");
     wanted.threads[0].region = "solve";
     check_refused(trace, &wanted, "memory: has no parallel region 'solve'");
-    wanted.threads[0] = (struct lull_what_if_threads){LULL_THREADS_NO_SERIAL, "solv"};
+    wanted.threads[0] = (struct lull_what_if_threads){LULL_THREADS_NO_SERIAL, "solv", 0};
     check_refused(trace, &wanted, "memory: has no region 'solv'; did you mean 'solve'?");
     lull_trace_close(trace);
     wanted.threads[0].region = NULL;
@@ -224,6 +283,7 @@ TEST_GROUP(test_threads_what_if)
         cmocka_unit_test(test_scheduling),         cmocka_unit_test(test_parts),
         cmocka_unit_test(test_different_barriers), cmocka_unit_test(test_named),
         cmocka_unit_test(test_nothing_to_gain),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shares_as_text),
     };
     return run_cases(tests, NULL, NULL);
 }

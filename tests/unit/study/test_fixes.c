@@ -29,18 +29,19 @@ static const struct lull_what_if_options of_ranks[] = {
     {.n_cuts = 1, .cuts = {{.rank = 2, .region = "delay"}}},
     {.balance = true},
     {.balance = true, .balanced = "compute"},
+    {.balance = true, .balance_share = 0.25},
     {.no_noise = true},
     {.n_regions = 1, .regions = {"compute"}, .factors = {0.5}},
     {.no_noise = true, .balance = true, .n_cuts = 1, .cuts = {{.rank = 2}}},
     {.eager = true},
 };
 static const struct lull_what_if_options of_threads[] = {
-    {.n_threads = 1, .threads = {{LULL_THREADS_BALANCED, NULL}}},
-    {.n_threads = 1, .threads = {{LULL_THREADS_NO_LOCKS, NULL}}},
-    {.n_threads = 1, .threads = {{LULL_THREADS_NO_SCHEDULING, NULL}}},
-    {.n_threads = 1, .threads = {{LULL_THREADS_NO_SERIAL, NULL}}},
+    {.n_threads = 1, .threads = {{LULL_THREADS_BALANCED, NULL, 0}}},
+    {.n_threads = 1, .threads = {{LULL_THREADS_NO_LOCKS, NULL, 0.5}}},
+    {.n_threads = 1, .threads = {{LULL_THREADS_NO_SCHEDULING, NULL, 0}}},
+    {.n_threads = 1, .threads = {{LULL_THREADS_NO_SERIAL, NULL, 0.3}}},
     {.n_threads = 2,
-     .threads = {{LULL_THREADS_BALANCED, NULL}, {LULL_THREADS_NO_SERIAL, NULL}},
+     .threads = {{LULL_THREADS_BALANCED, NULL, 0.8}, {LULL_THREADS_NO_SERIAL, NULL, 0}},
      .balance = true},
 };
 enum { MOST = sizeof of_ranks / sizeof *of_ranks };
