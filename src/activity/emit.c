@@ -192,7 +192,7 @@ static void fill_sample(const struct lull_interpreter *it, const struct lull_eve
     step->sample.offset = event->sample.offset;
     step->sample.weight = event->sample.weight;
     step->sample.user = top ? top->user : LULL_NONE;
-    step->sample.locked = top && top->locked;
+    step->sample.locked = (top && top->locked) || it->locks > 0;
 }
 
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)

@@ -622,7 +622,7 @@ static const struct lull_event *interpreter_run(struct lull_interpreter *it,
         if (event->kind == LULL_EVENT_CALL) {
             const struct region_code code = codes[event->id];
             if ((code.special & ~COMPLETES) == CALL_OF_MPI ||
-                (code.special & ~(TOLD | OF_CREW)) == VISITED) {
+                (code.special & ~(TOLD | OF_CREW | TAKES)) == VISITED) {
                 const struct lull_event *taken = take_special(it, &run, event, last, code);
                 if (!taken)
                     break;
@@ -1185,6 +1185,15 @@ static void end_visit(struct lull_interpreter *it, const struct frame *frame)
                                   (frame->counted ? LULL_VISIT_COUNTED : 0));
 }
 
+/* A lock that a test has set is not seen, so that more may be given back than are known. */
+static void count_lock(struct lull_interpreter *it, int8_t more)
+{
+    if (more > 0)
+        it->locks++;
+    else if (it->locks > 0)
+        it->locks--;
+}
+
 static void region_leave(struct lull_interpreter *it)
 {
     if (it->depth == 0) /* the scan drops these; nothing to close */
@@ -1194,6 +1203,8 @@ static void region_leave(struct lull_interpreter *it)
     const struct frame *frame = &it->stack[--it->depth];
     if (frame->code.special & VISITED)
         end_visit(it, frame);
+    if (frame->code.special & TAKES)
+        count_lock(it, it->shared->trace->regions[frame->region].locks);
     if (frame->code.special & CALL_OF_MPI)
         end_call(it, lull_kept(it));
     if (frame->code.special & PARALLEL) {
@@ -1222,8 +1233,9 @@ static unsigned visits_of(const struct lull_interpretation *shared, uint32_t reg
         shared->wants & LULL_STEP_MASK(LULL_STEP_VISIT) && (!visits || visits[region]);
     const bool of_crew = shared->wants & LULL_STEP_MASK(LULL_STEP_CREW) &&
                          lull_crew_meets_in(&shared->trace->regions[region]);
+    const bool takes = shared->counts_locks && shared->trace->regions[region].locks != 0;
     return (told ? VISITED | TOLD : 0) | (of_crew ? VISITED | OF_CREW : 0) |
-           (shared->options->regions ? VISITED : 0);
+           (takes ? VISITED | TAKES : 0) | (shared->options->regions ? VISITED : 0);
 }
 
 /* Whether the requests that calls wait for may be those of collective operations. */
@@ -1273,6 +1285,15 @@ static bool *find_locks(const struct lull_trace *trace)
     for (uint32_t i = 0; locks && i < trace->n_regions; i++)
         locks[i] = lull_crew_locks_in(&trace->regions[i]);
     return locks;
+}
+
+/* Some recorders do not tell when locks are given back: then nobody knows who has them. */
+static bool gives_locks_back(const struct lull_trace *trace)
+{
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (trace->regions[r].locks < 0)
+            return true;
+    return false;
 }
 
 /* Says for each slot what its time is to a replay: kept or not, in agreement with lull_kept, and if
@@ -1351,6 +1372,8 @@ lull_status lull_interpretation_create(const struct lull_trace *trace,
             shared->wants |= crew_kinds;
         shared->whole = (struct lull_interval){0, trace->duration};
         shared->decides_waits = has_collective_requests(trace);
+        shared->counts_locks =
+            shared->wants & LULL_STEP_MASK(LULL_STEP_SAMPLE) && gives_locks_back(trace);
         shared->event_mask = find_mask(shared);
         shared->codes[LULL_LOCATION_THREAD] = make_codes(shared, LULL_LOCATION_THREAD);
         shared->codes[LULL_LOCATION_DEVICE] = make_codes(shared, LULL_LOCATION_DEVICE);

@@ -34,7 +34,8 @@ enum special {
     PARALLEL = 4,    /* an OpenMP parallel region */
     TOLD = 8,        /* its VISITs are wanted */
     OF_CREW = 16,    /* threads wait for each other in it, or for it, and CREWs are wanted */
-    COMPLETES = 32   /* requests complete in it, and the trace has those of collective operations */
+    TAKES = 64, /* locks are set or given back in it, and SAMPLEs are wanted; it is VISITED, too */
+    COMPLETES = 32 /* requests complete in it, and the trace has those of collective operations */
 };
 
 /* An open region. */
@@ -73,6 +74,7 @@ struct lull_interpretation {
     const struct lull_pass_options *options;
     uint64_t wants; /* kinds of steps that somebody wants */
     bool wants_ledger;
+    bool counts_locks;   /* of locks that are set by calls it is known when they are given back */
     bool decides_waits;  /* what completes in MPI_Wait and its like decides where its time goes */
     uint64_t event_mask; /* kinds of events to be read for that */
     unsigned workers;
@@ -133,6 +135,7 @@ struct lull_interpreter {
     bool spans;      /* SPANs are wanted */
     bool users;      /* USERs are wanted */
     bool notes_user; /* frames know what is kept for SPANs */
+    uint32_t locks;  /* that were set by calls and not given back; 0 where nobody counts them */
     struct {
         int64_t begin;
         uint32_t region, user;

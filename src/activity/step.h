@@ -37,8 +37,9 @@
  * was open goes on; operations of the pause are missing.
  *
  * Samples. A SAMPLE says in which code the thread was at a moment, and what the interpreter knows of
- * that moment: activity, innermost region, innermost region of the user, and whether a critical or
- * ordered section was open (locks that are set by calls are not known). It changes nothing: all
+ * that moment: activity, innermost region, innermost region of the user, and whether the thread had a
+ * lock: in a critical or ordered section, or one that a call had set (where the run tells when such locks
+ * are given back; one that a test had set is not known). It changes nothing: all
  * other steps are the same with and without it. The samples whose activity is LULL_USEFUL divide the
  * useful time of a location among its code, in proportion to their weights. These are processor time
  * spent in the program: time without a core, and time in the kernel, has no samples.
@@ -297,7 +298,7 @@ struct lull_step {
             uint64_t offset; /* in the object, as the object file counts addresses */
             uint64_t weight; /* ns of processor time that it stands for */
             uint32_t user;   /* innermost region of the user, or LULL_NONE */
-            bool locked;     /* inside a critical or ordered section */
+            bool locked;     /* the thread has a lock */
         } sample;
         struct {
             uint64_t value; /* modulo 2^64 */

@@ -208,72 +208,73 @@ static bool classify_shmem(struct lull_region *region)
 struct construct {
     const char *name; /* lower case */
     uint8_t role;
+    int8_t locks; /* as in struct lull_region */
 };
 
 /* Looked up by the longest prefix: longer names first where one begins with another. */
 static const struct construct omp_constructs[] = {
-    {"parallel for", LULL_ROLE_PARALLEL},
-    {"parallel", LULL_ROLE_PARALLEL},
-    {"for", LULL_ROLE_LOOP},
-    {"do", LULL_ROLE_LOOP},
-    {"loop", LULL_ROLE_LOOP},
-    {"workshare", LULL_ROLE_WORKSHARE},
-    {"sections", LULL_ROLE_SECTIONS},
-    {"section", LULL_ROLE_SECTION},
-    {"single sblock", LULL_ROLE_SINGLE_BODY},
-    {"single", LULL_ROLE_SINGLE},
-    {"masked", LULL_ROLE_MASTER},
-    {"master", LULL_ROLE_MASTER},
-    {"critical sblock", LULL_ROLE_CRITICAL_BODY},
-    {"critical", LULL_ROLE_CRITICAL},
-    {"atomic", LULL_ROLE_ATOMIC},
-    {"implicit barrier", LULL_ROLE_IMPLICIT_BARRIER},
-    {"ibarrier", LULL_ROLE_IMPLICIT_BARRIER},
-    {"barrier", LULL_ROLE_BARRIER},
-    {"flush", LULL_ROLE_FLUSH},
-    {"ordered sblock", LULL_ROLE_ORDERED_BODY},
-    {"ordered", LULL_ROLE_ORDERED},
-    {"create task", LULL_ROLE_TASK_CREATE},
-    {"create untied task", LULL_ROLE_TASK_CREATE},
-    {"task create", LULL_ROLE_TASK_CREATE},
-    {"untied task create", LULL_ROLE_TASK_CREATE},
-    {"task run", LULL_ROLE_TASK},
-    {"untied  task run", LULL_ROLE_TASK},
-    {"untied task run", LULL_ROLE_TASK},
-    {"task wait", LULL_ROLE_TASK_WAIT},
-    {"taskwait", LULL_ROLE_TASK_WAIT},
-    {"taskgroup", LULL_ROLE_TASK_WAIT},
-    {"taskyield", LULL_ROLE_SCHEDULE},
-    {"task", LULL_ROLE_TASK},
-    {"untied task", LULL_ROLE_TASK},
-    {"set lock", LULL_ROLE_LOCK},
-    {"set nest lock", LULL_ROLE_LOCK},
-    {"test lock", LULL_ROLE_LOCK},
-    {"test nest lock", LULL_ROLE_LOCK},
-    {"unset lock", LULL_ROLE_LOCK},
-    {"unset nest lock", LULL_ROLE_LOCK},
+    {"parallel for", LULL_ROLE_PARALLEL, 0},
+    {"parallel", LULL_ROLE_PARALLEL, 0},
+    {"for", LULL_ROLE_LOOP, 0},
+    {"do", LULL_ROLE_LOOP, 0},
+    {"loop", LULL_ROLE_LOOP, 0},
+    {"workshare", LULL_ROLE_WORKSHARE, 0},
+    {"sections", LULL_ROLE_SECTIONS, 0},
+    {"section", LULL_ROLE_SECTION, 0},
+    {"single sblock", LULL_ROLE_SINGLE_BODY, 0},
+    {"single", LULL_ROLE_SINGLE, 0},
+    {"masked", LULL_ROLE_MASTER, 0},
+    {"master", LULL_ROLE_MASTER, 0},
+    {"critical sblock", LULL_ROLE_CRITICAL_BODY, 0},
+    {"critical", LULL_ROLE_CRITICAL, 0},
+    {"atomic", LULL_ROLE_ATOMIC, 0},
+    {"implicit barrier", LULL_ROLE_IMPLICIT_BARRIER, 0},
+    {"ibarrier", LULL_ROLE_IMPLICIT_BARRIER, 0},
+    {"barrier", LULL_ROLE_BARRIER, 0},
+    {"flush", LULL_ROLE_FLUSH, 0},
+    {"ordered sblock", LULL_ROLE_ORDERED_BODY, 0},
+    {"ordered", LULL_ROLE_ORDERED, 0},
+    {"create task", LULL_ROLE_TASK_CREATE, 0},
+    {"create untied task", LULL_ROLE_TASK_CREATE, 0},
+    {"task create", LULL_ROLE_TASK_CREATE, 0},
+    {"untied task create", LULL_ROLE_TASK_CREATE, 0},
+    {"task run", LULL_ROLE_TASK, 0},
+    {"untied  task run", LULL_ROLE_TASK, 0},
+    {"untied task run", LULL_ROLE_TASK, 0},
+    {"task wait", LULL_ROLE_TASK_WAIT, 0},
+    {"taskwait", LULL_ROLE_TASK_WAIT, 0},
+    {"taskgroup", LULL_ROLE_TASK_WAIT, 0},
+    {"taskyield", LULL_ROLE_SCHEDULE, 0},
+    {"task", LULL_ROLE_TASK, 0},
+    {"untied task", LULL_ROLE_TASK, 0},
+    {"set lock", LULL_ROLE_LOCK, 1},
+    {"set nest lock", LULL_ROLE_LOCK, 1},
+    {"test lock", LULL_ROLE_LOCK, 0},
+    {"test nest lock", LULL_ROLE_LOCK, 0},
+    {"unset lock", LULL_ROLE_LOCK, -1},
+    {"unset nest lock", LULL_ROLE_LOCK, -1},
 };
 
 /* Functions of the OpenMP library, behind "omp_"; only where the tracer says that it is OpenMP. */
 static const struct construct omp_functions[] = {
-    {"set_lock", LULL_ROLE_LOCK},   {"set_nest_lock", LULL_ROLE_LOCK},
-    {"test_lock", LULL_ROLE_LOCK},  {"test_nest_lock", LULL_ROLE_LOCK},
-    {"unset_lock", LULL_ROLE_LOCK}, {"unset_nest_lock", LULL_ROLE_LOCK},
+    {"set_lock", LULL_ROLE_LOCK, 1},    {"set_nest_lock", LULL_ROLE_LOCK, 1},
+    {"test_lock", LULL_ROLE_LOCK, 0},   {"test_nest_lock", LULL_ROLE_LOCK, 0},
+    {"unset_lock", LULL_ROLE_LOCK, -1}, {"unset_nest_lock", LULL_ROLE_LOCK, -1},
 };
 
 static const struct construct pthread_functions[] = {
-    {"create", LULL_ROLE_THREAD_CREATE}, {"join", LULL_ROLE_THREAD_WAIT},
-    {"mutex", LULL_ROLE_LOCK},           {"spin", LULL_ROLE_LOCK},
-    {"rwlock", LULL_ROLE_LOCK},          {"cond", LULL_ROLE_BARRIER},
-    {"barrier", LULL_ROLE_BARRIER},
+    {"create", LULL_ROLE_THREAD_CREATE, 0}, {"join", LULL_ROLE_THREAD_WAIT, 0},
+    {"mutex", LULL_ROLE_LOCK, 0},           {"spin", LULL_ROLE_LOCK, 0},
+    {"rwlock", LULL_ROLE_LOCK, 0},          {"cond", LULL_ROLE_BARRIER, 0},
+    {"barrier", LULL_ROLE_BARRIER, 0},
 };
 
 /* Regions in which a tracer records itself. */
 static const struct construct tracer_regions[] = {
-    {"flush", LULL_ROLE_ARTIFICIAL},
-    {"buffer flush", LULL_ROLE_ARTIFICIAL},
-    {"trace buffer flush", LULL_ROLE_ARTIFICIAL},
-    {"eztrace finalize", LULL_ROLE_ARTIFICIAL},
+    {"flush", LULL_ROLE_ARTIFICIAL, 0},
+    {"buffer flush", LULL_ROLE_ARTIFICIAL, 0},
+    {"trace buffer flush", LULL_ROLE_ARTIFICIAL, 0},
+    {"eztrace finalize", LULL_ROLE_ARTIFICIAL, 0},
 };
 
 #define LOOK_UP(table, name) look_up(table, sizeof(table) / sizeof *(table), name)
@@ -299,8 +300,12 @@ static const char *omp_construct_name(const char *name)
 
 static void take_role(struct lull_region *region, const struct construct *construct)
 {
-    if (construct && region->role == LULL_ROLE_FUNCTION)
+    if (!construct)
+        return;
+    if (region->role == LULL_ROLE_FUNCTION)
         region->role = construct->role;
+    if (region->role == LULL_ROLE_LOCK)
+        region->locks = construct->locks;
 }
 
 /* Whether the name may decide: the tracer says the same, or nothing. One that tells functions found

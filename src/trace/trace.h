@@ -165,13 +165,15 @@ struct lull_location {
 
 struct lull_region {
     const char *name;
-    const char *file;   /* "" if unknown */
-    uint32_t line;      /* 0 if unknown */
-    uint8_t paradigm;   /* enum lull_paradigm, corrected by name where a tracer says USER for all */
-    uint8_t role;       /* enum lull_role, corrected likewise */
-    uint8_t activity;   /* of time spent directly inside; LULL_USEFUL for user code */
-    bool user;          /* user code: its activity is that of the region around it */
-    bool parallel;      /* time inside counts as inside an OpenMP parallel region */
+    const char *file; /* "" if unknown */
+    uint32_t line;    /* 0 if unknown */
+    uint8_t paradigm; /* enum lull_paradigm, corrected by name where a tracer says USER for all */
+    uint8_t role;     /* enum lull_role, corrected likewise */
+    uint8_t activity; /* of time spent directly inside; LULL_USEFUL for user code */
+    bool user;        /* user code: its activity is that of the region around it */
+    bool parallel;    /* time inside counts as inside an OpenMP parallel region */
+    int8_t
+        locks; /* locks that a thread has more when it leaves it: 1 sets one, -1 gives one back */
     uint8_t collective; /* enum lull_collective of an MPI call, or LULL_COLLECTIVE_UNKNOWN */
     /* A region may stand for the calls of a function from one call site only. Its name is then that
      * of the function, file and line are those of the call, and `site` describes the call site and
