@@ -151,14 +151,35 @@ static uint32_t work_of_all(const struct lull_case *c, const struct lull_suspici
     return n;
 }
 
-struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_suspicion *suspicion,
-                                  uint32_t except)
+double lull_case_core_part(const struct lull_case *c, uint32_t location)
+{
+    const struct lull_evidence *evidence = c->evidence;
+    if (!evidence->trace || location >= evidence->trace->n_locations)
+        return 1;
+    return lull_evidence_core_part(evidence->trace, evidence->breakdown,
+                                   evidence->work ? evidence->work->sampled : NULL, location);
+}
+
+/* Takes the time without a core out of what work_of_all has found. */
+static void take_core_parts(const struct lull_case *c, uint32_t except, double *values)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    for (uint32_t p = 0, at = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].application == c->evidence->application && p != except)
+            values[at++] *= lull_case_core_part(c, trace->processes[p].first_location);
+}
+
+static struct lull_uneven find_uneven(const struct lull_case *c,
+                                      const struct lull_suspicion *suspicion, uint32_t except,
+                                      bool with_core)
 {
     struct lull_uneven uneven = {0};
     struct lull_arena *scratch = lull_arena_create(NULL);
     double *values =
         lull_arena_zero(scratch, c->evidence->trace->n_processes + (size_t)1, sizeof *values);
     const uint32_t n = work_of_all(c, suspicion, except, values, &uneven.bursts);
+    if (with_core)
+        take_core_parts(c, except, values);
     for (uint32_t i = 0; i < n; i++)
         uneven.mean += values[i];
     if (n > 0) {
@@ -169,6 +190,18 @@ struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_s
     }
     lull_arena_destroy(scratch);
     return uneven;
+}
+
+struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_suspicion *suspicion,
+                                  uint32_t except)
+{
+    return find_uneven(c, suspicion, except, false);
+}
+
+struct lull_uneven lull_uneven_with_core(const struct lull_case *c,
+                                         const struct lull_suspicion *suspicion, uint32_t except)
+{
+    return find_uneven(c, suspicion, except, true);
 }
 
 struct lull_uneven lull_peers_of(const struct lull_case *c, const struct lull_suspect *suspect)
@@ -185,37 +218,18 @@ double lull_suspect_work(const struct lull_case *c, const struct lull_suspect *s
 
 /* ---- without a core -------------------------------------------------------------------------- */
 
-/* Where less of the useful time had no core, times are told as they are. */
-#define CORRECTED_LEAST 0.01
-
-static double core_part_of(const struct lull_case *c, uint32_t process)
-{
-    const struct lull_evidence *evidence = c->evidence;
-    return lull_evidence_core_part(evidence->trace, evidence->breakdown, evidence->work->sampled,
-                                   evidence->trace->processes[process].first_location);
-}
-
 struct lull_lateness lull_lateness_of(const struct lull_case *c, const struct lull_suspect *suspect)
 {
     const struct lull_trace *trace = c->evidence->trace;
     const struct lull_suspicion there = {.region = suspect->region, .inside = suspect->inside};
-    struct lull_arena *scratch = lull_arena_create(NULL);
-    double *values = lull_arena_zero(scratch, trace->n_processes + (size_t)1, sizeof *values);
-    const uint32_t n = work_of_all(c, &there, suspect->process, values, NULL);
     struct lull_lateness late = {.own = lull_suspect_work(c, suspect),
                                  .median = lull_peers_of(c, suspect).median,
                                  .share = 1};
-    for (uint32_t p = 0, at = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == c->evidence->application && p != suspect->process)
-            values[at++] *= core_part_of(c, p);
-    late.own_core = late.own * core_part_of(c, suspect->process);
-    if (n > 0) {
-        lull_sort(values, n);
-        late.median_core = lull_median(values, n);
-    }
-    lull_arena_destroy(scratch);
+    late.own_core =
+        late.own * lull_case_core_part(c, trace->processes[suspect->process].first_location);
+    late.median_core = lull_uneven_with_core(c, &there, suspect->process).median;
     late.corrected = fmax(late.own - late.own_core, late.median - late.median_core) >=
-                     CORRECTED_LEAST * late.own;
+                     LULL_CORRECTED_LEAST * late.own;
     if (!late.corrected) {
         late.own_core = late.own;
         late.median_core = late.median;
@@ -583,6 +597,11 @@ struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_f
     fix->application = c->evidence->application;
     finding->fix = fix;
     return fix;
+}
+
+double lull_fix_share(double share)
+{
+    return round(1000 * fmax(0, fmin(1, share))) / 1000;
 }
 
 /* ---- texts ----------------------------------------------------------------------------------- */

@@ -87,6 +87,8 @@ void lull_finding_set_region(struct lull_case *c, struct lull_finding *finding, 
 /* Gives the finding a fix: options of a what-if in which all is as measured, for the caller to
  * change. The command that says the same becomes the finding's `next`. */
 struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_finding *finding);
+/* A share for a fix: in [0, 1], with few digits in the command. */
+double lull_fix_share(double share);
 
 /* The useful time of the processes' first threads in a region, summed over the run, ns; without what
  * they work at the end, after their last operation, where others wait for that. */
@@ -97,6 +99,9 @@ struct lull_uneven {
 /* The times of all processes but `except` (LULL_NONE: of all), where the suspicion is. */
 struct lull_uneven lull_uneven_of(const struct lull_case *c, const struct lull_suspicion *suspicion,
                                   uint32_t except);
+/* The same of the part of these times in which the threads had a core (lull_evidence_core_part). */
+struct lull_uneven lull_uneven_with_core(const struct lull_case *c,
+                                         const struct lull_suspicion *suspicion, uint32_t except);
 
 /* The times of the suspect's peers, where the suspect is. */
 struct lull_uneven lull_peers_of(const struct lull_case *c, const struct lull_suspect *suspect);
@@ -113,6 +118,11 @@ struct lull_lateness {
 };
 struct lull_lateness lull_lateness_of(const struct lull_case *c,
                                       const struct lull_suspect *suspect);
+
+/* Where less of a useful time than this part had no core, times are told as they are. */
+#define LULL_CORRECTED_LEAST 0.01
+/* The part of its useful time in which a location had a core; 1 also where that is not known. */
+double lull_case_core_part(const struct lull_case *c, uint32_t location);
 
 /* The charges to a suspect are explained: they are taken from it and from the suspicion. */
 void lull_suspect_explain(struct lull_suspicion *suspicion, struct lull_suspect *suspect);

@@ -11,14 +11,17 @@
 
 /* ==== the late thread ========================================================================= */
 
-/* The one thread for which the other threads of its process wait. */
+/* The one thread for which the other threads of its process wait, or threads of several processes that
+ * have one number: of each process thread 1. */
 
 struct late_thread {
-    uint32_t location; /* LULL_NONE: no one thread has LULL_SUSPECTS_MOST of the waits, or there are
-                          none */
-    uint32_t region;   /* the region of the user in which most of these ns are */
-    uint32_t call;     /* the call that ended the others' waits */
-    int64_t ns;        /* that others waited for it */
+    uint32_t
+        location; /* of several the one that others waited for longest. LULL_NONE: no one thread and
+                           no one number has LULL_SUSPECTS_MOST of the waits, or there are none */
+    uint32_t processes; /* that have one */
+    uint32_t region;    /* the region of the user in which most of these ns are */
+    uint32_t call;      /* the call that ended the others' waits */
+    int64_t ns;         /* that others waited for it, or for all of them */
 };
 
 /* The parallel region of that name, or NULL. */
@@ -55,6 +58,11 @@ static bool is_asked_for(const struct question *question, const struct lull_wait
     return barrier->line == at->line && strcmp(barrier->file, at->file) == 0;
 }
 
+static uint32_t number_in_process(const struct lull_trace *trace, uint32_t location)
+{
+    return location - trace->processes[trace->locations[location].process].first_location;
+}
+
 /* The location with most of the charges that are meant; LULL_NONE: none has most of them. *ret_ns:
  * its share. */
 static uint32_t find_most(const struct lull_wait_result *waits, const struct question *question,
@@ -77,6 +85,39 @@ static uint32_t find_most(const struct lull_wait_result *waits, const struct que
             *ret_ns = sums[most];
         }
     }
+    lull_arena_destroy(scratch);
+    return (double)*ret_ns >= LULL_SUSPECTS_MOST * (double)total ? most : LULL_NONE;
+}
+
+/* As find_most, of the threads with one number in their processes: the one of them with most charges.
+ * *ret_processes: how many of them have a tenth of its charges or more. */
+static uint32_t find_number_with_most(const struct lull_wait_result *waits,
+                                      const struct question *question, int64_t *ret_ns,
+                                      uint32_t *ret_processes)
+{
+    const struct lull_trace *trace = question->trace;
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    int64_t *sums = lull_arena_zero(scratch, trace->n_locations + (size_t)1, sizeof *sums);
+    int64_t *by_number = lull_arena_zero(scratch, trace->n_locations + (size_t)1, sizeof *sums);
+    int64_t total = 0;
+    uint32_t number = 0, most = LULL_NONE;
+    for (uint32_t i = 0; i < waits->n_charges; i++) {
+        const uint32_t thread = waits->charges[i].place.thread;
+        if (!is_asked_for(question, &waits->charges[i]))
+            continue;
+        sums[thread] += waits->charges[i].ns;
+        by_number[number_in_process(trace, thread)] += waits->charges[i].ns;
+        total += waits->charges[i].ns;
+    }
+    for (uint32_t i = 1; i < trace->n_locations; i++)
+        number = by_number[i] > by_number[number] ? i : number;
+    *ret_ns = trace->n_locations > 0 ? by_number[number] : 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (number_in_process(trace, l) == number && sums[l] > (most == LULL_NONE ? 0 : sums[most]))
+            most = l;
+    *ret_processes = 0;
+    for (uint32_t l = 0; l < trace->n_locations && most != LULL_NONE; l++)
+        *ret_processes += number_in_process(trace, l) == number && 10 * sums[l] >= sums[most];
     lull_arena_destroy(scratch);
     return (double)*ret_ns >= LULL_SUSPECTS_MOST * (double)total ? most : LULL_NONE;
 }
@@ -128,8 +169,12 @@ static struct late_thread late_thread_of(const struct lull_case *c, unsigned kin
                                 LULL_NONE};
     if (parallel && !question.at)
         return nobody;
+    late.processes = 1;
     late.location = find_most(waits, &question, &late.ns);
+    if (late.location == LULL_NONE)
+        late.location = find_number_with_most(waits, &question, &late.ns, &late.processes);
     if (late.location == LULL_NONE) {
+        late.processes = 1;
         late.location = find_most_at_a_call(waits, &question, &late.ns);
         if (late.location == LULL_NONE || 2 * late.ns < lost_ns)
             return nobody;
@@ -156,10 +201,10 @@ static const char *until_barrier(const struct lull_case *c, const struct late_th
     return lull_arena_printf(c->arena, " until it comes to %s", lull_case_name(c, late->call));
 }
 
-/* ", and has 92 % of what it computes longer in smooth (heat.c:85)", where samples say so: of the late
- * thread in the parallel regions of that name, beside the other threads of its process. */
-static const char *where_late(struct lull_case *c, struct lull_finding *finding,
-                              const struct late_thread *late, const char *parallel)
+/* The function in which the late thread computes longer in the parallel regions of that name than the other
+ * threads of its process. False: samples do not say so. */
+static bool where_late(struct lull_case *c, const struct late_thread *late, const char *parallel,
+                       struct lull_where *ret_where)
 {
     const struct lull_trace *trace = c->evidence->trace;
     const struct lull_process *process =
@@ -167,40 +212,39 @@ static const char *where_late(struct lull_case *c, struct lull_finding *finding,
     const struct lull_where_samples samples = {.parallel = parallel};
     uint32_t *peers = lull_arena_zero(c->arena, process->n_threads + (size_t)1, sizeof *peers);
     uint32_t n = 0;
-    struct lull_where where;
     for (uint32_t t = 0; t < process->n_threads; t++)
         if (process->first_location + t != late->location &&
             trace->locations[process->first_location + t].kind == LULL_LOCATION_THREAD)
             peers[n++] = process->first_location + t;
-    if (!lull_where_longer(c, &samples, late->location, peers, n, 0, &where))
-        return "";
-    lull_where_set(c, finding, &where);
-    return lull_arena_printf(c->arena, ", with %s",
-                             lull_where_text(c, &where, 1, " of what it computes longer"));
+    return lull_where_longer(c, &samples, late->location, peers, n, 0, ret_where);
 }
 
-/* Puts the thread into the place of a finding, and ends `cause` with who it is: "One ...; thread 2
- * of rank 0 most of the time, in solve (solve.c:12)." Without a late thread `cause` ends with a
- * full stop. `parallel`: the parallel region in which the thread computes longer than the others; NULL:
- * it is late for another reason. */
+/* Puts the thread into the place of a finding, and ends `cause` with who it is: "One ...; the others wait
+ * 1.5 s for thread 2 of rank 0, which is in solve (solve.c:12)." Without a late thread `cause` ends with a
+ * full stop. `what`: ", and what else is to be said of it", or "". */
 static void late_thread_tell(struct lull_case *c, struct lull_finding *finding,
-                             const struct late_thread *late, const char *parallel,
-                             const char *cause)
+                             const struct late_thread *late, const char *cause, const char *what)
 {
     const struct lull_trace *trace = c->evidence->trace;
     finding->cause = lull_arena_printf(c->arena, "%s.", cause);
     if (late->location == LULL_NONE)
         return;
     const struct lull_location *location = &trace->locations[late->location];
-    lull_finding_set_process(c, finding, location->process);
-    finding->place.location = late->location;
+    const uint32_t rank = trace->processes[location->process].rank;
+    if (late->processes == 1) {
+        lull_finding_set_process(c, finding, location->process);
+        finding->place.location = late->location;
+    } else {
+        finding->place.instance = location->process;
+    }
     lull_finding_add_fact(finding, "late_thread", "waits for that thread", LULL_FACT_TIME,
                           (double)late->ns);
     finding->cause = lull_arena_printf(
-        c->arena, "%s; the others wait %s for thread %u of rank %u, which is %s%s%s.", cause,
-        lull_case_time(c, late->ns), location->number, trace->processes[location->process].rank,
-        lull_case_where(c, late->region, late->call), until_barrier(c, late),
-        parallel ? where_late(c, finding, late, parallel) : "");
+        c->arena, "%s; the others wait %s for thread %u of %s, which is %s%s%s.", cause,
+        lull_case_time(c, late->ns), location->number,
+        late->processes == 1 ? lull_arena_printf(c->arena, "rank %u", rank)
+                             : lull_arena_printf(c->arena, "%u ranks", late->processes),
+        lull_case_where(c, late->region, late->call), until_barrier(c, late), what);
 }
 
 /* ==== parallel regions by name ================================================================ */
@@ -271,13 +315,34 @@ static void parallels_set_process(struct lull_case *c, struct lull_finding *find
         lull_finding_set_process(c, finding, process);
 }
 
-/* What a replay is to suppose of the threads. `region` may be NULL. */
+/* What a replay is to suppose of the threads: that a share of what they lose is gone. `region` may be
+ * NULL. With nothing of it there is no fix. */
 static void threads_fix(struct lull_case *c, struct lull_finding *finding,
-                        enum lull_threads_change change, const char *region)
+                        enum lull_threads_change change, const char *region, double share)
 {
+    share = lull_fix_share(share);
+    if (share <= 0) {
+        finding->gain.absent = "All of it is time in which there was no core.";
+        return;
+    }
     struct lull_what_if_options *fix = lull_finding_fix(c, finding);
     fix->n_threads = 1;
-    fix->threads[0] = (struct lull_what_if_threads){(uint8_t)change, region};
+    fix->threads[0] = (struct lull_what_if_threads){(uint8_t)change, region, share};
+}
+
+/* " It had no core for 200.0 ms of that time: this is not counted.", where a thread had one for `part` of
+ * `useful` ns. */
+static const char *thread_without_core(struct lull_case *c, struct lull_finding *finding,
+                                       double part, double useful)
+{
+    if (1 - part < LULL_CORRECTED_LEAST)
+        return "";
+    lull_finding_add_fact(finding, "without_core",
+                          "of the thread's useful time there without a core", LULL_FACT_TIME,
+                          (1 - part) * useful);
+    return lull_arena_printf(
+        c->arena, " It had no core for %s of that time: what that costs is not in the price.",
+        lull_case_time(c, (int64_t)((1 - part) * useful)));
 }
 
 /* ==== lock ==================================================================================== */
@@ -289,14 +354,16 @@ static void threads_fix(struct lull_case *c, struct lull_finding *finding,
 
 enum { FUNCTIONS_LOCKED = 3, FUNCTIONS_SERIAL = 3 }; /* functions that are told */
 
-/* ", and is 80 % of that time in update (a.c:30)": what threads do in critical and ordered sections,
- * where samples say so. `location`: the one that has locks most of the time, or LULL_NONE: all. */
+/* ", and is 80 % of that time in update (a.c:30)": what threads do while they have a lock, where samples
+ * say so. `location`: the one that has locks most of the time, or LULL_NONE: all. *ret_share: the share of
+ * the function, where one is told; else 1. */
 static const char *what_is_done_locked(struct lull_case *c, struct lull_finding *finding,
-                                       uint32_t location)
+                                       uint32_t location, double *ret_share)
 {
     const struct lull_trace *trace = c->evidence->trace;
     const struct lull_where_samples samples = {.locked = true};
     struct lull_where where[FUNCTIONS_LOCKED];
+    *ret_share = 1;
     if (!trace)
         return "";
     uint32_t *locations =
@@ -310,6 +377,7 @@ static const char *what_is_done_locked(struct lull_case *c, struct lull_finding 
     if (n_where == 0)
         return "";
     lull_where_set(c, finding, &where[0]);
+    *ret_share = n_where == 1 ? where[0].share : 1;
     return lull_arena_printf(c->arena, ", and is %s",
                              lull_where_text(c, where, n_where, " of that time"));
 }
@@ -342,10 +410,12 @@ static void find_lock(struct lull_case *c)
         lull_case_time(c, lost), most ? ", most in " : "", most ? most->name : "",
         region ? lull_arena_printf(c->arena, " (%s)", region->name) : "");
     const struct late_thread late = late_thread_of(c, LULL_WAIT_LOCK, NULL, finding->lost_ns);
-    late_thread_tell(c, finding, &late, NULL,
-                     lull_arena_printf(c->arena, "One thread at a time goes on there%s",
-                                       what_is_done_locked(c, finding, late.location)));
-    threads_fix(c, finding, LULL_THREADS_NO_LOCKS, NULL);
+    double share;
+    const char *done =
+        what_is_done_locked(c, finding, late.processes == 1 ? late.location : LULL_NONE, &share);
+    late_thread_tell(c, finding, &late,
+                     lull_arena_printf(c->arena, "One thread at a time goes on there%s", done), "");
+    threads_fix(c, finding, LULL_THREADS_NO_LOCKS, NULL, share);
 }
 
 const struct lull_rule lull_rule_lock = {
@@ -438,12 +508,13 @@ static const char *between_what(struct lull_case *c, struct lull_finding *findin
 }
 
 /* "62 % in solve (a.c:25), 20 % in fill (a.c:7)": the functions of the serial part, where samples say
- * so; else NULL. */
+ * so; else NULL. *ret_share: that of the function, where one is told; else 1. */
 static const char *serial_functions(struct lull_case *c, struct lull_finding *finding,
-                                    uint32_t process)
+                                    uint32_t process, double *ret_share)
 {
     const struct lull_where_samples samples = {.serial = true};
     struct lull_where where[FUNCTIONS_SERIAL];
+    *ret_share = 1;
     if (!c->evidence->trace || process == LULL_NONE)
         return NULL;
     const uint32_t location = c->evidence->trace->processes[process].first_location;
@@ -451,20 +522,21 @@ static const char *serial_functions(struct lull_case *c, struct lull_finding *fi
     if (n == 0)
         return NULL;
     lull_where_set(c, finding, &where[0]);
+    *ret_share = n == 1 ? where[0].share : 1;
     return lull_where_text(c, where, n, "");
 }
 
 /* " Of it 300 ms in solve (a.c:25); 300 ms, in 20 pieces, between ...; 90 % in solve (a.c:27-29)", and
- * the place of the finding. */
+ * the place of the finding. *ret_share as above. */
 static const char *where_serial(struct lull_case *c, struct lull_finding *finding, uint32_t process,
-                                int64_t serial)
+                                int64_t serial, double *ret_share)
 {
     int64_t ns = 0;
     const uint32_t region = region_of_serial(c, process, serial, &ns);
     lull_finding_set_region(c, finding, region, LULL_NONE);
     const char *in = lull_case_name(c, region);
     const char *between = between_what(c, finding, process, serial);
-    const char *functions = serial_functions(c, finding, process);
+    const char *functions = serial_functions(c, finding, process, ret_share);
     if (in)
         in = lull_arena_printf(c->arena, "%s in %s", lull_case_time(c, ns), in);
     if (!in && !between && !functions)
@@ -506,11 +578,15 @@ static void find_serial_time(struct lull_case *c)
         lull_case_time(c, longest), lull_case_time(c, breakdown->runtime_ns),
         breakdown->n_processes > 1 ? lull_arena_printf(c->arena, " on rank %u", process->rank) : "",
         lull_case_time(c, lost), limit);
-    finding->cause = lull_arena_printf(c->arena,
-                                       "One thread computes outside of parallel regions (Amdahl's "
-                                       "law).%s",
-                                       where_serial(c, finding, of, longest));
-    threads_fix(c, finding, LULL_THREADS_NO_SERIAL, NULL);
+    double share;
+    const char *where = where_serial(c, finding, of, longest, &share);
+    const double part =
+        of == LULL_NONE ? 1
+                        : lull_case_core_part(c, c->evidence->trace->processes[of].first_location);
+    finding->cause = lull_arena_printf(
+        c->arena, "One thread computes outside of parallel regions (Amdahl's law).%s%s", where,
+        thread_without_core(c, finding, part, (double)longest));
+    threads_fix(c, finding, LULL_THREADS_NO_SERIAL, NULL, share * part);
     finding->fixed = "Divided among its threads";
 }
 
@@ -522,10 +598,47 @@ const struct lull_rule lull_rule_serial = {
 /* Threads of a parallel region wait for the longest.
  * Evidence: useful time of each execution's threads, time at barriers and for locks. Formula: the
  * sum of what threads have less than the longest of their execution, no more than they wait at
- * barriers. Silent: below 1 % of the core time, and where threads wait longer for locks there: then
+ * barriers. The price is without what the late thread has more because it had no core, and that of the
+ * function in which it is longer. Silent: below 1 % of the core time, and where threads wait longer for locks there: then
  * these are why they come at different times. Sums suffice; with events the thread is named for
  * which others wait four fifths of the time at barriers there, or at one barrier alone, where
  * these are half of the loss. */
+
+/* How long the late thread computes in the parallel regions of that name, and how much of what it computes
+ * longer than the mean of the others of its process it had a core for, 0 .. 1. Over the executions it is
+ * taken for the longest thread of each. */
+static double core_share_of(const struct lull_case *c, const struct late_thread *late,
+                            const char *name, double *ret_useful)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    const struct lull_trace *trace = c->evidence->trace;
+    const struct lull_process *process =
+        &trace->processes[trace->locations[late->location].process];
+    double own = 0, others = 0, parts = 0;
+    uint32_t n = 0;
+    *ret_useful = 0;
+    for (uint32_t i = 0; i < breakdown->n_parallels; i++) {
+        const struct lull_parallel_breakdown *parallel = &breakdown->parallels[i];
+        if (breakdown->processes[parallel->process].rank != process->rank ||
+            strcmp(parallel->name, name) != 0)
+            continue;
+        own += (double)parallel->max_useful_ns;
+        others += (double)(parallel->useful_ns - parallel->max_useful_ns);
+    }
+    for (uint32_t l = process->first_location; l < process->first_location + process->n_threads;
+         l++)
+        if (l != late->location && trace->locations[l].kind == LULL_LOCATION_THREAD) {
+            parts += lull_case_core_part(c, l);
+            n++;
+        }
+    *ret_useful = own;
+    if (n == 0 || own <= others / n)
+        return 1;
+    const double part = lull_case_core_part(c, late->location);
+    if (1 - part < LULL_CORRECTED_LEAST && n - parts < LULL_CORRECTED_LEAST * n)
+        return 1;
+    return fmax(0, fmin(1, (part * own - parts / n * others / n) / (own - others / n)));
+}
 
 static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
 {
@@ -544,14 +657,31 @@ static void tell_uneven(struct lull_case *c, const struct lull_parallels *of)
         of->executions == 1 ? "" : "s");
     const struct late_thread late =
         late_thread_of(c, LULL_WAIT_THREAD_BARRIER, of->name, of->imbalance_ns);
-    late_thread_tell(
-        c, finding, &late, of->name,
-        late.location == LULL_NONE
-            ? "Iterations, tasks, or what one thread does alone (master, single) are not divided "
-              "evenly among the threads"
-            : "One thread has more to do than the others: what it does alone (master, "
-              "single), or a larger part of iterations or tasks");
-    threads_fix(c, finding, LULL_THREADS_BALANCED, of->name);
+    if (late.location == LULL_NONE) {
+        late_thread_tell(c, finding, &late,
+                         "Iterations, tasks, or what one thread does alone (master, single) are "
+                         "not divided evenly among the threads",
+                         "");
+        threads_fix(c, finding, LULL_THREADS_BALANCED, of->name, 1);
+        return;
+    }
+    struct lull_where where = {.share = 1};
+    const char *in = "";
+    double useful;
+    const double share = core_share_of(c, &late, of->name, &useful);
+    if (where_late(c, &late, of->name, &where)) {
+        lull_where_set(c, finding, &where);
+        in = lull_arena_printf(c->arena, ", with %s",
+                               lull_where_text(c, &where, 1, " of what it computes longer"));
+    }
+    late_thread_tell(c, finding, &late,
+                     "One thread has more to do than the others: what it does alone (master, "
+                     "single), or a larger part of iterations or tasks",
+                     in);
+    finding->cause = lull_arena_printf(
+        c->arena, "%s%s", finding->cause,
+        thread_without_core(c, finding, lull_case_core_part(c, late.location), useful));
+    threads_fix(c, finding, LULL_THREADS_BALANCED, of->name, share * where.share);
 }
 
 static void find_uneven_threads(struct lull_case *c)
@@ -655,7 +785,7 @@ static void find_chunk(struct lull_case *c)
         lull_arena_printf(c->arena, "To get %.0f chunks of iterations takes %s, most in %s.",
                           (double)of.chunks, lull_case_time(c, of.chunk_ns), of.most->name);
     finding->cause = "The chunks are small: larger ones are asked for less often.";
-    threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, of.most->name);
+    threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, of.most->name, 1);
 }
 
 const struct lull_rule lull_rule_chunk = {"chunk", "small chunks",
@@ -699,7 +829,7 @@ static void find_fork_join(struct lull_case *c)
     finding->cause = brief ? "Parallel regions that are short, or threads that have to be woken up."
                            : "Not that it is short: its threads have to be woken up, or wait for a "
                              "core as it begins.";
-    threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, NULL);
+    threads_fix(c, finding, LULL_THREADS_NO_SCHEDULING, NULL, 1);
 }
 
 const struct lull_rule lull_rule_fork_join = {

@@ -113,15 +113,6 @@ static bool could_send_ahead(const struct lull_case *c, const struct lull_suspec
            !(c->evidence->work && lull_uneven_is_late(c, suspect));
 }
 
-/* What a replay is to take of what the suspect computes longer: what it had a core for, and of that
- * the function's share (`where` may be NULL). Rounded, so that the command that says the same has few
- * digits. */
-static double share_of_fix(const struct lull_lateness *late, const struct lull_where *where)
-{
-    const double share = late->share * (where ? where->share : 1);
-    return round(1000 * share) / 1000;
-}
-
 static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect)
 {
     const uint32_t call = suspect->most->place.call;
@@ -150,7 +141,8 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     finding->cause = lull_arena_printf(c->arena, "%s%s", lull_evidence_cause(&speed, c->arena),
                                        without_core(c, &late));
     lull_where_explain(c, finding, known ? &where : NULL, known ? 1 : 0);
-    const double share = share_of_fix(&late, known ? &where : NULL);
+    /* what it had a core for, and of that the function's share */
+    const double share = lull_fix_share(late.share * (known ? where.share : 1));
     if (could_send_ahead(c, suspect))
         lull_finding_fix(c, finding)->eager = true;
     else if (share > 0)

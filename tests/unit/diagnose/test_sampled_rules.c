@@ -21,8 +21,22 @@ static const char *const regions[] = {"advance",
                                       "!$omp implicit barrier @heat.c:20",
                                       "!$omp critical @heat.c:22",
                                       "!$omp critical sblock @heat.c:22",
+                                      "!$omp set lock @heat.c:24",
+                                      "!$omp unset lock @heat.c:26",
                                       NULL};
-enum { ADVANCE, ASSEMBLE, BARRIER, BCAST, FINALIZE, PARALLEL, IMPLICIT, CRITICAL, SECTION };
+enum {
+    ADVANCE,
+    ASSEMBLE,
+    BARRIER,
+    BCAST,
+    FINALIZE,
+    PARALLEL,
+    IMPLICIT,
+    CRITICAL,
+    SECTION,
+    SET_LOCK,
+    UNSET_LOCK
+};
 enum { SMOOTH, FILL, NORM, PACK, GONE, OWN, FUNCTIONS };
 enum { RANKS = 4, ITERATIONS = 40, PIECE = 1000, MOST_PIECES = 64 };
 
@@ -139,15 +153,29 @@ static struct diagnosed read_run(const struct lull_trace *trace)
     return run;
 }
 
+static uint32_t diagnose_run(const struct lull_trace *trace, const struct diagnosed *run,
+                             struct lull_finding **ret_findings)
+{
+    const struct lull_evidence evidence = {.path = "a run",
+                                           .trace = trace,
+                                           .breakdown = run->breakdown,
+                                           .waits = run->waits,
+                                           .work = run->work};
+    return lull_diagnose(&evidence, trace->arena, ret_findings);
+}
+
 static uint32_t diagnose(const struct lull_trace *trace, struct lull_finding **ret_findings)
 {
     const struct diagnosed run = read_run(trace);
-    const struct lull_evidence evidence = {.path = "a run",
-                                           .trace = trace,
-                                           .breakdown = run.breakdown,
-                                           .waits = run.waits,
-                                           .work = run.work};
-    return lull_diagnose(&evidence, trace->arena, ret_findings);
+    return diagnose_run(trace, &run, ret_findings);
+}
+
+static uint32_t diagnose_without_samples(const struct lull_trace *trace,
+                                         struct lull_finding **ret_findings)
+{
+    const struct diagnosed run = read_run(trace);
+    run.work->sampled = NULL;
+    return diagnose_run(trace, &run, ret_findings);
 }
 
 static double fact(const struct lull_finding *finding, const char *id)
@@ -407,31 +435,59 @@ static void function_of_a_program(void **state)
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* Four threads; alone the first one fills, then all smooth in a parallel region, thread 2 for longer,
- * which also packs as much as they do; and they norm in a critical section by turns. */
-static struct lull_trace *make_threads(uint32_t serial, uint32_t longer, uint32_t locked)
+/* Pieces of what threads do in an iteration, in two functions each. */
+struct plan {
+    uint32_t ranks;
+    uint32_t fills, packs_alone;  /* the first thread, alone */
+    uint32_t smooths, packs;      /* thread 2 longer than the others, in the parallel region */
+    uint32_t norms, fills_locked; /* each in a critical section, by turns */
+    bool by_call;                 /* in its place they set a lock and give it back */
+};
+
+static void lock_begin(struct lull_trace *trace, uint32_t location, bool by_call, int64_t ask,
+                       int64_t begin)
 {
-    struct lull_trace *trace = open_run(1, 4);
+    add(trace, location, ask, LULL_EVENT_ENTER, by_call ? SET_LOCK : CRITICAL);
+    add(trace, location, begin, by_call ? LULL_EVENT_LEAVE : LULL_EVENT_ENTER,
+        by_call ? SET_LOCK : SECTION);
+}
+
+static void lock_end(struct lull_trace *trace, uint32_t location, bool by_call, int64_t end)
+{
+    add(trace, location, end, by_call ? LULL_EVENT_ENTER : LULL_EVENT_LEAVE,
+        by_call ? UNSET_LOCK : SECTION);
+    add(trace, location, end, LULL_EVENT_LEAVE, by_call ? UNSET_LOCK : CRITICAL);
+}
+
+/* Four threads of each rank, which are no ranks of MPI to each other. All smooth and pack in a parallel
+ * region. */
+static struct lull_trace *make_threads(struct plan plan)
+{
+    struct lull_trace *trace = open_run(plan.ranks, 4);
+    const uint32_t locked = plan.norms + plan.fills_locked;
     int64_t begin = 0;
     for (uint32_t i = 0; i < ITERATIONS; i++) {
-        const int64_t forked = work_in(trace, 0, begin, FILL, serial);
-        const int64_t end = forked + (8 + longer + 4 * (int64_t)locked) * PIECE;
-        for (uint32_t t = 0; t < 4; t++) {
+        const int64_t forked = begin + (plan.fills + plan.packs_alone) * (int64_t)PIECE;
+        const int64_t end = forked + (8 + plan.smooths + plan.packs + 4 * (int64_t)locked) * PIECE;
+        for (uint32_t l = 0; l < 4 * plan.ranks; l++) {
+            const uint32_t t = l % 4;
             int64_t now = forked;
-            add(trace, t, now, LULL_EVENT_ENTER, PARALLEL);
+            if (t == 0)
+                work_in(trace, l, work_in(trace, l, begin, FILL, plan.fills), PACK,
+                        plan.packs_alone);
+            add(trace, l, now, LULL_EVENT_ENTER, PARALLEL);
             if (locked > 0) {
-                add(trace, t, now, LULL_EVENT_ENTER, CRITICAL);
+                lock_begin(trace, l, plan.by_call, now, now + (int64_t)(t * locked) * PIECE);
                 now += (int64_t)(t * locked) * PIECE;
-                add(trace, t, now, LULL_EVENT_ENTER, SECTION);
-                now = work_in(trace, t, now, NORM, locked);
-                add(trace, t, now, LULL_EVENT_LEAVE, SECTION);
-                add(trace, t, now, LULL_EVENT_LEAVE, CRITICAL);
+                now = work_in(trace, l, now, NORM, plan.norms);
+                now = work_in(trace, l, now, FILL, plan.fills_locked);
+                lock_end(trace, l, plan.by_call, now);
             }
-            now = work_in(trace, t, now, PACK, 4);
-            now = work_in(trace, t, now, SMOOTH, 4 + (t == 2 ? longer : 0));
-            add(trace, t, now, LULL_EVENT_ENTER, IMPLICIT);
-            add(trace, t, end, LULL_EVENT_LEAVE, IMPLICIT);
-            add(trace, t, end, LULL_EVENT_LEAVE, PARALLEL);
+            now = work_in(trace, l, now, PACK, 4 + (t == 2 ? plan.packs : 0));
+            now = work_in(trace, l, now, SMOOTH, 4 + (t == 2 ? plan.smooths : 0));
+            add(trace, l, now, LULL_EVENT_ENTER, IMPLICIT);
+            add(trace, l, end, LULL_EVENT_LEAVE, IMPLICIT);
+            add(trace, l, end, LULL_EVENT_LEAVE, PARALLEL);
         }
         begin = end;
     }
@@ -439,45 +495,119 @@ static struct lull_trace *make_threads(uint32_t serial, uint32_t longer, uint32_
     return trace;
 }
 
+/* Four fifths of the serial part are in one function: its price is that of so much. */
 static void serial_part(void **state)
 {
-    struct lull_trace *trace = make_threads(6, 0, 0);
+    static const struct plan plans[] = {{.ranks = 1, .fills = 6},
+                                        {.ranks = 1, .fills = 8, .packs_alone = 2}};
+    static const char *const told[] = {"100 % in fill (heat.py:81).", "80 % in fill (heat.py:81)."};
+    static const char *const next[] = {"lull replay 'a run' --no-serial",
+                                       "lull replay 'a run' --no-serial=share=0.8"};
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct lull_trace *trace = make_threads(plans[i]);
+        struct lull_finding *findings;
+        const uint32_t n = diagnose(trace, &findings);
+        const struct lull_finding *finding = find(findings, n, "serial");
+        assert_true(tells(finding->cause, told[i]));
+        assert_string_equal(finding->place.site, "fill (heat.py:81)");
+        assert_string_equal(finding->next, next[i]);
+        lull_trace_close(trace);
+    }
+}
+
+/* The first thread had no core for 3 of the 18 pieces that it computes. The price is without so much of the
+ * serial part. */
+static void serial_part_without_a_core(void **state)
+{
+    struct lull_trace *trace = make_threads((struct plan){.ranks = 1, .fills = 10});
     struct lull_finding *findings;
     (void)state;
-    const uint32_t n = diagnose(trace, &findings);
+    for (size_t i = 0; i < trace->n_locations; i++)
+        trace->locations[i].cores = (struct lull_cores){.on = 1, .allowed = 4};
+    trace->locations[0].cores.on = 15 * (uint64_t)ITERATIONS * PIECE;
+    trace->locations[0].cores.off = 3 * (uint64_t)ITERATIONS * PIECE;
+    const uint32_t n = diagnose_without_samples(trace, &findings);
     const struct lull_finding *finding = find(findings, n, "serial");
-    assert_true(tells(finding->cause, "100 % in fill (heat.py:81)."));
-    assert_string_equal(finding->place.site, "fill (heat.py:81)");
+    assert_true(tells(finding->cause, " It had no core for "));
+    assert_string_equal(finding->next, "lull replay 'a run' --no-serial=share=0.833");
     lull_trace_close(trace);
 }
 
 static void long_thread(void **state)
 {
-    struct lull_trace *trace = make_threads(0, 8, 0);
+    static const struct plan plans[] = {{.ranks = 1, .smooths = 8},
+                                        {.ranks = 1, .smooths = 6, .packs = 2},
+                                        {.ranks = 2, .smooths = 8}};
+    static const char *const who[] = {"for thread 2 of rank 0,", "for thread 2 of rank 0,",
+                                      "for thread 2 of 2 ranks,"};
+    static const char *const told[] = {
+        "with 100 % of what it computes longer in smooth (heat.py:80).",
+        "with 75 % of what it computes longer in smooth (heat.py:80).",
+        "with 100 % of what it computes longer in smooth (heat.py:80)."};
+    static const char *const next[] = {
+        "lull replay 'a run' --balance-threads='!$omp parallel @heat.c:20'",
+        "lull replay 'a run' --balance-threads='share=0.75,region=!$omp parallel @heat.c:20'",
+        "lull replay 'a run' --balance-threads='!$omp parallel @heat.c:20'"};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct lull_trace *trace = make_threads(plans[i]);
+        struct lull_finding *findings;
+        const uint32_t n = diagnose(trace, &findings);
+        const struct lull_finding *finding = find(findings, n, "imbalance");
+        assert_true(tells(finding->cause, who[i]));
+        assert_true(tells(finding->cause, told[i]));
+        assert_string_equal(finding->next, next[i]);
+        lull_trace_close(trace);
+    }
+}
+
+/* Thread 2 computes 16 pieces, the others 8, and had no core for 3 of them: 5 of 8 pieces are its excess. */
+static void long_thread_without_a_core(void **state)
+{
+    struct lull_trace *trace = make_threads((struct plan){.ranks = 1, .smooths = 8});
     struct lull_finding *findings;
     (void)state;
-    const uint32_t n = diagnose(trace, &findings);
+    for (size_t i = 0; i < trace->n_locations; i++)
+        trace->locations[i].cores = (struct lull_cores){.on = 1, .allowed = 4};
+    trace->locations[2].cores.on = 13 * (uint64_t)ITERATIONS * PIECE;
+    trace->locations[2].cores.off = 3 * (uint64_t)ITERATIONS * PIECE;
+    const uint32_t n = diagnose_without_samples(trace, &findings);
     const struct lull_finding *finding = find(findings, n, "imbalance");
-    assert_true(tells(finding->cause, "for thread 2 of rank 0"));
-    assert_true(
-        tells(finding->cause, "with 100 % of what it computes longer in smooth (heat.py:80)."));
+    assert_true(tells(finding->cause, " It had no core for 120.0 us of that time"));
+    assert_string_equal(
+        finding->next,
+        "lull replay 'a run' --balance-threads='share=0.625,region=!$omp parallel @heat.c:20'");
     lull_trace_close(trace);
 }
 
 static void lock(void **state)
 {
-    struct lull_trace *trace = make_threads(0, 0, 3);
-    struct lull_finding *findings;
+    static const struct plan plans[] = {
+        {.ranks = 1, .norms = 3},
+        {.ranks = 1, .norms = 3, .fills_locked = 1},
+        {.ranks = 1, .norms = 3, .fills_locked = 1, .by_call = true}};
+    static const char *const told[] = {"and is 100 % of that time in norm (norm.py:82)",
+                                       "and is 75 % of that time in norm (norm.py:82)",
+                                       "and is 75 % of that time in norm (norm.py:82)"};
+    static const char *const next[] = {"lull replay 'a run' --no-locks",
+                                       "lull replay 'a run' --no-locks=share=0.75",
+                                       "lull replay 'a run' --no-locks=share=0.75"};
     (void)state;
-    const uint32_t n = diagnose(trace, &findings);
-    const struct lull_finding *finding = find(findings, n, "lock");
-    assert_true(tells(finding->cause, "and is 100 % of that time in norm (norm.py:82)"));
-    lull_trace_close(trace);
+    for (int i = 0; i < 3; i++) {
+        struct lull_trace *trace = make_threads(plans[i]);
+        struct lull_finding *findings;
+        const uint32_t n = diagnose(trace, &findings);
+        const struct lull_finding *finding = find(findings, n, "lock");
+        assert_true(tells(finding->cause, told[i]));
+        assert_string_equal(finding->next, next[i]);
+        lull_trace_close(trace);
+    }
 }
 
 static void even_threads(void **state)
 {
-    struct lull_trace *trace = make_threads(0, 0, 0);
+    struct lull_trace *trace = make_threads((struct plan){.ranks = 1});
     struct lull_finding *findings;
     (void)state;
     assert_int_equal(diagnose(trace, &findings), 0);
@@ -534,7 +664,9 @@ TEST_GROUP(test_sampled_rules)
         cmocka_unit_test(file_is_gone),
         cmocka_unit_test(function_of_a_program),
         cmocka_unit_test(serial_part),
+        cmocka_unit_test(serial_part_without_a_core),
         cmocka_unit_test(long_thread),
+        cmocka_unit_test(long_thread_without_a_core),
         cmocka_unit_test(lock),
         cmocka_unit_test(even_threads),
         cmocka_unit_test(growing_function),
