@@ -10,11 +10,12 @@
  *   - cells get dearer from the first row to the last one  -> imbalance inside OpenMP regions
  *   - halos and a residual are exchanged                   -> process communication
  *
- * How much of each, depends on the machine. A FAULT costs the same everywhere, because it is time
- * that passes and needs no core, once an iteration:
- *   - slow    the threads of the last rank take 24 ms longer for a step than those of the others
+ * How much of each, depends on the machine. A FAULT costs the same everywhere, because a function of
+ * its own computes for so much processor time, once an iteration:
+ *   - slow    the threads of the last rank refine the step for 24 ms, those of the others do not
  *   - serial  one thread of each rank prepares the step for 28 ms, while the others wait
- *   - uneven  the last thread of each rank has 20 ms more to do in a step than the others */
+ *   - uneven  the last thread of each rank checks the step for 20 ms, while the others wait
+ * On two ranks with two threads each no more than two of the four compute at the same time. */
 #include <math.h>
 #include <mpi.h>
 #include <stdbool.h>
@@ -38,6 +39,7 @@ static int omp_get_num_threads(void)
 
 enum { CHECK_EVERY = 10, EDGE_TERMS = 50 };
 enum { SLOW_MS = 24, SERIAL_MS = 28, UNEVEN_MS = 20 };
+enum { LOOK_EVERY = 10000 }; /* cells between two looks at the clock: these are system calls */
 
 struct faults {
     bool slow, serial, uneven;
@@ -63,31 +65,55 @@ static int rows_of(int rank, int ranks, int size)
     return rank < ranks - 1 ? others : size - others * (ranks - 1);
 }
 
-static void spend(long ms)
+/* What the calling thread has computed so far, in ms. */
+static double processor_time(void)
 {
-    const struct timespec time = {.tv_nsec = ms * 1000000};
-    if (ms > 0)
-        nanosleep(&time, NULL);
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return 1e3 * (double)now.tv_sec + 1e-6 * (double)now.tv_nsec;
 }
 
-/* A fault: the work of one thread, while the others of its rank have none. */
-static void prepare(const struct faults *faults)
+/* Faults: the results are thrown away, which compilers must not know. */
+
+static void prepare(const struct plate *plate)
 {
-    spend(faults->serial ? SERIAL_MS : 0);
+    volatile double sum = 0;
+    for (const double begin = processor_time(); processor_time() < begin + SERIAL_MS;)
+        for (int i = 0; i < LOOK_EVERY; i++)
+            sum += *cell(plate, plate->now, 1, 1 + i % plate->size);
 }
 
-/* Faults: what the threads of the last rank, and the last thread of each, have to do beyond others.
- */
-static void work_longer(const struct plate *plate, const struct faults *faults)
+static void refine(const struct plate *plate)
 {
-    if (!faults->slow && !faults->uneven)
+    volatile double sum = 0;
+    for (const double begin = processor_time(); processor_time() < begin + SLOW_MS;)
+        for (int i = 0; i < LOOK_EVERY; i++)
+            sum += *cell(plate, plate->next, 1, 1 + i % plate->size);
+}
+
+static void check(const struct plate *plate)
+{
+    volatile double most = 0;
+    for (const double begin = processor_time(); processor_time() < begin + UNEVEN_MS;)
+        for (int i = 0; i < LOOK_EVERY; i++) {
+            const double value = *cell(plate, plate->next, plate->rows, 1 + i % plate->size);
+            most = value > most ? value : most;
+        }
+}
+
+static void check_by_one_thread(const struct plate *plate)
+{
+#pragma omp parallel
+    if (omp_get_thread_num() == omp_get_num_threads() - 1)
+        check(plate);
+}
+
+static void refine_on_last_rank(const struct plate *plate)
+{
+    if (plate->rank < plate->ranks - 1)
         return;
 #pragma omp parallel
-    {
-        const bool slow = faults->slow && plate->rank == plate->ranks - 1;
-        const bool uneven = faults->uneven && omp_get_thread_num() == omp_get_num_threads() - 1;
-        spend((slow ? SLOW_MS : 0) + (uneven ? UNEVEN_MS : 0));
-    }
+    refine(plate);
 }
 
 /* Serial: the temperature along the hot edge changes from iteration to iteration. */
@@ -194,9 +220,13 @@ int main(int argc, char **argv)
     for (int iteration = 0; iteration < iterations; iteration++) {
         heat_edge(&plate, iteration);
         exchange_halos(&plate);
-        prepare(&faults);
+        if (faults.serial)
+            prepare(&plate);
         double mine = step(&plate);
-        work_longer(&plate, &faults);
+        if (faults.uneven)
+            check_by_one_thread(&plate);
+        if (faults.slow)
+            refine_on_last_rank(&plate);
         if (iteration % CHECK_EVERY == 0)
             MPI_Allreduce(&mine, &change, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
