@@ -70,7 +70,8 @@ def environment(lull, mpicc, mpirun, folder):
     """lull, and the compiler and launcher of one MPI, come first by their plain names."""
     tools = folder / ".bin"
     tools.mkdir()
-    for name, path in (("lull", lull), ("mpicc", mpicc), ("mpirun", mpirun)):
+    mpicxx = mpicc.replace("mpicc", "mpicxx")
+    for name, path in (("lull", lull), ("mpicc", mpicc), ("mpicxx", mpicxx), ("mpirun", mpirun)):
         (tools / name).write_text(f'#!/bin/sh\nexec "{path}" "$@"\n', encoding="utf-8")
         (tools / name).chmod(0o755)
     return {"PATH": f"{tools}:{os.environ.get('PATH', '')}", "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder),
@@ -104,11 +105,11 @@ TUTORIAL = r"""
 set -e
 lull() { if [ "$1" = bench ]; then cp "$MACHINE" machine.json; else command lull "$@"; fi; }
 """
-# A machine with a network, and one with caches.
+# Of pages that measure the machine: one with a network, and one with caches.
 MACHINES = {"tutorial-model.md": "tests/data/machine/measured.json",
             "tutorial-node.md": "data/haswell-e5-2695v3-cod.json"}
 DEPENDS = {"best"}  # lines that are there for the numbers of some machines only
-COMMANDS = re.compile(r"(?:[A-Z]=|(?:lull|mpicc|mpiexec|gcc|cat|cp|for) )")
+COMMANDS = re.compile(r"(?:[A-Z]=|(?:lull|mpicc|mpicxx|mpiexec|gcc|cat|cp|for) )")
 
 
 def first_column(line):
@@ -130,7 +131,7 @@ def check_tutorial(page, lull, mpicc, mpirun):
         (folder / "lull").symlink_to(folder)  # ~/lull of the page: sources without a build
         variables = environment(lull, mpicc, mpirun, folder)
         (folder / ".bin/mpiexec").symlink_to(folder / ".bin/mpirun")
-        variables["MACHINE"] = str(ROOT / MACHINES[page.name])
+        variables["MACHINE"] = str(ROOT / MACHINES.get(page.name, ""))
         done = subprocess.run(["bash", "-c", "\n".join(script)], cwd=folder, env=variables, stdin=subprocess.DEVNULL,
                               capture_output=True, encoding="utf-8", errors="replace", timeout=3 * SECONDS, check=False)
     if done.returncode and ("llvm-mca" in done.stderr or "libclang" in done.stderr):

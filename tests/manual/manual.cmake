@@ -11,7 +11,7 @@ if(LULL_TESTS AND Python3_FOUND)
                          ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} ${PROJECT_SOURCE_DIR}/docs/first-run.md)
         set_tests_properties(manual.first_run PROPERTIES LABELS "quick;mpi" TIMEOUT 1800)
         # What they print rests on times.
-        foreach(tutorial model node)
+        foreach(tutorial code model node)
             add_test(NAME manual.tutorial_${tutorial}
                      COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
                              ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} --tutorial
