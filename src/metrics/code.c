@@ -136,11 +136,13 @@ struct place_key {
 struct sampled_part {
     struct place_key key;
     uint64_t weight; /* UINT64_MAX: so much or more */
+    uint64_t alone;  /* the part of it while other threads are idle: outside of parallel regions */
 };
 
 /* What a thread has been seen to do. While it is read, `open` has the places and their weights. */
 struct sampled_thread {
     struct lull_hash *open;     /* NULL: there is no useful sample yet, or the thread has ended */
+    struct lull_hash *alone;    /* likewise, of those samples outside of parallel regions */
     struct sampled_part *parts; /* by object and offset, once it has ended */
     size_t n_parts;
     int64_t useful_ns;
@@ -164,6 +166,16 @@ struct lull_code_collector {
     int64_t begin, end;    /* of the bins */
     struct binned *binned; /* [workers]; NULL: without bins */
 };
+
+uint32_t lull_code_team_size(const struct lull_trace *trace, uint32_t process)
+{
+    const struct lull_process *of = &trace->processes[process];
+    uint32_t n = 0;
+    for (uint32_t l = of->first_location; l < of->first_location + of->n_locations; l++)
+        n += trace->locations[l].kind == LULL_LOCATION_THREAD &&
+             trace->locations[l].role != LULL_THREAD_FREE;
+    return n;
+}
 
 static uint64_t add_weights(uint64_t a, uint64_t b)
 {
@@ -198,19 +210,29 @@ static uint32_t bin_of(const struct lull_code_collector *collector, int64_t time
     return (uint32_t)(((__int128)(at + 1) * collector->bins + length - 1) / length - 1);
 }
 
+/* Adds a weight to that of a place in a table, which may not be there yet. False: no memory. */
+static bool add_to_table(struct lull_hash **table, const struct place_key *key, uint64_t weight)
+{
+    if (!*table && !(*table = calloc(1, sizeof **table)))
+        return false;
+    uint64_t *sum = lull_hash_add(*table, key, sizeof *key, 0, NULL);
+    if (sum)
+        *sum = add_weights(*sum, weight);
+    return sum != NULL;
+}
+
+/* `has_others`: other threads of the process are idle while this one is outside of parallel regions. */
 static bool take_sample(const struct lull_code_collector *collector, struct binned *binned,
-                        struct sampled_thread *thread, const struct lull_step *step)
+                        struct sampled_thread *thread, bool has_others,
+                        const struct lull_step *step)
 {
     const struct place_key key = {step->sample.offset, step->object};
     thread->samples++;
     if (step->activity != LULL_USEFUL || step->sample.weight == 0)
         return true;
-    if (!thread->open && !(thread->open = calloc(1, sizeof *thread->open)))
+    if (!add_to_table(&thread->open, &key, step->sample.weight) ||
+        (has_others && !step->parallel && !add_to_table(&thread->alone, &key, step->sample.weight)))
         return false;
-    uint64_t *weight = lull_hash_add(thread->open, &key, sizeof key, 0, NULL);
-    if (!weight)
-        return false;
-    *weight = add_weights(*weight, step->sample.weight);
     thread->useful_samples++;
     thread->weights += (double)step->sample.weight;
     thread->squares += (double)step->sample.weight * (double)step->sample.weight;
@@ -236,12 +258,12 @@ static int by_key(const void *a, const void *b)
                         &((const struct sampled_part *)b)->key);
 }
 
-static void close_table(struct sampled_thread *thread)
+static void close_table(struct lull_hash **table)
 {
-    if (thread->open)
-        lull_hash_free(thread->open);
-    free(thread->open);
-    thread->open = NULL;
+    if (*table)
+        lull_hash_free(*table);
+    free(*table);
+    *table = NULL;
 }
 
 /* The thread has ended: what its table has becomes a sorted array. */
@@ -256,10 +278,15 @@ static bool end_sampled_thread(struct sampled_thread *thread, const struct lull_
     for (size_t i = 0; thread->parts && i < thread->n_parts; i++) {
         memcpy(&thread->parts[i].key, lull_hash_key(thread->open, i), sizeof(struct place_key));
         thread->parts[i].weight = thread->open->entries[i].value;
+        const uint64_t *alone = thread->alone ? lull_hash_find(thread->alone, &thread->parts[i].key,
+                                                               sizeof(struct place_key))
+                                              : NULL;
+        thread->parts[i].alone = alone ? *alone : 0;
     }
     if (thread->parts)
         qsort(thread->parts, thread->n_parts, sizeof *thread->parts, by_key);
-    close_table(thread);
+    close_table(&thread->open);
+    close_table(&thread->alone);
     return thread->parts != NULL;
 }
 
@@ -270,12 +297,15 @@ static lull_status take_code_steps(void *context, unsigned worker, const struct 
     const struct lull_trace *trace = collector->trace;
     struct sampled_thread *thread = &collector->threads[steps->location];
     struct binned *binned = collector->binned ? &collector->binned[worker] : NULL;
+    const uint32_t process = trace->locations[steps->location].process;
+    const bool has_others = trace->processes[process].first_location == steps->location &&
+                            lull_code_team_size(trace, process) > 1;
     bool good = true;
     if (trace->locations[steps->location].kind != LULL_LOCATION_THREAD)
         return LULL_OK;
     for (uint32_t i = 0; good && i < steps->count; i++) {
         if (steps->steps[i].kind == LULL_STEP_SAMPLE)
-            good = take_sample(collector, binned, thread, &steps->steps[i]);
+            good = take_sample(collector, binned, thread, has_others, &steps->steps[i]);
         else if (steps->steps[i].kind == LULL_STEP_END)
             good = end_sampled_thread(thread, steps->ledger);
     }
@@ -339,7 +369,8 @@ void lull_code_destroy(struct lull_code_collector *collector)
     if (!collector)
         return;
     for (uint32_t l = 0; l < collector->trace->n_locations; l++) {
-        close_table(&collector->threads[l]);
+        close_table(&collector->threads[l].open);
+        close_table(&collector->threads[l].alone);
         free(collector->threads[l].parts);
     }
     for (unsigned w = 0; collector->binned && w < collector->workers; w++) {
@@ -362,7 +393,7 @@ static bool put_thread(struct sampled_thread *thread, struct lull_flow *flow)
 static bool get_thread(struct sampled_thread *thread, struct lull_flow *flow)
 {
     const bool good = lull_flow_get(flow, thread, sizeof *thread);
-    thread->open = NULL; /* what came are addresses of the other process */
+    thread->open = thread->alone = NULL; /* what came are addresses of the other process */
     thread->parts = NULL;
     if (good)
         thread->parts = lull_flow_get_items(flow, sizeof *thread->parts, &thread->n_parts);
@@ -501,8 +532,11 @@ static void divide_time(const struct sampled_thread *from, const struct lull_cod
         const int64_t until =
             so_far == all ? from->useful_ns
                           : (int64_t)((double)from->useful_ns * ((double)so_far / (double)all));
+        const double alone = (double)from->parts[i].alone / (double)from->parts[i].weight;
         parts[i] = (struct lull_code_part){
-            (uint32_t)find_place(&from->parts[i].key, places, n_places), until - divided};
+            .place = (uint32_t)find_place(&from->parts[i].key, places, n_places),
+            .ns = until - divided,
+            .alone_ns = (int64_t)(alone * (double)(until - divided))};
         divided = until;
     }
 }

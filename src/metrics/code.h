@@ -62,6 +62,8 @@ const char *lull_code_name_of(const struct lull_trace *trace, const struct lull_
 struct lull_code_part {
     uint32_t place; /* index */
     int64_t ns;
+    int64_t alone_ns; /* the part of ns outside of OpenMP parallel regions, of the first thread of a
+                         process with several: in proportion to weights, rounded down */
 };
 
 struct lull_code_thread {
@@ -85,6 +87,9 @@ struct lull_code {
     uint64_t samples;        /* of all activities, within and outside of the windows */
     uint64_t useful_samples; /* useful ones in the windows */
 };
+
+/* How many threads of a process OpenMP has: its CPU threads without those that the program makes itself. */
+uint32_t lull_code_team_size(const struct lull_trace *trace, uint32_t process);
 
 /* `trace` and `reading` are borrowed until lull_code_destroy; `workers` of the pass. With `bins` above 0
  * weights are added up by time, too, for 8 bytes for each worker, place and bin. Fails with

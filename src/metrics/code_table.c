@@ -260,9 +260,13 @@ static void add_process(struct table_maker *maker, uint32_t p, int64_t *of_threa
         useful->spread += (double)thread->useful_ns * (double)thread->useful_ns / thread->effective;
         add_thread(maker, thread, of_thread, of_process);
     }
+    const uint32_t team = lull_code_team_size(maker->trace, p);
+    table->has_idle |= team > 1;
     for (uint32_t t = 0; t < process->n_locations; t++)
         for (uint32_t i = 0; i < threads[t].n_parts; i++) {
             const uint32_t row = maker->row_of[threads[t].parts[i].place];
+            if (team > 1)
+                maker->rows[row].row.idle_ns += (team - 1) * threads[t].parts[i].alone_ns;
             if (of_process[row] > 0)
                 add_time(maker, row, p, of_process[row]);
             of_process[row] = 0;

@@ -46,6 +46,9 @@ struct lull_code_row {
     int64_t mpi_ns,
         openmp_ns;     /* in functions of MPI and of OpenMP's runtime, without useful time */
     int64_t waited_ns; /* the part of mpi_ns that was a wait for other processes */
+    int64_t
+        idle_ns; /* that other threads were idle while the first one of their process computed there
+                          outside of OpenMP parallel regions */
 };
 
 /* A file with code of which something is not known, that has LULL_CODE_GAP of the useful time or more. */
@@ -67,6 +70,7 @@ struct lull_code_table {
     uint32_t unsampled_threads;
     const struct lull_code_gap *gaps; /* the largest first */
     uint32_t n_gaps;
+    bool has_idle;  /* some process has several threads */
     bool has_calls; /* the run tells where calls come from; else mpi_ns and the like are 0 */
 };
 

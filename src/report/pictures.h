@@ -162,6 +162,7 @@ void lull_document_matrix(struct lull_document *document, const struct lull_pict
 struct lull_picture_code_time {
     int64_t useful_ns;         /* of all threads */
     int64_t mpi_ns, openmp_ns; /* in calls from there */
+    int64_t idle_ns;           /* of threads that are idle because of it */
 };
 
 struct lull_picture_code_line {
@@ -179,11 +180,23 @@ struct lull_picture_function {
     const char *note; /* what is to be known of the source, a sentence; NULL: nothing */
 };
 
+/* A function under those that it was called from. */
+struct lull_picture_frame {
+    const char *name, *place;
+    uint32_t depth;
+    double begin, share; /* of the useful time, with all that it called: from `begin` on */
+};
+
 struct lull_picture_code {
     const char *title, *about; /* about: how to read it, a sentence or two */
     bool has_calls;            /* times in calls are known */
+    bool has_idle;             /* threads may be idle */
     const struct lull_picture_function *functions;
     uint32_t n_functions;
+    const struct lull_picture_frame
+        *frames; /* call paths; those that are too short to be seen may be
+                                                missing */
+    uint32_t n_frames;
 };
 
 void lull_document_code(struct lull_document *document, const struct lull_picture_code *code);

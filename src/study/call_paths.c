@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The run is read by one worker, so that paths get their numbers in an order that does not depend on
- * anything else. */
+/* For other programs the run is read by one worker, so that paths get their numbers in an order that does
+ * not depend on anything else. The tree is read beside other analyses, by several: it is sorted in the end. */
 #include "study/call_paths.h"
 
 #include "activity/pass.h"
@@ -10,7 +10,9 @@
 #include "base/output_file.h"
 #include "base/parallel.h"
 #include "metrics/code.h"
+#include "team/division.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +47,10 @@ struct path_reader {
     struct path_thread *threads; /* [n_locations] */
     struct path_key *key;        /* the one that is looked up */
     size_t key_capacity;         /* bytes */
+    /* For the tree: the weights of useful samples by path, and what guards all but the threads. */
+    uint64_t *weights;
+    size_t weights_capacity;
+    pthread_mutex_t lock;
 };
 
 static bool change_user(struct path_thread *thread, const struct lull_step *step)
@@ -60,14 +66,13 @@ static bool change_user(struct path_thread *thread, const struct lull_step *step
     return true;
 }
 
-static bool add_path(struct path_reader *reader, struct path_thread *thread,
-                     const struct lull_step *step)
+/* The number of the path of a sample; NULL: no memory. */
+static const uint64_t *number_of_path(struct path_reader *reader, const struct path_thread *thread,
+                                      const struct lull_step *step)
 {
     const size_t size = sizeof *reader->key + thread->n_users * sizeof *reader->key->regions;
-    if (!lull_array_reserve(&reader->key, &reader->key_capacity, size, 1) ||
-        !lull_array_reserve(&thread->runs, &thread->runs_capacity, thread->n_runs + 1,
-                            sizeof *thread->runs))
-        return false;
+    if (!lull_array_reserve(&reader->key, &reader->key_capacity, size, 1))
+        return NULL;
     struct path_key *key = reader->key;
     memset(key, 0, sizeof *key);
     key->offset = step->sample.offset;
@@ -76,8 +81,15 @@ static bool add_path(struct path_reader *reader, struct path_thread *thread,
     key->n = (uint32_t)thread->n_users;
     if (thread->n_users > 0)
         memcpy(key->regions, thread->users, thread->n_users * sizeof *thread->users);
-    const uint64_t *path = lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL);
-    if (!path)
+    return lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL);
+}
+
+static bool add_path(struct path_reader *reader, struct path_thread *thread,
+                     const struct lull_step *step)
+{
+    const uint64_t *path = number_of_path(reader, thread, step);
+    if (!path || !lull_array_reserve(&thread->runs, &thread->runs_capacity, thread->n_runs + 1,
+                                     sizeof *thread->runs))
         return false;
     struct path_run *last = thread->n_runs > 0 ? &thread->runs[thread->n_runs - 1] : NULL;
     if (last && last->path == *path)
@@ -112,6 +124,7 @@ static void free_reader(struct path_reader *reader)
         free(reader->threads[l].runs);
     }
     free(reader->threads);
+    free(reader->weights);
     free(reader->key);
     lull_hash_free(&reader->paths);
 }
@@ -210,7 +223,6 @@ static void name_path(struct named_paths *named, struct named_path *path,
         add_frame(named, path, lull_code_name_of(named->trace, place, named->arena), "");
 }
 
-/* Names all paths: each place once for each path that ends there, which are few. */
 /* Paths that end at different addresses of a function are the same. */
 static void join_paths(struct named_paths *named, size_t n)
 {
@@ -236,6 +248,7 @@ static struct path_run next_run(const struct named_paths *named, const struct pa
     return run;
 }
 
+/* Names all paths: each place once for each path that ends there, which are few. */
 static lull_status name_paths(struct named_paths *named, struct lull_error *err)
 {
     const struct path_reader *reader = named->reader;
@@ -474,3 +487,212 @@ const struct lull_format lull_format_speedscope = {
     .summary = "call paths of samples for speedscope.app",
     .write = convert_speedscope,
 };
+
+/* ==== the tree ================================================================================ */
+
+/* ---- while the run is read ------------------------------------------------------------------- */
+
+/* Adds to the weight of a path. False: no memory. */
+static bool weigh_path(struct path_reader *reader, uint64_t path, uint64_t weight)
+{
+    const size_t known = reader->weights_capacity;
+    if (!lull_array_reserve(&reader->weights, &reader->weights_capacity, path + 1,
+                            sizeof *reader->weights))
+        return false;
+    if (reader->weights_capacity > known)
+        memset(reader->weights + known, 0,
+               (reader->weights_capacity - known) * sizeof *reader->weights);
+    reader->weights[path] += weight;
+    return true;
+}
+
+static lull_status take_tree_steps(void *context, unsigned worker, const struct lull_steps *steps,
+                                   struct lull_error *err)
+{
+    struct path_reader *reader = context;
+    struct path_thread *thread = &reader->threads[steps->location];
+    bool good = true;
+    (void)worker;
+    for (uint32_t i = 0; good && i < steps->count; i++) {
+        const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_USER)
+            good = change_user(thread, step);
+        if (step->kind != LULL_STEP_SAMPLE || step->activity != LULL_USEFUL)
+            continue;
+        pthread_mutex_lock(&reader->lock);
+        const uint64_t *path = number_of_path(reader, thread, step);
+        good = path && weigh_path(reader, *path, step->sample.weight);
+        pthread_mutex_unlock(&reader->lock);
+    }
+    return good ? LULL_OK
+                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths",
+                            reader->trace->path);
+}
+
+static lull_status tree_create(void *state, const void *options, struct lull_joint_pass *joint,
+                               struct lull_error *err)
+{
+    struct lull_path_state *of = state;
+    struct path_reader *reader = calloc(1, sizeof *reader);
+    (void)options;
+    if (reader)
+        reader->threads = calloc(joint->trace->n_locations + (size_t)1, sizeof *reader->threads);
+    if (!reader || !reader->threads) {
+        free(reader);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths",
+                         joint->trace->path);
+    }
+    reader->trace = joint->trace;
+    pthread_mutex_init(&reader->lock, NULL);
+    of->reader = reader;
+    lull_joint_pass_add(joint, (struct lull_consumer){.context = reader,
+                                                      .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
+                                                               LULL_STEP_MASK(LULL_STEP_USER),
+                                                      .steps = take_tree_steps});
+    return LULL_OK;
+}
+
+static void tree_release(void *state)
+{
+    struct lull_path_state *of = state;
+    if (!of->reader)
+        return;
+    free_reader(of->reader);
+    pthread_mutex_destroy(&of->reader->lock);
+    free(of->reader);
+    of->reader = NULL;
+}
+
+/* ---- a team ---------------------------------------------------------------------------------- */
+
+static bool put_tree(void *context, struct lull_flow *flow)
+{
+    const struct path_reader *reader = context;
+    const uint64_t n = reader->paths.count;
+    bool good = lull_flow_put(flow, &n, sizeof n);
+    for (size_t i = 0; good && i < n; i++) {
+        const unsigned char *bytes = lull_hash_key(&reader->paths, i);
+        struct path_key key;
+        memcpy(&key, bytes, sizeof key);
+        good = lull_flow_put_items(flow, bytes, sizeof key + key.n * sizeof *key.regions, 1) &&
+               lull_flow_put(flow, &reader->weights[i], sizeof reader->weights[i]);
+    }
+    return good;
+}
+
+static bool get_tree(void *context, uint32_t member, struct lull_flow *flow)
+{
+    struct path_reader *reader = context;
+    uint64_t n = 0;
+    bool good = lull_flow_get(flow, &n, sizeof n);
+    (void)member;
+    for (; good && n > 0; n--) {
+        size_t size;
+        uint64_t weight;
+        void *bytes = lull_flow_get_items(flow, 1, &size);
+        good = bytes && lull_flow_get(flow, &weight, sizeof weight);
+        const uint64_t *path =
+            good ? lull_hash_add(&reader->paths, bytes, size, reader->paths.count, NULL) : NULL;
+        good = path && weigh_path(reader, *path, weight);
+        free(bytes);
+    }
+    return good;
+}
+
+static lull_status tree_gather(void *state, const struct lull_joint_pass *joint,
+                               struct lull_error *err)
+{
+    const struct lull_path_state *of = state;
+    const struct lull_freight freight = {put_tree, get_tree, of->reader, "call paths"};
+    return joint->reading->division ? lull_team_bring(joint->reading->division->team, &freight, err)
+                                    : LULL_OK;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+struct tree_path {
+    const struct path_frame *frames; /* of all paths */
+    const struct named_path *path;
+    uint64_t weight;
+};
+
+/* A path comes before those that go on from it, and callees in the order of their names. */
+static int by_frames(const void *a, const void *b)
+{
+    const struct tree_path *x = a, *y = b;
+    for (size_t i = 0; i < x->path->n && i < y->path->n; i++) {
+        const struct path_frame *of_x = &x->frames[x->path->frames[i]];
+        const struct path_frame *of_y = &y->frames[y->path->frames[i]];
+        int order = of_x == of_y ? 0 : strcmp(of_x->name, of_y->name);
+        order = order || of_x == of_y ? order : strcmp(of_x->file, of_y->file);
+        if (order)
+            return order;
+    }
+    return (x->path->n > y->path->n) - (x->path->n < y->path->n);
+}
+
+/* Adds the nodes of a path behind those that it has in common with the one before. `open` are the nodes
+ * of that one, by depth. */
+static void add_to_tree(struct lull_path_tree *tree, struct lull_path_node *nodes, uint32_t *open,
+                        const struct tree_path *path, const struct tree_path *before)
+{
+    size_t same = 0;
+    while (before && same < path->path->n && same < before->path->n &&
+           path->path->frames[same] == before->path->frames[same])
+        same++;
+    for (size_t d = 0; d < path->path->n; d++) {
+        const struct path_frame *frame = &path->frames[path->path->frames[d]];
+        if (d >= same) {
+            open[d] = tree->n_nodes;
+            nodes[tree->n_nodes++] = (struct lull_path_node){.name = frame->name,
+                                                             .file = frame->file,
+                                                             .depth = (uint32_t)d,
+                                                             .begin = tree->weight};
+        }
+        nodes[open[d]].weight += path->weight;
+    }
+    tree->weight += path->weight;
+}
+
+static const struct lull_path_tree *make_tree(const struct named_paths *named,
+                                              const uint64_t *weights, struct lull_arena *arena)
+{
+    const size_t n = named->reader->paths.count;
+    struct lull_path_tree *tree = lull_arena_zero(arena, 1, sizeof *tree);
+    struct tree_path *paths = lull_arena_zero(arena, n + 1, sizeof *paths);
+    size_t frames = 0, deepest = 0;
+    for (size_t i = 0; i < n; i++) {
+        paths[i] = (struct tree_path){named->frames, &named->paths[i], weights[i]};
+        frames += named->paths[i].n;
+        deepest = named->paths[i].n > deepest ? named->paths[i].n : deepest;
+    }
+    struct lull_path_node *nodes = lull_arena_zero(arena, frames + 1, sizeof *nodes);
+    uint32_t *open = lull_arena_zero(arena, deepest + 1, sizeof *open);
+    qsort(paths, n, sizeof *paths, by_frames);
+    for (size_t i = 0; i < n; i++)
+        add_to_tree(tree, nodes, open, &paths[i], i > 0 ? &paths[i - 1] : NULL);
+    tree->nodes = nodes;
+    return tree;
+}
+
+static lull_status tree_conclude(void *state, const struct lull_joint_pass *joint,
+                                 struct lull_error *err)
+{
+    struct lull_path_state *of = state;
+    struct named_paths named = {.trace = joint->trace, .reader = of->reader, .arena = joint->arena};
+    lull_status status = LULL_OK;
+    if (joint->is_first && of->reader->paths.count > 0) {
+        status = name_paths(&named, err);
+        if (status == LULL_OK)
+            of->tree = make_tree(&named, of->reader->weights, joint->arena);
+        lull_hash_free(&named.by_name);
+    }
+    tree_release(of);
+    return lull_team_agree(lull_division_team(joint->reading->division), status, err);
+}
+
+const struct lull_analysis lull_path_analysis = {.size = sizeof(struct lull_path_state),
+                                                 .create = tree_create,
+                                                 .gather = tree_gather,
+                                                 .conclude = tree_conclude,
+                                                 .release = tree_release};

@@ -33,7 +33,8 @@ static uint32_t take_lines(const struct lull_code_table *lines,
             taken[n++] = (struct lull_listed_line){.number = lines->rows[i].line,
                                                    .useful_ns = lines->rows[i].useful_ns,
                                                    .mpi_ns = lines->rows[i].mpi_ns,
-                                                   .openmp_ns = lines->rows[i].openmp_ns};
+                                                   .openmp_ns = lines->rows[i].openmp_ns,
+                                                   .idle_ns = lines->rows[i].idle_ns};
     qsort(taken, n, sizeof *taken, by_number);
     return n;
 }

@@ -2,6 +2,7 @@
 #include "study/report_study.h"
 
 #include "base/array.h"
+#include "study/call_paths.h"
 #include "study/joint_pass.h"
 #include "study/run_code.h"
 #include "wave/field.h"
@@ -311,6 +312,7 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
         {.analysis = &timeline_analysis, .options = options},
         {.analysis = &iterations_analysis, .options = &options->runs},
         {.analysis = &lull_code_analysis, .options = &code},
+        {.analysis = &lull_path_analysis},
         {.analysis = &lull_evidence_analysis}};
     struct lull_runs_options wanted = options->runs;
     wanted.asked = asked;

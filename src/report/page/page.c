@@ -4,6 +4,7 @@
  * and names the one script and the styles by their digests. */
 #include "report/asset.h"
 #include "report/cell_text.h"
+#include "report/display.h"
 #include "report/markup.h"
 #include "report/model.h"
 #include "report/page/base64.h"
@@ -329,6 +330,7 @@ static const struct code_paint {
     {"useful", LULL_PAINT_USEFUL, offsetof(struct lull_picture_code_time, useful_ns)},
     {"in MPI", LULL_PAINT_MPI, offsetof(struct lull_picture_code_time, mpi_ns)},
     {"in OpenMP", LULL_PAINT_SYNC, offsetof(struct lull_picture_code_time, openmp_ns)},
+    {"idle", LULL_PAINT_IDLE, offsetof(struct lull_picture_code_time, idle_ns)},
 };
 
 enum { CODE_PAINTS = sizeof code_paints / sizeof *code_paints };
@@ -340,7 +342,14 @@ static int64_t code_time(const struct lull_picture_code_time *time, unsigned pai
 
 static int64_t all_code_time(const struct lull_picture_code_time *time)
 {
-    return time->useful_ns + time->mpi_ns + time->openmp_ns;
+    return time->useful_ns + time->mpi_ns + time->openmp_ns + time->idle_ns;
+}
+
+/* Whether times of that kind are known. */
+static bool has_code_paint(const struct lull_picture_code *code, unsigned paint)
+{
+    return code_paints[paint].paint == LULL_PAINT_USEFUL ||
+           (code_paints[paint].paint == LULL_PAINT_IDLE ? code->has_idle : code->has_calls);
 }
 
 /* `whole` is the time of a bar of the whole width. */
@@ -362,7 +371,9 @@ static void put_code_bar(FILE *out, const struct lull_picture_code_time *time, i
 static void put_code_key(FILE *out, const struct lull_picture_code *code)
 {
     fputs("<ul class=\"legend\">", out);
-    for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++) {
+    for (unsigned k = 0; k < CODE_PAINTS; k++) {
+        if (!has_code_paint(code, k))
+            continue;
         fputs("<li><svg class=\"key\" viewBox=\"0 0 16 16\" width=\"16\" height=\"16\" "
               "aria-hidden=\"true\">",
               out);
@@ -388,8 +399,9 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
     fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain stacks\"><thead><tr>"
           "<th scope=\"col\">Function</th><th scope=\"col\">Time</th>",
           out);
-    for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++)
-        fprintf(out, "<th scope=\"col\">%s, s</th>", code_paints[k].label);
+    for (unsigned k = 0; k < CODE_PAINTS; k++)
+        if (has_code_paint(code, k))
+            fprintf(out, "<th scope=\"col\">%s, s</th>", code_paints[k].label);
     fputs("<th scope=\"col\">share of useful time, %</th><th scope=\"col\">95 % from</th>"
           "<th scope=\"col\">to</th><th scope=\"col\" class=\"words\">hottest "
           "line</th></tr></thead>\n"
@@ -400,8 +412,9 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
         put_name_between(out, arena, "<tr><th scope=\"row\">", function->name, "</th><td>");
         put_code_bar(out, &function->time, most, CODE_BAR_WIDTH);
         fputs("</td>", out);
-        for (unsigned k = 0; k < CODE_PAINTS && (k == 0 || code->has_calls); k++)
-            put_code_seconds(out, code_time(&function->time, k));
+        for (unsigned k = 0; k < CODE_PAINTS; k++)
+            if (has_code_paint(code, k))
+                put_code_seconds(out, code_time(&function->time, k));
         fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td>", 100 * function->share,
                 100 * function->low, 100 * function->high);
         put_name_between(out, arena, "<td class=\"words\">", function->place, "</td></tr>\n");
@@ -443,6 +456,41 @@ static void put_code_source(FILE *out, const struct lull_picture_function *funct
     fputs("</tbody></table></div></details>\n", out);
 }
 
+enum { ICICLE_WIDTH = 1000, ICICLE_ROW = 18, ICICLE_LETTER = 7 /* width, about */ };
+
+/* Functions hang below those that called them, as wide as their share of the useful time. */
+static void put_icicle(FILE *out, const struct lull_picture_code *code, struct lull_arena *arena)
+{
+    uint32_t deepest = 0;
+    for (uint32_t i = 0; i < code->n_frames; i++)
+        deepest = code->frames[i].depth > deepest ? code->frames[i].depth : deepest;
+    const unsigned height = (deepest + 1) * ICICLE_ROW;
+    fprintf(out,
+            "<details><summary>Call paths: who called what</summary>\n<p>Below each function are "
+            "those that it called, as far as they were recorded or inlined; the width is the share "
+            "of the useful time.</p>\n<div class=\"scroll\" tabindex=\"0\"><svg class=\"icicle\" "
+            "viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" role=\"img\" aria-label=\"call "
+            "paths\">\n",
+            ICICLE_WIDTH, height, ICICLE_WIDTH, height);
+    for (uint32_t i = 0; i < code->n_frames; i++) {
+        const struct lull_picture_frame *frame = &code->frames[i];
+        const double x = ICICLE_WIDTH * frame->begin, width = ICICLE_WIDTH * frame->share;
+        const unsigned y = frame->depth * ICICLE_ROW, letters = (unsigned)(width / ICICLE_LETTER);
+        put_name_between(out, arena, "<g><title>", frame->name, "");
+        if (*frame->place)
+            put_name_between(out, arena, " (", frame->place, ")");
+        fprintf(out, ", %.1f %%</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\"/>",
+                100 * frame->share, x, y, width, ICICLE_ROW - 1);
+        if (letters >= 4) {
+            fprintf(out, "<text x=\"%.2f\" y=\"%u\">", x + 3, y + 13);
+            lull_html_name(out, arena, lull_display_shorten(arena, frame->name, letters, true));
+            fputs("</text>", out);
+        }
+        fputs("</g>\n", out);
+    }
+    fputs("</svg></div></details>\n", out);
+}
+
 static void page_codes(FILE *out, const struct lull_document *document)
 {
     if (document->n_codes == 0)
@@ -461,6 +509,8 @@ static void page_codes(FILE *out, const struct lull_document *document)
                 put_code_source(out, &code->functions[f], open, document->arena);
                 open = false;
             }
+        if (code->n_frames > 0)
+            put_icicle(out, code, document->arena);
     }
     fputs("</section>\n", out);
 }

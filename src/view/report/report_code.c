@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Where in the code of its program a run computed: functions, source, and heat maps of functions over
  * ranks and over time. */
+#include "study/call_paths.h"
 #include "study/code_listing.h"
 #include "view/report/report_document.h"
 #include "view/report/report_parts.h"
@@ -10,11 +11,38 @@
 enum { MOST_FUNCTIONS = 24, MOST_RANK_COLUMNS = 1024 };
 #define PICTURED_LEAST 0.0005 /* of the useful time, or of the time in calls */
 
+/* ---- call paths ------------------------------------------------------------------------------ */
+
+#define FRAME_LEAST 0.001 /* of the useful time: a frame that is a point wide */
+enum { DEEPEST_FRAME = 40 };
+
+static void add_call_paths(struct lull_picture_code *code, const struct lull_path_tree *tree,
+                           struct lull_arena *arena)
+{
+    struct lull_picture_frame *frames =
+        lull_arena_zero(arena, tree->n_nodes + (size_t)1, sizeof *frames);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < tree->n_nodes; i++) {
+        const struct lull_path_node *node = &tree->nodes[i];
+        const double share = (double)node->weight / (double)tree->weight;
+        if (share >= FRAME_LEAST && node->depth <= DEEPEST_FRAME)
+            frames[n++] =
+                (struct lull_picture_frame){.name = node->name,
+                                            .place = lull_code_base_name(node->file),
+                                            .depth = node->depth,
+                                            .begin = (double)node->begin / (double)tree->weight,
+                                            .share = share};
+    }
+    code->frames = frames;
+    code->n_frames = n;
+}
+
 /* ---- functions and source -------------------------------------------------------------------- */
 
 static struct lull_picture_code_time time_of_row(const struct lull_code_row *row)
 {
-    return (struct lull_picture_code_time){row->useful_ns, row->mpi_ns, row->openmp_ns};
+    return (struct lull_picture_code_time){row->useful_ns, row->mpi_ns, row->openmp_ns,
+                                           row->idle_ns};
 }
 
 static const struct lull_listed_function *listed_of(const struct lull_code_listing *listing,
@@ -31,10 +59,11 @@ static void show_lines(const struct lull_listed_function *listed,
 {
     struct lull_picture_code_line *lines = lull_arena_zero(arena, listed->n_lines, sizeof *lines);
     for (uint32_t i = 0; i < listed->n_lines; i++)
-        lines[i] = (struct lull_picture_code_line){
-            listed->lines[i].number,
-            listed->lines[i].text,
-            {listed->lines[i].useful_ns, listed->lines[i].mpi_ns, listed->lines[i].openmp_ns}};
+        lines[i] =
+            (struct lull_picture_code_line){listed->lines[i].number,
+                                            listed->lines[i].text,
+                                            {listed->lines[i].useful_ns, listed->lines[i].mpi_ns,
+                                             listed->lines[i].openmp_ns, listed->lines[i].idle_ns}};
     function->lines = lines;
     function->n_lines = listed->n_lines;
     if (listed->absent)
@@ -82,12 +111,16 @@ static void add_functions(struct lull_document *document, const struct lull_run 
     }
     *code = (struct lull_picture_code){
         .title = run->name,
-        .about =
-            "Useful time of all threads by samples, and the time in calls of MPI and OpenMP from "
-            "there; of lines the share in the useful time of their function, in %.",
+        .about = "Useful time by samples, and time in calls of MPI and OpenMP from there; idle are "
+                 "other threads while the first computes there alone; lines: share in their "
+                 "function, in %.",
         .has_calls = table->has_calls,
+        .has_idle = table->has_idle,
         .functions = functions,
         .n_functions = n};
+    const struct lull_path_state *paths = lull_run_state(run, &lull_path_analysis);
+    if (paths && paths->tree && paths->tree->weight > 0)
+        add_call_paths(code, paths->tree, arena);
     lull_document_code(document, code);
 }
 

@@ -7,8 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const regions[] = {"main", "MPI_Send", "MPI_Send", "MPI_Send", NULL};
-enum { MAIN, SEND, SEND_OF_SMOOTH, SEND_OF_OTHERS };
+static const char *const regions[] = {"main",     "MPI_Send",       "MPI_Send",
+                                      "MPI_Send", "!$omp parallel", NULL};
+enum { MAIN, SEND, SEND_OF_SMOOTH, SEND_OF_OTHERS, PARALLEL };
 enum { BINS = 4 };
 
 /* Functions of a source that is interpreted need no file with names; libz.so is not there. */
@@ -314,12 +315,45 @@ static void test_names(void **state)
     lull_trace_close(trace);
 }
 
+/* The first of three threads computes 600 of its 1000 ns outside of the parallel region: 2/3 of that at line
+ * 10, where it has also all of its 400 inside, and 1/3 at line 30. So two others are idle for 800 and 400 ns. */
+static void test_idle_threads(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_trace *trace = make_trace(1, 3);
+    (void)state;
+    add(trace, 0, memory_event(0, LULL_EVENT_ENTER, MAIN));
+    sample(trace, 0, 100, SMOOTH, 10, 4);
+    sample(trace, 0, 200, EDGE, 30, 2);
+    add(trace, 0, memory_event(600, LULL_EVENT_ENTER, PARALLEL));
+    sample(trace, 0, 700, SMOOTH, 10, 4);
+    add(trace, 0, memory_event(1000, LULL_EVENT_LEAVE, PARALLEL));
+    add(trace, 0, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
+    for (uint32_t t = 1; t < 3; t++) {
+        add(trace, t, memory_event(600, LULL_EVENT_ENTER, PARALLEL));
+        sample(trace, t, 800, EDGE, 31, 1);
+        add(trace, t, memory_event(1000, LULL_EVENT_LEAVE, PARALLEL));
+    }
+    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_table lines = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
+    assert_true(lines.has_idle);
+    assert_int_equal(lines.n_rows, 3);
+    assert_string_equal(lines.rows[0].id, "heat.py:10");
+    assert_int_equal(lines.rows[0].idle_ns, 800);
+    assert_string_equal(lines.rows[1].id, "heat.py:31");
+    assert_int_equal(lines.rows[1].idle_ns, 0);
+    assert_string_equal(lines.rows[2].id, "heat.py:30");
+    assert_int_equal(lines.rows[2].idle_ns, 400);
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_code)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),     cmocka_unit_test(test_window),
         cmocka_unit_test(test_interval), cmocka_unit_test(test_two_threads),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_names),    cmocka_unit_test(test_idle_threads),
     };
     return run_cases(tests, NULL, NULL);
 }
