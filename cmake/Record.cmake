@@ -17,7 +17,7 @@ function(lull_recorder_flags target)
 endfunction()
 
 file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
-     src/record/omp/*.c src/record/sample/*.c src/record/counters/*.c src/record/file/*.c src/tape/*.c)
+     src/record/omp/*.c src/record/sample/*.c src/record/counters/*.c src/record/file/*.c src/record/device/*.c src/tape/*.c)
 add_library(lull_record_parts OBJECT ${sources})
 lull_unity(lull_record_parts)
 # Each of these has a table `next` of the functions of the C library that it stands in front of (src/record/next.h).
@@ -109,6 +109,20 @@ target_link_libraries(liblull-filter PRIVATE lull_binary)
 target_link_options(liblull-filter PRIVATE -Wl,--exclude-libs,ALL)
 install(TARGETS liblull-filter LIBRARY DESTINATION ${LULL_RECORD_FOLDER})
 add_dependencies(liblull-record liblull-filter)
+
+# Back-ends for devices (src/record/device/device.h), which the runtimes of the devices load. They need nothing of
+# the runtimes to be built. A runtime never unloads them, or it would call what is no longer there.
+function(lull_device_backend name)
+    set(target liblull-record-${name})
+    add_library(${target} MODULE src/record/device/${name}/${name}.c src/record/site/map.c)
+    lull_recorder_flags(${target})
+    set_target_properties(${target} PROPERTIES PREFIX "" LINKER_LANGUAGE C)
+    target_link_options(${target} PRIVATE -Wl,-z,nodelete)
+    target_link_libraries(${target} PRIVATE Threads::Threads ${CMAKE_DL_LIBS})
+    install(TARGETS ${target} LIBRARY DESTINATION ${LULL_RECORD_FOLDER})
+    add_dependencies(liblull-record ${target})
+endfunction()
+lull_device_backend(opencl)
 
 foreach(family openmpi mpich)
     if(LULL_RECORDS_${family})

@@ -74,6 +74,9 @@ static const struct poptOption record_options[] = {
      "note RATE times a second of its processor time which code each thread is in, with SIZE bytes "
      "for a thread at most (16KiB); off: never (off)",
      "off|RATE[:SIZE]"},
+    {"device", '\0', POPT_ARG_STRING, &record_texts.device, 0,
+     "record what is submitted to devices by OpenCL, and when it runs there, or not (full)",
+     "full|off"},
     {"mpi", '\0', POPT_ARG_STRING, &record_texts.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &record_settings.inject, 0,

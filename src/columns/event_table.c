@@ -159,7 +159,8 @@ enum event_value {
     VALUE_REQUEST,
     VALUE_SENT,
     VALUE_TRANSFER,
-    VALUE_WEIGHT
+    VALUE_WEIGHT,
+    VALUE_OPERATION
 };
 
 static const struct {
@@ -203,6 +204,10 @@ static const struct {
     [LULL_EVENT_FLUSH] = {.lasts = true},
     [LULL_EVENT_MARKER] = {.id = NAMES_MARKER, .value = VALUE_NUMBER},
     [LULL_EVENT_SAMPLE] = {.id = NAMES_OBJECT, .value = VALUE_WEIGHT},
+    [LULL_EVENT_SUBMIT] = {.value = VALUE_OPERATION},
+    [LULL_EVENT_DEPEND] = {.value = VALUE_OPERATION},
+    [LULL_EVENT_DEVICE_WAIT] = {.value = VALUE_OPERATION},
+    [LULL_EVENT_OPERATION] = {.id = NAMES_REGION, .value = VALUE_OPERATION},
 };
 
 /* Where the value of an event is; NULL: it has none. */
@@ -225,6 +230,8 @@ static const uint64_t *value_of(const struct lull_event *event)
         return &event->transfer.bytes;
     case VALUE_WEIGHT:
         return &event->sample.weight;
+    case VALUE_OPERATION:
+        return &event->operation.number;
     case VALUE_NONE:
         break;
     }

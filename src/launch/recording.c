@@ -200,11 +200,12 @@ static lull_status read_words(const struct lull_recording_texts *texts,
     static const enum lull_mpi_family family_of[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI,
                                                      LULL_MPI_MPICH, LULL_MPI_NONE};
     static const char *const states[] = {"on", "off", NULL};
+    static const char *const devices[] = {"full", "off", NULL};
     static const char *const stores[] = {"node", "process", NULL};
     static const enum lull_recording_store store_of[] = {LULL_STORE_CHOSEN, LULL_STORE_NODE,
                                                          LULL_STORE_PROCESS};
     uint64_t callers;
-    unsigned family, state, store;
+    unsigned family, state, store, device;
     lull_status status =
         lull_option_number("callpath", texts->callpath, 1, MOST_CALLERS, &callers, err);
     if (status == LULL_OK)
@@ -213,11 +214,14 @@ static lull_status read_words(const struct lull_recording_texts *texts,
         status = lull_option_word("signals", texts->signals, states, &state, err);
     if (status == LULL_OK)
         status = lull_option_word("store", texts->store, stores, &store, err);
+    if (status == LULL_OK)
+        status = lull_option_word("device", texts->device, devices, &device, err);
     if (status != LULL_OK)
         return status;
     wish->store = store_of[store];
     wish->callpath = texts->callpath;
     wish->signals = texts->signals;
+    wish->device = texts->device;
     wish->mpi_named = family > 0;
     wish->mpi = family_of[family];
     return LULL_OK;
@@ -572,6 +576,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_ITERATIONS", wish->iterations);
     set("LULL_RECORD_WAITS", wish->waits);
     set("LULL_RECORD_SAMPLE", wish->sample);
+    set("LULL_RECORD_DEVICE", wish->device);
     if (recording->job.tell_rank)
         set("LULL_RECORD_PROCESS", lull_arena_printf(arena, "%u", recording->job.rank));
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);

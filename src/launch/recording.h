@@ -35,7 +35,7 @@ struct lull_recording_wish {
     char *const *labels;  /* "KEY=VALUE", NULL at the end; may be NULL */
     const char *filter;   /* path of a filter of functions (filter/filter.h), from the root on */
     const char *throttle; /* as the recorder reads them (record/core.h), like the following */
-    const char *start, *duration, *signals, *iterations, *waits, *sample;
+    const char *start, *duration, *signals, *iterations, *waits, *sample, *device;
     enum lull_recording_store store;
     enum lull_mpi_family mpi; /* with mpi_named: which MPI the program uses */
     bool mpi_named;
@@ -69,6 +69,7 @@ struct lull_recording_texts {
     const char *sample;                 /* "off", "100", "100:1MiB": samples per second, and bytes
                                            for those of a thread */
     const char *callpath;               /* how many callers a call site has */
+    const char *device;                 /* "full", "off": whether what devices do is recorded */
     const char *signals;                /* "on", "off": whether recording is on at first */
     const char *mpi;                    /* "openmpi", "mpich", "none" */
     const char *store;                  /* "node", "process" */

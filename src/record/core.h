@@ -42,6 +42,8 @@
  *    processes share; "process": into a file of this process, while others may use the file of the
  *    node; unset: every process has a file of its own
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
+ *  - LULL_RECORD_DEVICE: "off": what devices do is not recorded; "full" or unset: it is
+ *    (device/device.h)
  *  - LULL_RECORD_ABOUT: what this process has to say of itself: "KEY=VALUE" in lines, with "%" and
  *    newlines as "%25" and "%0A" (record/about.h)
  *
@@ -123,7 +125,14 @@ struct rec_counting {
     void *pages[REC_MOST_COUNTERS];
 };
 
-/* One thread of the program. Everything that the hot path touches is in the first cache lines. */
+/* What a device stream is called, behind the name of its process, and what it belongs to. */
+struct rec_stream_about {
+    char name[87]; /* with it and "rank 0 " in front a location's name is not too long */
+    struct lull_tape_stream what;
+};
+
+/* One thread of the program, or a device stream, to which device/device.c alone writes. Everything
+ * that the hot path touches is in the first cache lines. */
 struct rec_thread {
     union lull_tape_slot
         *at; /* where the next record goes: in the tail, or in a private chunk nobody reads */
@@ -156,8 +165,9 @@ struct rec_thread {
     uint64_t ended;        /* ticks of all pauses of the process that had ended when the thread
                               last took note of one */
     uint32_t number;       /* of the location in the process */
-    uint8_t role;          /* enum rec_role */
-    uint64_t made_as;      /* number of the thread that lives here (thread/waits.h); 0: none */
+    const struct rec_stream_about *stream; /* NULL: this is a thread, no device stream */
+    uint8_t role;                          /* enum rec_role */
+    uint64_t made_as; /* number of the thread that lives here (thread/waits.h); 0: none */
     struct rec_frame frames[REC_MOST_FRAMES];
     struct rec_counting counting;
 

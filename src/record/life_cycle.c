@@ -6,6 +6,7 @@
 #include "record/clock.h"
 #include "record/core.h"
 #include "record/counters/counters.h"
+#include "record/device/device.h"
 #include "record/file/file.h"
 #include "record/function.h"
 #include "record/inject.h"
@@ -29,7 +30,7 @@ static pthread_mutex_t threads_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_thread *living_threads; /* locations whose tapes are open */
 static struct rec_thread *resting;        /* those of them whose threads have ended; new threads
                                              take them */
-static uint32_t n_threads_ever;
+static uint32_t n_threads_ever, n_streams_ever;
 static pthread_key_t thread_key;
 static bool started;
 
@@ -92,6 +93,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_sample_prepare();
     rec_locks_prepare();
     rec_files_prepare();
+    rec_device_prepare();
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
         return;
@@ -111,6 +113,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_functions_start();
     rec_locks_start();
     rec_files_start();
+    rec_device_start();
     rec_ring_start();
     rec_process.on = true;
     rec_pause_start();
@@ -223,6 +226,20 @@ static void end_resting(struct rec_thread *thread, uint64_t now)
     rec_buffer_end(thread);
 }
 
+/* Concludes the tape of a device stream, which may have had no operation. Where a thread may still
+ * write to it, it stays as where the program is killed. */
+static void end_stream(struct rec_thread *stream, uint64_t now)
+{
+    struct lull_tape_sums_header *sums = stream->sums_file.header;
+    if (!rec_device_is_still())
+        return;
+    sums->begin = sums->begin == 0 ? now : sums->begin;
+    rec_pause_note(stream);
+    rec_sums_until(stream, now);
+    rec_pause_leave(stream, now);
+    rec_buffer_end(stream);
+}
+
 /* Closes the tapes of all threads. `now` is when the calling thread has ended; the run ends at the
  * same time, unless the tape of another thread goes further. */
 static void end_all(uint64_t now)
@@ -233,7 +250,7 @@ static void end_all(uint64_t now)
     for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         now = rec_taken_until(thread) > now ? rec_taken_until(thread) : now;
     for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
-        (thread->rests ? end_resting : end_running)(thread, now);
+        (thread->stream ? end_stream : thread->rests ? end_resting : end_running)(thread, now);
     rec_functions_stop();
     rec_define_clock(0);
     rec_inject_end();
@@ -246,6 +263,7 @@ void rec_stop(void)
 {
     if (!rec_process.on)
         return;
+    rec_device_stop();
     rec_process.on = false;
     __atomic_store_n(&rec_process.gate, 0, __ATOMIC_RELAXED);
     const uint64_t end = end_current();
@@ -303,11 +321,9 @@ static void populate(void *memory, size_t size)
 #endif
 }
 
-static struct rec_thread *make_thread(enum rec_role role)
+/* Makes a location: a thread with that role, or with `stream` a device stream. */
+static struct rec_thread *make_location(enum rec_role role, const struct rec_stream_about *stream)
 {
-    struct rec_thread *rested = take_resting(role);
-    if (rested)
-        return rested;
     /* Not malloc: the program may have replaced it, and this may be a signal handler's thread. */
     struct rec_thread *self =
         mmap(NULL, sizeof *self, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -315,13 +331,15 @@ static struct rec_thread *make_thread(enum rec_role role)
         return NULL;
     populate(self, offsetof(struct rec_thread, shapes));
     self->role = (uint8_t)role;
-    /* Threads come here one after the other, and a number is used up only when the thread's tape is
-     * there: numbers have no gaps, not even after a crash. */
+    self->stream = stream;
+    /* Locations come here one after the other, and a number is used up only when the location's tape
+     * is there: numbers have no gaps, not even after a crash. */
     pthread_mutex_lock(&threads_lock);
-    self->number = n_threads_ever;
+    uint32_t *number = stream ? &n_streams_ever : &n_threads_ever;
+    self->number = *number + (stream ? LULL_TAPE_FIRST_STREAM : 0);
     const bool good = rec_process.on && rec_buffer_begin(self);
     if (good) {
-        n_threads_ever++;
+        ++*number;
         self->next = living_threads;
         if (living_threads)
             living_threads->previous = self;
@@ -332,6 +350,26 @@ static struct rec_thread *make_thread(enum rec_role role)
         return self;
     munmap(self, sizeof *self);
     return NULL;
+}
+
+static struct rec_thread *make_thread(enum rec_role role)
+{
+    struct rec_thread *rested = take_resting(role);
+    return rested ? rested : make_location(role, NULL);
+}
+
+/* No thread lives on a stream: it has no counters, samples or cores. */
+struct rec_thread *rec_stream_begin(const struct rec_stream_about *about)
+{
+    struct rec_thread *self = make_location(REC_ROLE_UNKNOWN, about);
+    if (!self)
+        return NULL;
+    self->look_at = UINT64_MAX;
+    const uint64_t now = rec_now();
+    rec_pause_enter(self, now);
+    if (self->paused) /* else its life begins with its first operation */
+        self->sums_file.header->begin = now;
+    return self;
 }
 
 /* The calling thread has this location from now on. */

@@ -10,6 +10,7 @@
 struct census_counting {
     const struct lull_trace *trace;
     struct lull_census *parts; /* [workers] */
+    uint32_t *streams; /* [n_locations]: index among the device streams; NULL: there are none */
 };
 
 static void count_readings(struct lull_census *census, const struct lull_event *event)
@@ -26,6 +27,39 @@ static void count_collective(struct lull_census *census, const struct lull_event
     census->collective_bytes[op] += sent;
 }
 
+/* A region of a device stream is entered or left at `time`, or has its whole length there. */
+static void count_span(const struct lull_trace *trace, struct lull_census_stream *stream,
+                       const struct lull_event *event)
+{
+    const uint8_t activity = lull_activity_on(&trace->regions[event->id], LULL_LOCATION_DEVICE);
+    const bool kernel = activity == LULL_USEFUL;
+    uint64_t *count = kernel ? &stream->kernels : &stream->moves,
+             *ns = kernel ? &stream->kernel_ns : &stream->move_ns;
+    if (!kernel && activity != LULL_DEVICE)
+        return;
+    if (event->kind == LULL_EVENT_CALL)
+        *ns += (uint64_t)event->duration;
+    else
+        *ns += event->kind == LULL_EVENT_LEAVE ? (uint64_t)event->time : -(uint64_t)event->time;
+    if (event->kind != LULL_EVENT_LEAVE)
+        *count += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
+}
+
+static void count_stream(const struct census_counting *counting, struct lull_census *census,
+                         uint32_t location, const struct lull_event *event)
+{
+    const uint32_t index = counting->streams[location];
+    struct lull_census_stream *stream = &census->streams[index];
+    const bool spans = event->kind == LULL_EVENT_CALL;
+    const uint64_t end = (uint64_t)(event->time + (spans ? event->duration : 0));
+    if (end > census->streams_end[index])
+        census->streams_end[index] = end;
+    if (event->kind <= LULL_EVENT_CALL)
+        count_span(counting->trace, stream, event);
+    else if (event->kind == LULL_EVENT_OPERATION)
+        stream->bytes += event->operation.bytes;
+}
+
 static uint64_t believe(const struct census_counting *counting, uint32_t location, uint64_t bytes)
 {
     return lull_believed_bytes(counting->trace, location, bytes);
@@ -37,6 +71,8 @@ static void count_event(const struct census_counting *counting, unsigned worker,
     struct lull_census *census = &counting->parts[worker];
     uint64_t bytes;
     census->events[event->kind] += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
+    if (counting->streams && counting->streams[location] != LULL_NONE)
+        count_stream(counting, census, location, event);
     switch (event->kind) {
     case LULL_EVENT_SEND:
         if (event->message.peer == LULL_PROC_NULL)
@@ -139,6 +175,14 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
     sum->io_bytes += part->io_bytes;
     for (uint32_t i = 0; i < n_counters; i++)
         sum->readings[i] += part->readings[i];
+    for (uint32_t i = 0; i < sum->n_streams; i++) {
+        sum->streams[i].kernels += part->streams[i].kernels;
+        sum->streams[i].kernel_ns += part->streams[i].kernel_ns;
+        sum->streams[i].moves += part->streams[i].moves;
+        sum->streams[i].move_ns += part->streams[i].move_ns;
+        sum->streams[i].bytes += part->streams[i].bytes;
+        sum->streams_end[i] = larger_of(sum->streams_end[i], part->streams_end[i]);
+    }
     add_samples(&sum->samples, &part->samples);
 }
 
@@ -162,7 +206,9 @@ static lull_status sum_up(struct lull_team *team, struct lull_census *census, ui
                       {census->samples.ways, LULL_SAMPLES_WAYS},
                       {&census->samples.kept, 1},
                       {&census->samples.taken, 1},
-                      {&census->samples.lost, 1}};
+                      {&census->samples.lost, 1},
+                      {(uint64_t *)census->streams,
+                       census->n_streams * sizeof *census->streams / sizeof(uint64_t)}};
     uint64_t *const largest[] = {&census->largest_message, &census->largest_received,
                                  &census->samples.interval, &census->samples.last_interval,
                                  &census->samples.refused};
@@ -171,7 +217,22 @@ static lull_status sum_up(struct lull_team *team, struct lull_census *census, ui
         status = lull_team_sum(team, (int64_t *)sums[i].numbers, sums[i].count, err);
     for (size_t i = 0; i < sizeof largest / sizeof *largest && status == LULL_OK; i++)
         status = lull_team_max(team, (int64_t *)largest[i], 1, err);
-    return status;
+    return status == LULL_OK
+               ? lull_team_max(team, (int64_t *)census->streams_end, census->n_streams, err)
+               : status;
+}
+
+/* Numbers the device streams; returns how many there are. */
+static uint32_t number_streams(struct census_counting *counting, struct lull_arena *arena)
+{
+    const struct lull_trace *trace = counting->trace;
+    uint32_t n = 0;
+    counting->streams = lull_arena_zero(arena, trace->n_locations, sizeof *counting->streams);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        counting->streams[l] = trace->locations[l].kind == LULL_LOCATION_DEVICE ? n++ : LULL_NONE;
+    if (n == 0)
+        counting->streams = NULL;
+    return n;
 }
 
 lull_status lull_census_take(const struct lull_trace *trace, const struct lull_reading *reading,
@@ -185,11 +246,17 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_r
                                         .progress = reading->progress,
                                         .progress_context = reading->progress_context};
     unsigned parts = lull_scan_workers(trace, &options);
-    struct census_counting counting = {trace,
-                                       lull_arena_zero(arena, parts, sizeof(*counting.parts))};
-    for (unsigned i = 0; i < parts; i++)
-        counting.parts[i].readings =
-            lull_arena_zero(arena, trace->n_counters + 1, sizeof(*counting.parts[i].readings));
+    struct census_counting counting = {
+        trace, lull_arena_zero(arena, parts, sizeof(*counting.parts)), NULL};
+    const uint32_t n_streams = number_streams(&counting, arena);
+    for (unsigned i = 0; i < parts; i++) {
+        struct lull_census *part = &counting.parts[i];
+        part->readings = lull_arena_zero(arena, trace->n_counters + 1, sizeof(*part->readings));
+        part->n_streams = n_streams;
+        part->streams = lull_arena_zero(arena, n_streams + (size_t)1, sizeof *part->streams);
+        part->streams_end =
+            lull_arena_zero(arena, n_streams + (size_t)1, sizeof *part->streams_end);
+    }
     struct lull_visitor visitor = {
         .context = &counting, .begin = count_samples, .block = count_block};
     struct lull_team *team = lull_division_team(reading->division);

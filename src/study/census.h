@@ -6,6 +6,12 @@
 #include "activity/pass.h"
 #include "trace/trace.h"
 
+/* What a device stream did: numbers and lengths of its kernels and of what moves data, and the bytes
+ * that moved, where the tracer tells them. */
+struct lull_census_stream {
+    uint64_t kernels, kernel_ns, moves, move_ns, bytes;
+};
+
 struct lull_census {
     uint64_t events[LULL_EVENT_KINDS];
     uint64_t collectives[LULL_COLLECTIVES];      /* how often a process took part in one: an
@@ -24,6 +30,11 @@ struct lull_census {
         uint64_t interval, last_interval; /* the longest of all threads */
         uint64_t refused;                 /* the largest errno of the threads that have one */
     } samples;
+    uint32_t n_streams;
+    struct lull_census_stream *streams; /* [n_streams], in the order of their locations */
+    uint64_t
+        *streams_end; /* [n_streams] ns: until then it is known what the stream did; 0: nothing is
+                              known of it */
 };
 
 /* Counts what a reading without windows holds. The result lives in `arena`. In a team the first

@@ -63,13 +63,16 @@ const char *lull_cores_describe(const struct lull_trace *trace, struct lull_aren
 {
     const struct lull_core_shortage shortage = lull_core_shortage_of(trace, LULL_NONE, arena);
     const struct lull_location *worst = shortage.worst;
+    uint32_t n_threads = 0;
     if (!worst)
         return NULL;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        n_threads += trace->processes[p].n_threads;
     return lull_arena_printf(
         arena,
         "%u of %u threads had no core for more than 5 %% of the time although they could have run,"
         " '%s' for %.0f %% (preempted %llu times, moved to another core %llu times), because %s",
-        shortage.threads, trace->n_locations, worst->name, 100 * shortage.worst_share,
+        shortage.threads, n_threads, worst->name, 100 * shortage.worst_share,
         (unsigned long long)worst->cores.preempted, (unsigned long long)worst->cores.migrated,
         shortage.own > 0.5
             ? "the run has more threads than cores: waiting is not the program's alone"

@@ -81,12 +81,31 @@ struct lull_tape_usage {
     uint64_t voluntary;    /* how often the thread gave its core away by itself */
 };
 
+/* Of a device stream: what it belongs to. Texts are terminated, "": not known. */
+struct lull_tape_stream {
+    char runtime[16];  /* "OpenCL", "CUDA" */
+    char device[64];   /* its name, as the runtime gives it */
+    char key[64];      /* the same text in all processes of a node that use this device, and another
+                           one for each other device there: "pci:0000:01:00.0", "uuid:..." */
+    uint32_t context;  /* number of the runtime's context in its process, from 1 on; 0: not known */
+    uint32_t in_order; /* 1: an operation begins when the one that was submitted before it has
+                           ended; 0: when the operations that it was told to wait for have ended */
+    uint64_t lost;     /* operations that were submitted and have no record */
+    double clock_error; /* ns: by so much the times of the records may be wrong */
+};
+
+/* The number of a device stream among the locations of its process is this plus its own, so that
+ * threads and streams may begin in any order. In tapes that lull itself writes, streams have the
+ * numbers behind those of the threads. Records name streams by their own numbers. */
+#define LULL_TAPE_FIRST_STREAM UINT32_C(0x80000000)
+
 struct lull_tape_header {
     char magic[8];
     uint32_t version, byte_order;
     uint32_t header_size, record_size;
     uint32_t process; /* p of the file name */
-    uint32_t number;  /* thread or stream number in its process */
+    uint32_t number;  /* thread or stream number in its process, either counted from 0; of a stream
+                         LULL_TAPE_FIRST_STREAM may be added */
     uint8_t kind;     /* 0 thread, 1 device stream */
     uint8_t role;     /* 0 to be decided by the reader, 1 master, 2 worker, 3 free thread */
     uint16_t flags;
@@ -112,6 +131,7 @@ struct lull_tape_header {
     struct lull_tape_ends ends; /* written when a recorder closes the location; before that
                                    `known` is 0 */
     struct lull_tape_usage usage;
+    struct lull_tape_stream stream; /* of a thread all 0 */
 };
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -181,10 +201,14 @@ enum lull_tape_kind {
     /* Each chunk of a ring, except a location's first, begins with an OPENED for each region that
      * is open, from the outermost to the innermost, and a RESUME. They are for a reader who begins
      * at this chunk; others skip them. */
-    LULL_TAPE_OPENED, /* id: region; + u64[0] when it was entered */
-    LULL_TAPE_RESUME, /* value: 1 in a pause, else 0; + u64[0] number of the location's next
+    LULL_TAPE_OPENED,    /* id: region; + u64[0] when it was entered */
+    LULL_TAPE_RESUME,    /* value: 1 in a pause, else 0; + u64[0] number of the location's next
                          request: requests opened before have smaller ones. All calls before it have
                          ended, and no CALL_LIKE behind it stands for a call before it */
+    LULL_TAPE_OPERATION, /* behind a CALL of a device stream: what it was. id: region of the call by
+                            which the host submitted it, or LULL_TAPE_NO_ID; value: number of the
+                            thread that made this call; + u64[0] its number, u64[1] bytes that it
+                            moved, 0 of a kernel */
     LULL_TAPE_KINDS
 };
 
@@ -308,6 +332,17 @@ enum lull_tape_number {
      * location. */
     LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN,
     LULL_TAPE_NUMBER_THREAD_WAIT_END,
+    /* An operation was submitted to a device stream, in the call before this record. Its number is
+     * unique in the process and above 0; u32[2]: the number of the stream, or LULL_TAPE_NO_LOCATION.
+     * The record of the operation may be that of another stream: where operations of one queue
+     * overlap, the queue has several streams, of which the first is named here. */
+    LULL_TAPE_NUMBER_SUBMIT,
+    /* The operation u64[0] does not begin before the operation u64[1] has ended; 0: before all
+     * operations that were submitted to its stream earlier have ended. */
+    LULL_TAPE_NUMBER_DEPEND,
+    /* The call before this record ended when the operation with that number had ended; 0: when all
+     * operations had that were submitted to the stream u32[2] before. */
+    LULL_TAPE_NUMBER_DEVICE_WAIT,
     LULL_TAPE_NUMBERS
 };
 #define LULL_TAPE_NO_LOCATION UINT32_MAX

@@ -59,6 +59,16 @@ enum lull_event_kind {
     LULL_EVENT_LOCK_ACQUIRE,  /* -; number: the lock                                             */
     LULL_EVENT_LOCK_RELEASE,  /* -; number: the lock                                             */
 
+    LULL_EVENT_SUBMIT, /* -; operation: number, stream. The call before submitted the operation
+                               to the stream                                                     */
+    LULL_EVENT_DEPEND, /* -; operation: number, other. The operation waits for the other one; 0:
+                               for all that were submitted to its stream before                  */
+    LULL_EVENT_DEVICE_WAIT, /* -; operation: number, stream. The call before waited for the end of
+                               the operation; 0: of all that the stream had                      */
+    LULL_EVENT_OPERATION, /* region of the call that submitted it, or LULL_NONE; operation: number,
+                               bytes, thread. On a device stream: the CALL before is this
+                               operation                                                         */
+
     LULL_EVENT_COUNTERS,    /* -; readings: each value counts what has happened since this
                                location's previous reading of that counter                       */
     LULL_EVENT_FLUSH,       /* -; duration: the tracer wrote its buffer                          */
@@ -159,6 +169,16 @@ struct lull_event {
             uint64_t reserved;
             int32_t target; /* process index or LULL_ANY */
         } transfer;
+        struct {
+            uint64_t number; /* of an operation of a device: unique in its process, above 0 */
+            union {
+                uint64_t bytes; /* that it moved */
+                uint64_t other; /* number of another one */
+            };
+            uint32_t
+                location; /* index of its stream, or of the thread that submitted it; LULL_NONE:
+                                  not known */
+        } operation;
         struct {
             uint64_t offset; /* in the object, as the object file counts addresses */
             uint64_t weight; /* ns of processor time that it stands for */

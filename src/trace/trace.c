@@ -49,6 +49,10 @@ static const char *const event_kinds[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MEASURE_ON] = "measurement on",
     [LULL_EVENT_MARKER] = "marker",
     [LULL_EVENT_SAMPLE] = "sample",
+    [LULL_EVENT_SUBMIT] = "submit",
+    [LULL_EVENT_DEPEND] = "depend",
+    [LULL_EVENT_DEVICE_WAIT] = "device wait",
+    [LULL_EVENT_OPERATION] = "operation",
 };
 
 const char *lull_event_kind_name(unsigned kind)

@@ -151,6 +151,25 @@ struct lull_usage {
     uint64_t voluntary;    /* how often the thread gave its core away by itself */
 };
 
+/* A device, on which streams run operations (kernels and copies). Several processes of a node may
+ * use one. */
+struct lull_device {
+    const char *name;    /* "" if unknown */
+    const char *runtime; /* "OpenCL", "CUDA" */
+    const char *key;     /* tells it from the other devices of its node: "pci:0000:01:00.0" */
+    uint32_t node;       /* index of a lull_node or LULL_NONE */
+};
+
+/* What a tracer tells of a device stream. */
+struct lull_stream {
+    uint32_t device;    /* index of a lull_device */
+    uint32_t context;   /* number of the runtime's context in the process; 0: not known */
+    bool in_order;      /* its operations run one after the other */
+    uint64_t lost;      /* operations that were submitted and have no record */
+    double clock_error; /* ns: by so much the times of the stream may be wrong beside those of
+                           threads; negative: not known */
+};
+
 struct lull_location {
     const char *name;
     uint64_t source_id; /* as the file calls it, for messages to the user */
@@ -161,6 +180,8 @@ struct lull_location {
     uint8_t cut;     /* enum lull_cut */
     struct lull_cores cores;
     struct lull_usage usage;
+    struct lull_stream *stream; /* NULL: a thread, or the tracer tells nothing of the stream. Lives
+                                   as long as the trace */
 };
 
 struct lull_region {
@@ -330,6 +351,8 @@ struct lull_trace {
     uint32_t n_processes;
     struct lull_location *locations;
     uint32_t n_locations;
+    struct lull_device *devices; /* that streams name; formats that do not tell them have none */
+    uint32_t n_devices;
     struct lull_region *regions;
     uint32_t n_regions;
     struct lull_state *states;

@@ -376,6 +376,86 @@ static void add_applications(struct lull_document *document, const struct lull_t
     }
 }
 
+static void add_devices(struct lull_document *document, const struct lull_trace *trace,
+                        struct lull_arena *arena)
+{
+    if (trace->n_devices == 0)
+        return;
+    uint32_t *streams = lull_arena_zero(arena, trace->n_devices, sizeof *streams);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (trace->locations[l].stream)
+            streams[trace->locations[l].stream->device]++;
+    struct lull_table *table = lull_document_table(document, "devices", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Devices");
+    lull_table_column(table, "runtime", "runtime");
+    lull_table_column(table, "node", "node");
+    lull_table_column(table, "key", "there known as");
+    lull_table_column(table, "streams", "streams");
+    for (uint32_t d = 0; d < trace->n_devices; d++) {
+        const struct lull_device *device = &trace->devices[d];
+        const uint32_t row =
+            lull_table_row(table, lull_arena_printf(arena, "%u", d),
+                           *device->name ? device->name : "(no name)", LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(device->runtime));
+        lull_table_set(table, row, 1,
+                       device->node == LULL_NONE ? lull_cell_absent("not recorded")
+                                                 : lull_cell_text(trace->nodes[device->node].name));
+        lull_table_set(table, row, 2, lull_cell_text(device->key));
+        lull_table_set(table, row, 3, lull_cell_count(streams[d]));
+    }
+}
+
+/* What the tracer says of the quality of what it knows of a stream. */
+static void set_stream_quality(struct lull_table *table, uint32_t row, unsigned column,
+                               const struct lull_stream *stream)
+{
+    const bool has_error = stream && stream->clock_error >= 0;
+    lull_table_set(table, row, column,
+                   stream ? lull_cell_count(stream->lost) : lull_cell_absent("not recorded"));
+    lull_table_set(table, row, column + 1,
+                   has_error ? lull_cell_time(whole_of(stream->clock_error + 0.5))
+                             : lull_cell_absent("not known"));
+}
+
+/* Device streams, the first of them. */
+static void add_streams(struct lull_document *document, const struct lull_trace *trace,
+                        const struct lull_census *census, struct lull_arena *arena)
+{
+    enum { MOST_STREAMS = 64 };
+    if (census->n_streams == 0)
+        return;
+    struct lull_table *table = lull_document_table(document, "streams", "", LULL_BY_COLUMN);
+    lull_table_corner(table, census->n_streams > MOST_STREAMS ? "The first device streams"
+                                                              : "Device streams");
+    lull_table_column(table, "kernels", "kernels");
+    lull_table_column(table, "kernel_time", "time");
+    lull_table_column(table, "moves", "copies");
+    lull_table_column(table, "move_time", "time");
+    lull_table_column(table, "bytes", "bytes");
+    lull_table_column(table, "until", "known until");
+    lull_table_column(table, "lost", "not known");
+    lull_table_column(table, "clock_error", "clock error");
+    uint32_t s = 0;
+    for (uint32_t l = 0; l < trace->n_locations && s < MOST_STREAMS; l++) {
+        const struct lull_location *location = &trace->locations[l];
+        if (location->kind != LULL_LOCATION_DEVICE)
+            continue;
+        const struct lull_census_stream *stream = &census->streams[s];
+        const uint32_t row =
+            lull_table_row(table, lull_arena_printf(arena, "%u", l), location->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(stream->kernels));
+        lull_table_set(table, row, 1, lull_cell_time((int64_t)stream->kernel_ns));
+        lull_table_set(table, row, 2, lull_cell_count(stream->moves));
+        lull_table_set(table, row, 3, lull_cell_time((int64_t)stream->move_ns));
+        lull_table_set(table, row, 4,
+                       location->stream ? lull_cell_bytes(stream->bytes)
+                                        : lull_cell_absent("not recorded"));
+        lull_table_set(table, row, 5, lull_cell_time((int64_t)census->streams_end[s]));
+        set_stream_quality(table, row, 6, location->stream);
+        s++;
+    }
+}
+
 static void add_left_out(struct lull_document *document, const struct lull_trace *trace,
                          struct lull_arena *arena)
 {
@@ -438,6 +518,8 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_communication(document, census, arena);
     add_counter_table(document, trace, census);
     add_communicators(document, trace, arena);
+    add_devices(document, trace, arena);
+    add_streams(document, trace, census, arena);
     add_left_out(document, trace, arena);
     add_quirks(document, trace, arena);
     return document;

@@ -50,6 +50,20 @@ static void put_rest(const struct lull_event *event)
     case LULL_EVENT_THREAD_WAIT_END:
         printf(" %" PRIu64 " location %" PRIu32, event->meeting.number, event->meeting.location);
         break;
+    case LULL_EVENT_SUBMIT:
+    case LULL_EVENT_DEVICE_WAIT:
+        printf(" %" PRIu64 " location %" PRIu32, event->operation.number,
+               event->operation.location);
+        break;
+    case LULL_EVENT_DEPEND:
+        printf(" %" PRIu64 " on %" PRIu64, event->operation.number, event->operation.other);
+        break;
+    case LULL_EVENT_OPERATION:
+        printf(" %" PRIu64 " bytes %" PRIu64 " location %" PRIu32, event->operation.number,
+               event->operation.bytes, event->operation.location);
+        if (event->id != LULL_NONE)
+            put_region(event->id);
+        break;
     case LULL_EVENT_MEASURE_OFF:
     case LULL_EVENT_MEASURE_ON:
         break;

@@ -46,6 +46,27 @@ if(Python3_FOUND)
         add_custom_target(record.late ALL DEPENDS ${record_bin}/late ${record_bin}/late_calls)
     endfunction()
 
+    # opencl_tests(prefix compiler flags...): tests/record/opencl.c with the loader and driver of OpenCL that are here,
+    # each form a test. Without the loader's headers there are none, and one says so.
+    find_path(LULL_OPENCL_HEADERS CL/cl.h)
+    find_library(LULL_OPENCL OpenCL)
+    function(opencl_tests prefix compiler)
+        if(NOT LULL_OPENCL_HEADERS OR NOT LULL_OPENCL)
+            add_test(NAME record.${prefix} COMMAND ${CMAKE_COMMAND} -E echo "skipped: no headers or loader of OpenCL")
+            set_tests_properties(record.${prefix} PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "^skipped: ")
+            return()
+        endif()
+        record_program(opencl ${compiler} -Wall -Wextra -Werror -pthread ${ARGN} -isystem ${LULL_OPENCL_HEADERS}
+                       -Wl,--no-as-needed ${LULL_OPENCL})
+        get_filename_component(short ${compiler} NAME_WE)
+        foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off broken layered killed)
+            add_test(NAME record.${prefix}.${form}
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/opencl.py --lull $<TARGET_FILE:lull>
+                        --listing $<TARGET_FILE:listing> --program ${record_bin}/opencl${record_variant}.${short} ${form})
+            set_tests_properties(record.${prefix}.${form} PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+        endforeach()
+    endfunction()
+
     # record_test(name program arguments...)
     function(record_test name label)
         add_test(NAME record.${name}
@@ -388,6 +409,7 @@ if(Python3_FOUND)
                     --program ${record_bin}/ring.gcc --store node)
         set_tests_properties(record.ring record.ring.pauses record.ring.node
                              PROPERTIES LABELS quick TIMEOUT 1800)
+        opencl_tests(opencl ${LULL_GCC})
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/alone.py

@@ -20,7 +20,8 @@
 #include <sys/types.h>
 
 #define REC_FILE_FUNCTION(which) \
-    [NEXT_##which] = {.name = #which, .role = LULL_TAPE_ROLE_FILE_IO, .files = true},
+    [NEXT_##which] = {           \
+        .name = #which, .role = LULL_TAPE_ROLE_FILE_IO, .paradigm = LULL_TAPE_PARADIGM_IO},
 
 static inline bool rec_file_begin(struct rec_wait *wait, struct rec_wait_function *function,
                                   unsigned site, const void *from, const void *frame)

@@ -104,6 +104,7 @@ static const char *const passing_names[] = {
     "libgfortran", "libflang", "libFortran", "libifcore", "libnvf", "libpgf90", /* Fortran */
     "libstdc++", "libc++", "libgcc_s", "libc.so", "libc-", "libpthread",        /* C++ and C */
     "libgomp", "libomp", "libiomp",                                             /* OpenMP */
+    "libOpenCL",                                                                /* OpenCL */
     NULL,
 };
 static const char *const python_names[] = {

@@ -210,7 +210,10 @@ void rec_buffer_name(struct rec_thread *self)
 {
     char name[64];
     rec_process_name(name, sizeof name);
-    if (self->number == 0)
+    if (self->stream)
+        snprintf(self->header->name, sizeof self->header->name, "%.40s %s", name,
+                 self->stream->name);
+    else if (self->number == 0)
         snprintf(self->header->name, sizeof self->header->name, "%s", name);
     else
         snprintf(self->header->name, sizeof self->header->name, "%s thread %u", name, self->number);
@@ -225,11 +228,14 @@ static void fill_tape_header(struct rec_thread *self)
     header->record_size = sizeof(struct lull_tape_record);
     header->process = rec_process.number;
     header->number = self->number;
+    header->kind = self->stream != NULL;
     header->role = self->role;
     header->flags = rec_process.profile ? LULL_TAPE_PROFILE : LULL_TAPE_TAILED;
     if (rec_process.keeps_last)
         header->flags |= LULL_TAPE_RING;
     header->source_id = self->number;
+    if (self->stream)
+        header->stream = self->stream->what;
     rec_buffer_name(self);
     memcpy(header->magic, LULL_TAPE_MAGIC, sizeof header->magic);
 }
@@ -422,6 +428,10 @@ static void complete_chunk(struct rec_thread *self)
  * said to have written for many milliseconds. */
 static void change_chunk(struct rec_thread *self)
 {
+    if (self->stream) { /* its present is that of its last record */
+        store_chunk(self, rec_last_time(self), rec_last_time(self));
+        return;
+    }
     const struct rec_core_use before = rec_core_use_now();
     const uint64_t begin = rec_now(), last = rec_last_time(self);
     uint64_t counts[REC_MOST_COUNTERS];
@@ -444,7 +454,8 @@ static void change_chunk(struct rec_thread *self)
 static void make_place(struct rec_thread *self)
 {
     if (!__atomic_load_n(&self->storing, __ATOMIC_RELAXED)) {
-        rec_sums_until(self, rec_now());
+        if (!self->stream)
+            rec_sums_until(self, rec_now());
         self->at = self->tail;
     } else if (self->tail_size < LULL_TAPE_CHUNK) {
         complete_chunk(self);

@@ -24,7 +24,8 @@ static const char *const passed_on[] = {
     "LULL_RECORD_THROTTLE", "LULL_RECORD_START",       "LULL_RECORD_DURATION",
     "LULL_RECORD_SIGNALS",  "LULL_RECORD_ITERATIONS",  "LULL_RECORD_SKEW",
     "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",       "LULL_RECORD_LAST",
-    "LULL_RECORD_STORE",    "LULL_RECORD_CLOCK_FILES", "LULL_RECORD_SAMPLE"};
+    "LULL_RECORD_STORE",    "LULL_RECORD_CLOCK_FILES", "LULL_RECORD_SAMPLE",
+    "LULL_RECORD_DEVICE"};
 /* Settings for this process alone. */
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST", "LULL_RECORD_INJECT",

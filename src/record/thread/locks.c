@@ -36,7 +36,9 @@ enum { LOCK_FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
 static const char *const lock_names[N_NEXT] = {LOCK_FUNCTIONS(REC_NEXT_NAME)};
 static rec_function next[N_NEXT];
 
-#define FUNCTION(which) [NEXT_##which] = {.name = #which, .role = LULL_TAPE_ROLE_LOCK},
+#define FUNCTION(which) \
+    [NEXT_##which] = {  \
+        .name = #which, .role = LULL_TAPE_ROLE_LOCK, .paradigm = LULL_TAPE_PARADIGM_PTHREAD},
 static struct rec_wait_function lock_functions[] = {LOCKS(FUNCTION)};
 
 static int64_t least_ns = 1000; /* of a wait that is recorded; less than 0: none is */

@@ -165,6 +165,13 @@ void rec_pause_note(struct rec_thread *self)
     set_gate(self, &epoch);
 }
 
+void rec_pause_note_before(struct rec_thread *self, uint64_t time)
+{
+    const struct epoch epoch = newest_epoch();
+    if (!is_pause(epoch.gate) && epoch.on <= time)
+        rec_pause_note(self);
+}
+
 void rec_leave_to_parent(void)
 {
     if (rec_process.sealed) {

@@ -25,6 +25,9 @@ void rec_pause_enter(struct rec_thread *self, uint64_t now);
 void rec_pause_leave(struct rec_thread *self, uint64_t now);
 /* Writes onto the tape the pauses of which the thread has not yet taken note. */
 void rec_pause_note(struct rec_thread *self);
+/* The same of a device stream, whose next record has that time, and may come much later: nothing
+ * happens where a pause goes on or has ended later. */
+void rec_pause_note_before(struct rec_thread *self, uint64_t time);
 /* Called in a forked child, in which nothing is recorded: what its thread writes from here on goes
  * nowhere. Does nothing in the parent. */
 void rec_leave_to_parent(void);

@@ -33,10 +33,8 @@ static uint32_t region_of_wait(struct rec_wait_function *function)
     uint32_t known = __atomic_load_n(&function->region, __ATOMIC_ACQUIRE);
     if (REC_LIKELY(known != 0))
         return known;
-    const struct rec_region region = {.paradigm = function->files ? LULL_TAPE_PARADIGM_IO
-                                                                  : LULL_TAPE_PARADIGM_PTHREAD,
-                                      .role = function->role,
-                                      .name = function->name};
+    const struct rec_region region = {
+        .paradigm = function->paradigm, .role = function->role, .name = function->name};
     return rec_define_region_once(&function->region, &region);
 }
 
@@ -174,7 +172,7 @@ bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function
                        const struct rec_wait_place *place)
 {
     struct rec_thread *self = rec_self_or_null;
-    if (!self || rec_is_runtime(place->from))
+    if (!self || (place->site < REC_DEVICE_SITES && rec_is_runtime(place->from)))
         return false;
     if (REC_UNLIKELY(!rec_admits(self)) &&
         !(rec_forget_left(self, (uintptr_t)place->frame) && rec_admits(self)))
@@ -396,7 +394,7 @@ REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
                               start_function *start, void *argument)
 {
     static struct rec_wait_function function = {"pthread_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
-                                                false};
+                                                LULL_TAPE_PARADIGM_PTHREAD};
     struct beginning *beginning = make_beginning(
         (struct beginning){.start = start, .argument = argument}, __builtin_return_address(0));
     struct rec_wait wait;
@@ -415,7 +413,7 @@ REC_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attribute
 REC_EXPORT int thrd_create(thrd_t *thread, thrd_start_t start, void *argument)
 {
     static struct rec_wait_function function = {"thrd_create", LULL_TAPE_ROLE_THREAD_CREATE, 0,
-                                                false};
+                                                LULL_TAPE_PARADIGM_PTHREAD};
     struct beginning *beginning = make_beginning(
         (struct beginning){.start_c = start, .argument = argument}, __builtin_return_address(0));
     struct rec_wait wait;
@@ -455,16 +453,17 @@ static void end_join(struct join_call *join, pthread_t thread, bool joined)
 
 /* Defines a wrapper for a function that may wait for the end of a thread and succeeds with 0;
  * `call` has the arguments that are passed on. */
-#define JOIN(name, declared, call)                                                                \
-    REC_EXPORT int name declared                                                                  \
-    {                                                                                             \
-        static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0, false}; \
-        struct join_call join_call;                                                               \
-        const bool follows = begin_join(&join_call, &function, __builtin_return_address(0));      \
-        const int result = REC_NEXT(name) call;                                                   \
-        if (follows)                                                                              \
-            end_join(&join_call, thread, result == 0);                                            \
-        return result;                                                                            \
+#define JOIN(name, declared, call)                                                           \
+    REC_EXPORT int name declared                                                             \
+    {                                                                                        \
+        static struct rec_wait_function function = {#name, LULL_TAPE_ROLE_THREAD_WAIT, 0,    \
+                                                    LULL_TAPE_PARADIGM_PTHREAD};             \
+        struct join_call join_call;                                                          \
+        const bool follows = begin_join(&join_call, &function, __builtin_return_address(0)); \
+        const int result = REC_NEXT(name) call;                                              \
+        if (follows)                                                                         \
+            end_join(&join_call, thread, result == 0);                                       \
+        return result;                                                                       \
     }
 
 JOIN(pthread_join, (pthread_t thread, void **result_of), (thread, result_of))
@@ -496,7 +495,7 @@ REC_EXPORT int pthread_barrier_init(pthread_barrier_t *barrier,
 REC_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
     static struct rec_wait_function function = {"pthread_barrier_wait", LULL_TAPE_ROLE_BARRIER, 0,
-                                                false};
+                                                LULL_TAPE_PARADIGM_PTHREAD};
     const struct meeting meeting = barrier_come(barrier);
     struct rec_wait wait;
     const bool follows = meeting.number != 0 && wait_begin(&wait, &function);

@@ -9,12 +9,12 @@
 
 #include <pthread.h>
 
-/* A function of pthreads or the C library that makes threads or waits. */
+/* A function that makes threads or waits, works on files, or belongs to the runtime of a device. */
 struct rec_wait_function {
     const char *name;
-    uint32_t role;   /* enum lull_tape_role */
-    uint32_t region; /* atomic; 0: not yet defined */
-    bool files;      /* it works on files: waiting in it is an activity of its own */
+    uint32_t role;     /* enum lull_tape_role */
+    uint32_t region;   /* atomic; 0: not yet defined */
+    uint32_t paradigm; /* enum lull_tape_paradigm */
 };
 
 struct rec_wait {
@@ -32,11 +32,13 @@ struct rec_wait_place {
 };
 enum {
     REC_LOCK_SITES = REC_SYSTEM_SITES,
-    REC_FILE_SITES = 0x5800
+    REC_FILE_SITES = 0x5800,
+    REC_DEVICE_SITES = 0x6000
 }; /* OpenMP has numbers from REC_OMP_SITES on (omp/team.h) */
 
 /* Begins a call that has a call site and meets no thread. False: the call is not recorded, because
- * of a pause, because the thread is no location, or because a runtime or the recorder calls. */
+ * of a pause, because the thread is no location, or because a runtime or the recorder calls; calls
+ * of a device's runtime are recorded whoever makes them. */
 bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function,
                        const struct rec_wait_place *place);
 /* The call was over at `end`. Returns the time that further records of the call must have; they are

@@ -285,6 +285,33 @@ static void chrome_write_arrow(struct chrome *chrome, uint32_t location,
     chrome_end_event(chrome);
 }
 
+/* ==== launches ================================================================================ */
+
+/* Writes one end of an arrow from the call that submitted an operation to the operation on its
+ * device. */
+static void chrome_write_launch(struct chrome *chrome, uint32_t location,
+                                const struct lull_event *event)
+{
+    const bool submits = event->kind == LULL_EVENT_SUBMIT;
+    char id[32];
+    snprintf(id, sizeof id, "%" PRIu32 "-%" PRIu64, chrome_process_of(chrome, location),
+             event->operation.number);
+    chrome_begin_event(chrome, submits ? "s" : "f", "launch", location,
+                       chrome_thread_of(chrome, location));
+    chrome_write_text(chrome, "cat", "launch");
+    chrome_write_text(chrome, "id", id);
+    if (!submits)
+        chrome_write_text(chrome, "bp", "e");
+    chrome_write_time(chrome, "ts", event->time);
+    if (!submits) {
+        lull_json_key(&chrome->json, "args");
+        lull_json_object_begin(&chrome->json);
+        chrome_write_count(chrome, "bytes", event->operation.bytes);
+        lull_json_object_end(&chrome->json);
+    }
+    chrome_end_event(chrome);
+}
+
 /* ==== chrome ================================================================================== */
 
 /* ---- regions --------------------------------------------------------------------------------- */
@@ -372,6 +399,10 @@ static lull_status write_chrome_event(struct chrome *chrome, uint32_t location,
     case LULL_EVENT_SEND:
     case LULL_EVENT_RECV:
         chrome_write_arrow(chrome, location, event);
+        break;
+    case LULL_EVENT_SUBMIT:
+    case LULL_EVENT_OPERATION:
+        chrome_write_launch(chrome, location, event);
         break;
     case LULL_EVENT_COUNTERS:
         return chrome_write_readings(chrome, location, event, err);

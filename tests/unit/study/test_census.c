@@ -124,6 +124,47 @@ static void test_size_without_sends(void **state)
     assert_true(count_sizes(1, 2)->received_bytes == (UINT64_C(382) << 40) + 40);
 }
 
+/* A stream ran two kernels and a copy, and one has run nothing. */
+static void test_streams(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    struct tape_maker tape;
+    define_process(&maker, 0, 1);
+    definitions_add(&maker, LULL_TAPE_DEFINE_REGION, 8, "uuuuss", LULL_TAPE_PARADIGM_DEVICE,
+                    LULL_TAPE_ROLE_KERNEL, 0, 0, "axpy", "");
+    definitions_add(&maker, LULL_TAPE_DEFINE_REGION, 9, "uuuuss", LULL_TAPE_PARADIGM_DEVICE,
+                    LULL_TAPE_ROLE_DATA_TRANSFER, 0, 0, "copy to device", "");
+    definitions_write(&maker, run.path);
+    tape_begin(&tape, 0, 0);
+    tape_call(&tape, 10, 1, 100);
+    tape_write(&tape, run.path, 0);
+    for (uint32_t s = 0; s < 2; s++) {
+        tape_begin(&tape, 0, LULL_TAPE_FIRST_STREAM + s);
+        tape.header.kind = 1;
+        for (uint32_t i = 0; s == 0 && i < 3; i++) {
+            tape_call(&tape, 20 + 20 * i, i == 1 ? 9 : 8, 10 + i);
+            tape_record(&tape, 20 + 20 * i, LULL_TAPE_OPERATION, 1, 1, 0)[1].u64[1] =
+                i == 1 ? 4096 : 0;
+        }
+        tape_write(&tape, run.path, 0);
+    }
+    run_open(run.path);
+    const struct lull_reading whole = {.application = LULL_NONE, .workers = 2};
+    struct lull_census *census;
+    assert_int_equal(lull_census_take(run.trace, &whole, run.arena, &census, &run.err), LULL_OK);
+    assert_int_equal(census->n_streams, 2);
+    assert_int_equal(census->streams[0].kernels, 2);
+    assert_int_equal(census->streams[0].kernel_ns, 22);
+    assert_int_equal(census->streams[0].moves, 1);
+    assert_int_equal(census->streams[0].move_ns, 11);
+    assert_int_equal(census->streams[0].bytes, 4096);
+    assert_int_equal(census->streams_end[0], 62); /* the run begins at 10 */
+    assert_int_equal(census->streams[1].kernels, 0);
+    assert_int_equal(census->streams_end[1], 0);
+    assert_int_equal(census->events[LULL_EVENT_OPERATION], 3);
+}
+
 TEST_GROUP(test_census)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +173,7 @@ TEST_GROUP(test_census)
         cmocka_unit_test_setup_teardown(test_size_of_receives, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_size_of_some_receives, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_size_without_sends, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_streams, run_set_up, run_tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -943,6 +943,10 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MEASURE_ON] = write_tracer,
     [LULL_EVENT_MARKER] = write_tracer,
     [LULL_EVENT_SAMPLE] = write_nothing,
+    [LULL_EVENT_SUBMIT] = write_nothing,
+    [LULL_EVENT_DEPEND] = write_nothing,
+    [LULL_EVENT_DEVICE_WAIT] = write_nothing,
+    [LULL_EVENT_OPERATION] = write_nothing,
 };
 
 static OTF2_ErrorCode write_event_record(struct otf2_target *target, const struct lull_event *event)

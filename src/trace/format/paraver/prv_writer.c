@@ -1081,14 +1081,19 @@ static void note_life(struct prv_writer_track *track, const struct lull_event *e
     track->began = event->kind != LULL_EVENT_THREAD_END;
 }
 
+/* Events for which the format has no form. */
+#define HAS_NO_FORM                                                                               \
+    (LULL_MASK(LULL_EVENT_SAMPLE) | LULL_MASK(LULL_EVENT_SUBMIT) | LULL_MASK(LULL_EVENT_DEPEND) | \
+     LULL_MASK(LULL_EVENT_DEVICE_WAIT) | LULL_MASK(LULL_EVENT_OPERATION))
+
 static lull_status write_prv_block(void *state, const struct lull_block *block,
                                    struct lull_error *err)
 {
     struct prv_writer *writer = state;
     for (uint32_t i = 0; i < block->count; i++) {
         const struct lull_event *event = &block->events[i];
-        if (event->kind == LULL_EVENT_SAMPLE)
-            continue; /* the format has no form for it */
+        if (HAS_NO_FORM >> event->kind & 1)
+            continue;
         pass_deadlines(writer, event->time);
         move_to(writer, event->time);
         note_life(&writer->tracks[block->location], event);

@@ -38,8 +38,8 @@ static bool recognise_tape(const struct lull_candidate *candidate)
 
 /* ---- headers --------------------------------------------------------------------------------- */
 
-/* The locations of a process are numbered without gaps: a missing number means that a location was
- * lost. */
+/* The threads of a process are numbered without gaps, and so are its device streams: a missing
+ * number means that a location was lost. */
 static lull_status missing_location(const struct lull_trace *trace, uint32_t process,
                                     uint32_t number, struct lull_error *err)
 {
@@ -92,6 +92,37 @@ static struct lull_usage usage_of(const struct lull_tape_header *header)
                                .voluntary = usage->voluntary};
 }
 
+/* A text of a header, which may be damaged. */
+static const char *text_of_header(const struct lull_trace *trace, const char *text, size_t size)
+{
+    return lull_arena_strndup(trace->arena, text, strnlen(text, size));
+}
+
+/* What the header of a device stream tells, with a device of its own until all are known
+ * (join_devices). NULL: it is a thread, or nothing is told. */
+static struct lull_stream *stream_of(struct lull_trace *trace,
+                                     const struct lull_tape_header *header)
+{
+    const struct lull_tape_stream *told = &header->stream;
+    struct lull_tape_data *data = trace->format_data;
+    if (header->kind != 1 || told->runtime[0] == '\0')
+        return NULL;
+    struct lull_stream *stream = lull_arena_zero(trace->arena, 1, sizeof *stream);
+    *stream = (struct lull_stream){.device = trace->n_devices,
+                                   .context = told->context,
+                                   .in_order = told->in_order != 0,
+                                   .lost = told->lost,
+                                   .clock_error = told->clock_error >= 0 ? told->clock_error : -1};
+    trace->devices = lull_arena_grow(trace->arena, trace->devices, &data->devices_capacity,
+                                     trace->n_devices + (size_t)1, sizeof *trace->devices);
+    trace->devices[trace->n_devices++] =
+        (struct lull_device){.name = text_of_header(trace, told->device, sizeof told->device),
+                             .runtime = text_of_header(trace, told->runtime, sizeof told->runtime),
+                             .key = text_of_header(trace, told->key, sizeof told->key),
+                             .node = LULL_NONE};
+    return stream;
+}
+
 static lull_status read_location_header(const struct lull_trace *trace, uint32_t location,
                                         struct lull_tape_header *header, struct lull_error *err)
 {
@@ -109,6 +140,14 @@ static lull_status read_location_header(const struct lull_trace *trace, uint32_t
     return lull_tape_leave_out_location(trace, location, status, err);
 }
 
+/* The number of a thread among the threads, of a device stream among the streams. */
+static uint32_t own_number(const struct lull_tape_header *header)
+{
+    return header->kind == 1 && header->number >= LULL_TAPE_FIRST_STREAM
+               ? header->number - LULL_TAPE_FIRST_STREAM
+               : header->number;
+}
+
 static lull_status make_location(struct lull_trace *trace, uint32_t location,
                                  struct lull_hash *core_sets, struct lull_error *err)
 {
@@ -120,7 +159,8 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
         return status;
     const bool first = location == 0 || file->process != file[-1].process;
     const uint32_t expected = first ? 0 : file[-1].number + 1;
-    if (file->number != expected)
+    const bool first_stream = file->number == LULL_TAPE_FIRST_STREAM && !first;
+    if (file->number != expected && !first_stream)
         return missing_location(trace, file->process, expected, err);
     if (first)
         data->process_numbers[trace->n_processes++] = file->process;
@@ -128,12 +168,36 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
         .name = lull_arena_strdup(trace->arena, header.name),
         .source_id = header.source_id,
         .process = trace->n_processes - 1,
-        .number = header.number,
+        .number = own_number(&header),
         .kind = header.kind == 1 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
         .role = header.role <= LULL_THREAD_FREE ? header.role : LULL_THREAD_UNKNOWN,
         .cores = cores_of(&header, set_of(trace, &header, core_sets)),
-        .usage = usage_of(&header)};
+        .usage = usage_of(&header),
+        .stream = stream_of(trace, &header)};
     return LULL_OK;
+}
+
+/* Makes one device of those that are the same on a node, once it is known where processes are. */
+static void join_devices(struct lull_trace *trace)
+{
+    struct lull_hash known = {0};
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_stream *stream = trace->locations[l].stream;
+        if (!stream)
+            continue;
+        struct lull_device device = trace->devices[stream->device];
+        bool fresh = true;
+        device.node = trace->processes[trace->locations[l].process].node;
+        const char *text = lull_arena_printf(trace->arena, "%u\n%s\n%s\n%s", device.node,
+                                             device.runtime, device.key, device.name);
+        const uint64_t *index = lull_hash_add(&known, text, strlen(text), n, &fresh);
+        stream->device = index ? (uint32_t)*index : n; /* without memory each has its own */
+        if (fresh)
+            trace->devices[n++] = device;
+    }
+    trace->n_devices = n;
+    lull_hash_free(&known);
 }
 
 static lull_status make_tape_locations(struct lull_trace *trace, struct lull_error *err)
@@ -307,6 +371,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     if (status != LULL_OK)
         return status;
     lull_tape_tell_throttled(trace);
+    join_devices(trace);
     choose_scopes(trace);
     status = lull_tape_measure_length(trace, err);
     if (status == LULL_OK)

@@ -233,6 +233,7 @@ struct lull_tape_data {
     bool spawns;             /* some processes of the run may have spawned others */
     bool *outside;           /* per communicator: some of its members were not recorded */
     size_t objects_capacity; /* of trace->objects */
+    size_t devices_capacity; /* of trace->devices */
     const struct lull_tape_site *sites; /* a list; the last one that was added comes first */
     size_t n_addresses;                 /* of all sites together */
     struct lull_tape_throttled *throttled;
@@ -315,6 +316,8 @@ uint32_t lull_tape_process_index(const struct lull_trace *trace, uint32_t number
 
 /* Index of the location of thread `number` of a process (an index), LULL_NONE if it has no tape. */
 uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number);
+/* The same of a device stream. */
+uint32_t lull_tape_stream_index(const struct lull_trace *trace, uint32_t process, uint32_t number);
 
 /* The index of the process that communicators name by `number`, LULL_NONE if it was not recorded;
  * and the number by which they name a process. */

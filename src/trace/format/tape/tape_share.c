@@ -195,9 +195,9 @@ lull_status lull_tape_other_run(const struct lull_trace *trace, struct lull_erro
 
 /* Headers of locations: each member reads those of its own processes, and tells them. */
 
-/* What is told of a location. Its name follows, or what is wrong with it; and then the set of cores
+/* What is told of a location. Its name follows, or what is wrong with it; then the set of cores
  * that it may use, if the member has not told this set before: then `core_set` is one more than the
- * number of sets that it has told. */
+ * number of sets that it has told; then of a device stream what it belongs to. */
 struct told {
     struct lull_tape_told header;
     struct lull_tape_cores cores;
@@ -214,7 +214,8 @@ struct lull_tape_head {
     struct lull_tape_name file; /* the first member, by which heads are sorted */
     struct lull_tape_cores cores;
     struct lull_tape_usage usage;
-    const uint64_t *core_set; /* NULL: not known */
+    const uint64_t *core_set;              /* NULL: not known */
+    const struct lull_tape_stream *stream; /* NULL: it is a thread */
     const char *name;
     const char *damage; /* NULL: none */
     uint64_t source_id;
@@ -263,6 +264,8 @@ static void tell_header(const struct lull_tape_file *file, const struct lull_tap
     lull_tape_say_text(words, damage ? damage : header->name);
     if (fresh)
         lull_tape_say(words, header->core_set, sizeof header->core_set);
+    if (told.kind == 1)
+        lull_tape_say(words, &header->stream, sizeof header->stream);
 }
 
 static lull_status tell_file(const struct lull_trace *trace, struct lull_tape_file *file,
@@ -322,6 +325,15 @@ static const uint64_t *hear_set(const struct lull_trace *trace, struct heard_mem
     return member->sets[number - 1];
 }
 
+static const struct lull_tape_stream *hear_stream(const struct lull_trace *trace,
+                                                  struct heard_member *member)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    struct lull_tape_stream *stream = lull_arena_zero(data->share->texts, 1, sizeof *stream);
+    lull_tape_hear(&member->ear, stream, sizeof *stream);
+    return stream;
+}
+
 static void add_file(struct lull_trace *trace, const struct told *told)
 {
     struct lull_tape_data *data = trace->format_data;
@@ -350,10 +362,12 @@ static void hear_location(struct lull_trace *trace, struct heard_member *member,
         add_file(trace, &told);
     lull_tape_make_room(trace, &share->heads, &share->heads_capacity, share->n_heads + 1,
                         sizeof *share->heads);
+    const uint64_t *core_set = hear_set(trace, member, told.core_set);
     share->heads[share->n_heads++] =
         (struct lull_tape_head){.cores = told.cores,
                                 .usage = told.usage,
-                                .core_set = hear_set(trace, member, told.core_set),
+                                .core_set = core_set,
+                                .stream = told.kind == 1 ? hear_stream(trace, member) : NULL,
                                 .name = text,
                                 .damage = told.is_damaged ? text : NULL,
                                 .source_id = told.source_id,
@@ -438,6 +452,8 @@ lull_status lull_tape_told_header(const struct lull_trace *trace, uint32_t locat
     strncpy(ret_header->name, head->name, sizeof ret_header->name - 1);
     if (head->core_set)
         memcpy(ret_header->core_set, head->core_set, sizeof ret_header->core_set);
+    if (head->stream)
+        ret_header->stream = *head->stream;
     return LULL_OK;
 }
 

@@ -410,6 +410,13 @@ static lull_status put_transfer(struct tape_writer *writer, uint32_t location,
     return tape_put(writer, location, slots, 2, err);
 }
 
+/* The number of a location in its process, as records name it. */
+static uint32_t told_number(const struct lull_trace *trace, uint32_t location)
+{
+    return location < trace->n_locations ? trace->locations[location].number
+                                         : LULL_TAPE_NO_LOCATION;
+}
+
 static lull_status put_number_record(struct tape_writer *writer, uint32_t location, unsigned kind,
                                      const struct lull_event *event, struct lull_error *err)
 {
@@ -419,12 +426,27 @@ static lull_status put_number_record(struct tape_writer *writer, uint32_t locati
     slots[0].record.value = kind;
     slots[1].u64[0] = event->number;
     if (event->kind == LULL_EVENT_THREAD_WAIT_BEGIN || event->kind == LULL_EVENT_THREAD_WAIT_END) {
-        const struct lull_trace *trace = writer->trace;
-        const uint32_t other = event->meeting.location;
-        slots[1].u32[2] =
-            other < trace->n_locations ? trace->locations[other].number : LULL_TAPE_NO_LOCATION;
+        slots[1].u32[2] = told_number(writer->trace, event->meeting.location);
         slots[1].u32[3] = event->meeting.threads;
     }
+    return tape_put(writer, location, slots, 2, err);
+}
+
+/* SUBMIT, DEPEND and DEVICE_WAIT of a thread, OPERATION of a device stream. */
+static lull_status put_operation(struct tape_writer *writer, uint32_t location, unsigned kind,
+                                 const struct lull_event *event, struct lull_error *err)
+{
+    union lull_tape_slot slots[2] = {0};
+    const uint32_t other = told_number(writer->trace, event->operation.location);
+    const bool ran = event->kind == LULL_EVENT_OPERATION;
+    slots[0].record.time = (uint64_t)event->time;
+    slots[0].record.head = lull_tape_head(ran ? LULL_TAPE_OPERATION : LULL_TAPE_NUMBER, 1,
+                                          ran ? id_or_none(event->id) : LULL_TAPE_NO_ID);
+    slots[0].record.value = ran ? other : kind;
+    slots[1].u64[0] = event->operation.number;
+    slots[1].u64[1] = event->operation.bytes;
+    if (event->kind == LULL_EVENT_SUBMIT || event->kind == LULL_EVENT_DEVICE_WAIT)
+        slots[1].u64[1] = other;
     return tape_put(writer, location, slots, 2, err);
 }
 
@@ -492,6 +514,9 @@ static const uint8_t sub_kinds[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MEASURE_OFF] = LULL_TAPE_NUMBER_MEASURE_OFF,
     [LULL_EVENT_MEASURE_ON] = LULL_TAPE_NUMBER_MEASURE_ON,
     [LULL_EVENT_MARKER] = LULL_TAPE_NUMBER_MARKER,
+    [LULL_EVENT_SUBMIT] = LULL_TAPE_NUMBER_SUBMIT,
+    [LULL_EVENT_DEPEND] = LULL_TAPE_NUMBER_DEPEND,
+    [LULL_EVENT_DEVICE_WAIT] = LULL_TAPE_NUMBER_DEVICE_WAIT,
 };
 
 /* Puts an event as a record of its own. */
@@ -523,6 +548,11 @@ static lull_status tape_put_event(struct tape_writer *writer, uint32_t location,
         return put_transfer(writer, location, event, err);
     case LULL_EVENT_COUNTERS:
         return put_counter_record(writer, location, event, err);
+    case LULL_EVENT_SUBMIT:
+    case LULL_EVENT_DEPEND:
+    case LULL_EVENT_DEVICE_WAIT:
+    case LULL_EVENT_OPERATION:
+        return put_operation(writer, location, sub_kinds[event->kind], event, err);
     default:
         return put_number_record(writer, location, sub_kinds[event->kind], event, err);
     }
@@ -1170,6 +1200,22 @@ static void put_main(const struct lull_trace *trace, uint32_t location,
     header->main_end = (uint64_t)process->main_end;
 }
 
+static void put_stream(const struct lull_trace *trace, const struct lull_location *location,
+                       struct lull_tape_stream *ret_stream)
+{
+    const struct lull_stream *stream = location->stream;
+    if (!stream)
+        return;
+    const struct lull_device *device = &trace->devices[stream->device];
+    snprintf(ret_stream->runtime, sizeof ret_stream->runtime, "%s", device->runtime);
+    snprintf(ret_stream->device, sizeof ret_stream->device, "%s", device->name);
+    snprintf(ret_stream->key, sizeof ret_stream->key, "%s", device->key);
+    ret_stream->context = stream->context;
+    ret_stream->in_order = stream->in_order;
+    ret_stream->lost = stream->lost;
+    ret_stream->clock_error = stream->clock_error;
+}
+
 static lull_status finish_location(struct tape_writer *writer, const struct process_file *file,
                                    uint32_t location, struct lull_error *err)
 {
@@ -1212,6 +1258,7 @@ static lull_status finish_location(struct tape_writer *writer, const struct proc
     if (definition->cores.set)
         memcpy(top.header.core_set, definition->cores.set, sizeof top.header.core_set);
     put_main(writer->trace, location, &top.header);
+    put_stream(writer->trace, definition, &top.header.stream);
     snprintf(top.header.name, sizeof top.header.name, "%s", definition->name);
     status =
         write_part(file, LULL_TAPE_PART_HEAD, number_of(writer, location), &top, sizeof top, err);

@@ -209,15 +209,26 @@ static uint32_t mapped_comm(const struct comm_draft *draft, uint32_t id)
     return lull_tape_index_of(&draft->scope->maps[LULL_TAPE_MAP_COMM], id);
 }
 
-uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
+static uint32_t location_index(const struct lull_trace *trace, uint32_t process, unsigned kind,
+                               uint32_t number)
 {
     uint32_t at = (uint32_t)lull_sorted_first_u32(
         trace->locations, trace->n_locations, sizeof *trace->locations,
         offsetof(struct lull_location, process), process); /* its first location */
     for (; at < trace->n_locations && trace->locations[at].process == process; at++)
-        if (trace->locations[at].number == number)
+        if (trace->locations[at].kind == kind && trace->locations[at].number == number)
             return at;
     return LULL_NONE;
+}
+
+uint32_t lull_tape_thread_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
+{
+    return location_index(trace, process, LULL_LOCATION_THREAD, number);
+}
+
+uint32_t lull_tape_stream_index(const struct lull_trace *trace, uint32_t process, uint32_t number)
+{
+    return location_index(trace, process, LULL_LOCATION_DEVICE, number);
 }
 
 /* The members of a team are locations: in the scope of the run their indices, in that of a process

@@ -464,6 +464,9 @@ static const uint8_t number_kinds[LULL_TAPE_NUMBERS] = {
     [LULL_TAPE_NUMBER_THREAD_CREATE] = LULL_EVENT_THREAD_CREATE,
     [LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN] = LULL_EVENT_THREAD_WAIT_BEGIN,
     [LULL_TAPE_NUMBER_THREAD_WAIT_END] = LULL_EVENT_THREAD_WAIT_END,
+    [LULL_TAPE_NUMBER_SUBMIT] = LULL_EVENT_SUBMIT,
+    [LULL_TAPE_NUMBER_DEPEND] = LULL_EVENT_DEPEND,
+    [LULL_TAPE_NUMBER_DEVICE_WAIT] = LULL_EVENT_DEVICE_WAIT,
 };
 
 static lull_status decode_counters(struct tape_stream *stream, int64_t time, unsigned extra,
@@ -707,6 +710,18 @@ static void decode_meeting(const struct tape_stream *stream, struct lull_event *
             stream->trace, stream->trace->locations[stream->location].process, slot->u32[2]);
 }
 
+/* Decodes the fields behind the number of an operation of a device. */
+static void decode_submission(const struct tape_stream *stream, unsigned kind,
+                              struct lull_event *event)
+{
+    const union lull_tape_slot *slot = stream->at + 1;
+    event->operation.other = kind == LULL_EVENT_DEPEND ? slot->u64[1] : 0;
+    event->operation.location = LULL_NONE;
+    if (kind != LULL_EVENT_DEPEND && slot->u32[2] != LULL_TAPE_NO_LOCATION)
+        event->operation.location = lull_tape_stream_index(
+            stream->trace, stream->trace->locations[stream->location].process, slot->u32[2]);
+}
+
 static lull_status decode_number(struct tape_stream *stream, unsigned kind, struct tape_out *out,
                                  struct lull_error *err)
 {
@@ -721,6 +736,26 @@ static lull_status decode_number(struct tape_stream *stream, unsigned kind, stru
     event->number = stream->at[1].u64[0];
     if (is_meeting(kind))
         decode_meeting(stream, event);
+    else if (kind >= LULL_EVENT_SUBMIT && kind <= LULL_EVENT_DEVICE_WAIT)
+        decode_submission(stream, kind, event);
+    return LULL_OK;
+}
+
+static lull_status decode_device_operation(struct tape_stream *stream, struct tape_out *out,
+                                           struct lull_error *err)
+{
+    const struct lull_tape_record *record = &stream->at->record;
+    const uint32_t id = lull_tape_id_of(record->head);
+    const uint32_t region =
+        id == LULL_TAPE_NO_ID ? LULL_NONE : tape_index_of(stream, LULL_TAPE_MAP_REGION, id);
+    if (region == LULL_NONE && id != LULL_TAPE_NO_ID)
+        return lull_tape_bad_record(stream, "unknown region", id, err);
+    struct lull_event *event =
+        tape_add(out, LULL_EVENT_OPERATION, tape_ns_of(stream, record->time), region);
+    event->operation.number = stream->at[1].u64[0];
+    event->operation.bytes = stream->at[1].u64[1];
+    event->operation.location = lull_tape_thread_index(
+        stream->trace, stream->trace->locations[stream->location].process, record->value);
     return LULL_OK;
 }
 
@@ -731,9 +766,10 @@ lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, un
     uint32_t value = record->value, op = value & ~(UINT32_C(1) << 31);
     bool high = value >> 31;
     static const uint8_t least_extra[LULL_TAPE_KINDS] = {
-        [LULL_TAPE_MESSAGE] = 2, [LULL_TAPE_COLLECTIVE] = 2, [LULL_TAPE_TRANSFER] = 1,
-        [LULL_TAPE_NUMBER] = 1,  [LULL_TAPE_COUNTERS] = 1,   [LULL_TAPE_COMPLETE] = 1,
-        [LULL_TAPE_COUNTS] = 1,  [LULL_TAPE_OPENED] = 1,     [LULL_TAPE_RESUME] = 1};
+        [LULL_TAPE_MESSAGE] = 2,  [LULL_TAPE_COLLECTIVE] = 2, [LULL_TAPE_TRANSFER] = 1,
+        [LULL_TAPE_NUMBER] = 1,   [LULL_TAPE_COUNTERS] = 1,   [LULL_TAPE_COMPLETE] = 1,
+        [LULL_TAPE_COUNTS] = 1,   [LULL_TAPE_OPENED] = 1,     [LULL_TAPE_RESUME] = 1,
+        [LULL_TAPE_OPERATION] = 1};
     if (kind >= LULL_TAPE_KINDS || kind == LULL_TAPE_NOTHING)
         return lull_tape_bad_record(stream, "unknown record kind", kind, err);
     if (extra < least_extra[kind])
@@ -765,6 +801,9 @@ lull_status lull_tape_decode_other(struct tape_stream *stream, unsigned kind, un
         return tape_wanted(stream, number_kinds[value])
                    ? decode_number(stream, number_kinds[value], out, err)
                    : LULL_OK;
+    case LULL_TAPE_OPERATION:
+        return tape_wanted(stream, LULL_EVENT_OPERATION) ? decode_device_operation(stream, out, err)
+                                                         : LULL_OK;
     case LULL_TAPE_COMPLETE:
         if (stream->requests_matter)
             lull_tape_begin_wait(stream, extra, tape_ns_of(stream, record->time));

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record/device/device.h"
+
+#include "base/fnv.h"
+#include "record/keep.h"
+#include "record/life_cycle.h"
+#include "record/report.h"
+#include "record/site/map.h"
+#include "record/store/definitions.h"
+#include "record/thread/pause.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST_DEVICE_BACKENDS = 4, MOST_KERNEL_REGIONS = 1 << 16, DRAIN_NS = 100000000 };
+
+/* One for each of the locations of a stream; the first is made with the stream. */
+struct rec_stream {
+    struct lull_tape_stream what; /* with nothing lost */
+    char name[32];
+    struct rec_stream_about about[REC_MOST_LANES];
+    struct rec_thread *lanes[REC_MOST_LANES];
+    unsigned n_lanes;
+};
+
+static bool devices_off;        /* devices are not to be recorded */
+static uint64_t last_operation; /* atomic: of all operations so far */
+static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool drain_over;  /* nothing is drained any more; with the lock held */
+static bool drain_still; /* drain_over was set with the lock held */
+
+/* ==== streams ================================================================================= */
+
+/* With n > 0: the location for operations that overlap those of the locations before. */
+static bool begin_lane(struct rec_stream *stream, unsigned n)
+{
+    struct rec_stream_about *about = &stream->about[n];
+    char number[16] = "";
+    if (n > 0)
+        snprintf(number, sizeof number, " (%u)", n + 1);
+    about->what = stream->what;
+    snprintf(about->name, sizeof about->name, "%.16s%s on %.50s", stream->name, number,
+             *stream->what.device ? stream->what.device : stream->what.runtime);
+    stream->lanes[n] = rec_stream_begin(about);
+    stream->n_lanes += stream->lanes[n] != NULL;
+    return stream->lanes[n] != NULL;
+}
+
+static struct rec_stream *make_stream(const struct lull_tape_stream *what, const char *name)
+{
+    const struct rec_aside aside = rec_step_aside();
+    struct rec_stream *stream = rec_process.on ? rec_keep(sizeof *stream) : NULL;
+    if (stream) {
+        stream->what = *what;
+        snprintf(stream->name, sizeof stream->name, "%s", name);
+        if (!begin_lane(stream, 0))
+            stream = NULL;
+    }
+    rec_step_back(&aside);
+    return stream;
+}
+
+/* The location on which an operation that begins then can be put: one whose last operation had ended.
+ * NULL: there is none, and no more can be had. */
+static struct rec_thread *lane_at(struct rec_stream *stream, uint64_t begin)
+{
+    for (unsigned i = 0; i < stream->n_lanes; i++)
+        if (rec_last_time(stream->lanes[i]) <= begin)
+            return stream->lanes[i];
+    if (stream->n_lanes == REC_MOST_LANES || !begin_lane(stream, stream->n_lanes))
+        return NULL;
+    return stream->lanes[stream->n_lanes - 1];
+}
+
+static void lose_operations(struct rec_stream *stream, uint64_t operations)
+{
+    stream->lanes[0]->header->stream.lost += operations;
+}
+
+static void deliver_operation(struct rec_stream *stream, const struct rec_operation *operation)
+{
+    if (!rec_process.on)
+        return;
+    struct rec_thread *lane = lane_at(stream, operation->begin);
+    if (!lane || operation->region == 0) {
+        lose_operations(stream, 1);
+        return;
+    }
+    struct lull_tape_sums_header *sums = lane->sums_file.header;
+    if (sums->begin == 0)
+        sums->begin = operation->begin;
+    rec_pause_note_before(lane, operation->begin);
+    if (rec_last_time(lane) > operation->begin) { /* it began in a pause */
+        lose_operations(stream, 1);
+        return;
+    }
+    rec_put_call(lane, operation->region, operation->begin, operation->end - operation->begin);
+    rec_reserve_behind(lane, 2);
+    lane->at[0].record.time = operation->begin;
+    lane->at[0].record.head = lull_tape_head(LULL_TAPE_OPERATION, 1, operation->call);
+    lane->at[0].record.value = operation->thread;
+    lane->at[1].u64[0] = operation->number;
+    lane->at[1].u64[1] = operation->bytes;
+    rec_commit(lane, 2);
+}
+
+static void doubt_times(struct rec_stream *stream, double ns)
+{
+    if (ns <= stream->what.clock_error)
+        return;
+    stream->what.clock_error = ns;
+    for (unsigned i = 0; i < stream->n_lanes; i++)
+        stream->lanes[i]->header->stream.clock_error = ns;
+}
+
+/* ==== regions ================================================================================= */
+
+static pthread_mutex_t device_regions_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct rec_map kernel_regions; /* hash of a name -> region */
+static uint32_t n_kernel_regions;
+static uint32_t move_regions[REC_DEVICE_KINDS]; /* atomic: regions */
+
+static uint32_t region_of_kernel_name(const char *name)
+{
+    const struct rec_region region = {
+        .paradigm = LULL_TAPE_PARADIGM_DEVICE, .role = LULL_TAPE_ROLE_KERNEL, .name = name};
+    const uintptr_t hash = (uintptr_t)lull_fnv(LULL_FNV_BEGIN, name, strlen(name)) | 1;
+    const struct rec_aside aside = rec_step_aside();
+    pthread_mutex_lock(&device_regions_lock);
+    uint32_t id = (uint32_t)rec_map_get(&kernel_regions, hash);
+    if (id == 0 && n_kernel_regions < MOST_KERNEL_REGIONS &&
+        (id = rec_define_region(&region)) != 0) {
+        rec_map_put(&kernel_regions, hash, id);
+        n_kernel_regions++;
+    }
+    pthread_mutex_unlock(&device_regions_lock);
+    rec_step_back(&aside);
+    return id;
+}
+
+static uint32_t region_of_operation(enum rec_device_kind kind, const char *name)
+{
+    static const char *const names[REC_DEVICE_KINDS] = {
+        [REC_DEVICE_COPY_TO] = "copy to device",       [REC_DEVICE_COPY_FROM] = "copy from device",
+        [REC_DEVICE_COPY_WITHIN] = "copy on device",   [REC_DEVICE_COPY] = "copy",
+        [REC_DEVICE_FILL] = "fill memory of device",   [REC_DEVICE_MAP] = "map memory of device",
+        [REC_DEVICE_UNMAP] = "unmap memory of device", [REC_DEVICE_MIGRATE] = "migrate memory"};
+    if (kind == REC_DEVICE_KERNEL)
+        return region_of_kernel_name(name);
+    const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_DEVICE,
+                                      .role = LULL_TAPE_ROLE_DATA_TRANSFER,
+                                      .name = names[kind]};
+    return rec_define_region_once(&move_regions[kind], &region);
+}
+
+/* ==== calls of the host ======================================================================= */
+
+static bool begin_device_call(struct rec_wait *call, struct rec_wait_function *function,
+                              const struct rec_wait_place *place)
+{
+    rec_current(); /* the thread's first act may be this call */
+    return rec_wait_begin_at(call, function, place);
+}
+
+/* From here on `begin` is the time that further records of the call must have. */
+static void end_device_call(struct rec_wait *call)
+{
+    call->begin = rec_wait_end_at(call, rec_now());
+}
+
+/* A record behind that of the call. */
+static void put_behind_call(struct rec_wait *call, unsigned what, uint64_t number, uint64_t second)
+{
+    struct rec_thread *self = call->self;
+    rec_reserve_behind(self, 2);
+    self->at[0].record.time = call->begin;
+    self->at[0].record.head = lull_tape_head(LULL_TAPE_NUMBER, 1, LULL_TAPE_NO_ID);
+    self->at[0].record.value = what;
+    self->at[1].u64[0] = number;
+    self->at[1].u64[1] = second;
+    rec_commit(self, 2);
+}
+
+static uint64_t number_of_stream(const struct rec_stream *stream)
+{
+    return stream ? stream->lanes[0]->number - LULL_TAPE_FIRST_STREAM : LULL_TAPE_NO_LOCATION;
+}
+
+static void submit_operation(struct rec_wait *call, const struct rec_stream *stream,
+                             struct rec_operation *operation)
+{
+    operation->number = __atomic_add_fetch(&last_operation, 1, __ATOMIC_RELAXED);
+    operation->call = call->region;
+    operation->thread = call->self->number;
+    put_behind_call(call, LULL_TAPE_NUMBER_SUBMIT, operation->number, number_of_stream(stream));
+}
+
+static void depend_on(struct rec_wait *call, uint64_t number, uint64_t other)
+{
+    put_behind_call(call, LULL_TAPE_NUMBER_DEPEND, number, other);
+}
+
+static void wait_for_operation(struct rec_wait *call, const struct rec_stream *stream,
+                               uint64_t number)
+{
+    put_behind_call(call, LULL_TAPE_NUMBER_DEVICE_WAIT, number, number_of_stream(stream));
+}
+
+/* ==== draining ================================================================================ */
+
+static const struct rec_device_backend *device_backends[MOST_DEVICE_BACKENDS];
+static unsigned n_device_backends; /* atomic */
+static sem_t drain_wake;
+static pid_t drainer; /* atomic; its number in the system; 0: it has not begun */
+static bool has_drainer;
+
+/* With the lock held. */
+static void drain_backends(bool last)
+{
+    if (drain_over || !rec_process.on)
+        return;
+    const unsigned n = __atomic_load_n(&n_device_backends, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n; i++)
+        device_backends[i]->drain(last);
+}
+
+static void drain_if_free(void)
+{
+    const struct rec_aside aside = rec_step_aside();
+    if (pthread_mutex_trylock(&drain_lock) == 0) {
+        drain_backends(false);
+        pthread_mutex_unlock(&drain_lock);
+    }
+    rec_step_back(&aside);
+}
+
+static struct timespec next_drain(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += DRAIN_NS;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    return until;
+}
+
+static void *drain_by_turns(void *unused)
+{
+    (void)unused;
+    rec_self_or_null = &rec_nobody;
+    __atomic_store_n(&drainer, gettid(), __ATOMIC_RELEASE);
+    for (bool over = false; !over;) {
+        const struct timespec until = next_drain();
+        sem_clockwait(&drain_wake, CLOCK_MONOTONIC, &until);
+        pthread_mutex_lock(&drain_lock);
+        drain_backends(false);
+        over = drain_over;
+        pthread_mutex_unlock(&drain_lock);
+    }
+    return NULL;
+}
+
+/* The thread blocks all signals, so that none of the program's comes to it. Its stack has room for
+ * what a runtime does when it is asked. */
+static bool start_drainer(void)
+{
+    enum { STACK = 512 << 10 };
+    pthread_t thread;
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    if (sem_init(&drain_wake, 0, 0) != 0 || pthread_attr_init(&attributes) != 0)
+        return false;
+    pthread_attr_setstacksize(&attributes, STACK);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const bool made = pthread_create(&thread, &attributes, drain_by_turns, NULL) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return made;
+}
+
+/* Registered when a runtime has been set up, so that the runtime is still there when this is called. */
+static void drain_at_exit(void)
+{
+    if (rec_process.on)
+        rec_device_stop();
+}
+
+static void attach_backend(const struct rec_device_backend *backend)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    const struct rec_aside aside = rec_step_aside();
+    pthread_mutex_lock(&lock);
+    if (n_device_backends < MOST_DEVICE_BACKENDS && rec_process.on) {
+        if (n_device_backends == 0 && !(has_drainer = start_drainer()))
+            rec_report_say(
+                "cannot make a thread: what devices do is recorded when the program ends");
+        device_backends[n_device_backends] = backend;
+        __atomic_store_n(&n_device_backends, n_device_backends + 1, __ATOMIC_RELEASE);
+        atexit(drain_at_exit);
+    }
+    pthread_mutex_unlock(&lock);
+    rec_step_back(&aside);
+}
+
+static bool drainer_runs(void)
+{
+    const pid_t thread = __atomic_load_n(&drainer, __ATOMIC_ACQUIRE);
+    return thread == 0 || syscall(SYS_tgkill, getpid(), thread, 0) == 0;
+}
+
+/* Takes the lock for a second at most: the program may call exit() in a signal handler, while its thread
+ * drains. */
+static bool lock_drain_to_stop(void)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    return pthread_mutex_timedlock(&drain_lock, &until) == 0;
+}
+
+void rec_device_stop(void)
+{
+    enum { TURNS = 10000 };
+    static const struct timespec turn = {.tv_nsec = 100000};
+    if (__atomic_load_n(&n_device_backends, __ATOMIC_ACQUIRE) == 0) {
+        drain_still = true;
+        return;
+    }
+    const struct rec_aside aside = rec_step_aside();
+    if (!drain_still && lock_drain_to_stop()) {
+        drain_backends(true);
+        drain_over = drain_still = true;
+        pthread_mutex_unlock(&drain_lock);
+        if (has_drainer)
+            sem_post(&drain_wake);
+        for (unsigned i = 0; has_drainer && i < TURNS && drainer_runs(); i++)
+            nanosleep(&turn, NULL);
+    }
+    rec_step_back(&aside);
+}
+
+bool rec_device_is_still(void)
+{
+    return drain_still;
+}
+
+/* ==== the interface =========================================================================== */
+
+static bool devices_on(void)
+{
+    return rec_process.on && !drain_over;
+}
+
+static uint64_t device_now(void)
+{
+    return rec_now();
+}
+
+static double device_ns_per_tick(void)
+{
+    return rec_process.ns_per_tick;
+}
+
+REC_EXPORT const struct rec_device_interface *lull_record_device(void);
+const struct rec_device_interface *lull_record_device(void)
+{
+    static const struct rec_device_interface interface = {.version = REC_DEVICE_VERSION,
+                                                          .is_on = devices_on,
+                                                          .now = device_now,
+                                                          .ns_per_tick = device_ns_per_tick,
+                                                          .attach = attach_backend,
+                                                          .region = region_of_operation,
+                                                          .stream = make_stream,
+                                                          .begin = begin_device_call,
+                                                          .end = end_device_call,
+                                                          .submit = submit_operation,
+                                                          .depend = depend_on,
+                                                          .wait = wait_for_operation,
+                                                          .leave = rec_wait_leave,
+                                                          .deliver = deliver_operation,
+                                                          .lose = lose_operations,
+                                                          .doubt = doubt_times,
+                                                          .drain = drain_if_free,
+                                                          .say = rec_report_say};
+    return rec_process.on && !devices_off ? &interface : NULL;
+}
+
+/* ==== start =================================================================================== */
+
+/* Back-ends that a runtime loads where a variable of the environment names them, in a list. */
+static const struct loaded_backend {
+    const char *library, *variable;
+} loaded_backends[] = {
+    {"liblull-record-opencl.so", "OPENCL_LAYERS"},
+};
+
+static void add_to_list_of(const char *variable, const char *path)
+{
+    const char *list = getenv(variable);
+    if (list && strstr(list, path)) /* the program was started by one that is recorded as well */
+        return;
+    const size_t size = strlen(variable) + strlen(path) + (list ? strlen(list) : 0) + 3;
+    char *text = rec_keep(size);
+    if (!text)
+        return;
+    snprintf(text, size, "%s=%s%s%s", variable, list && *list ? list : "", list && *list ? ":" : "",
+             path);
+    putenv(text);
+}
+
+void rec_device_prepare(void)
+{
+    const char *wanted = getenv("LULL_RECORD_DEVICE");
+    devices_off = wanted && strcmp(wanted, "off") == 0;
+}
+
+void rec_device_start(void)
+{
+    char path[PATH_MAX];
+    Dl_info info;
+    const void *here = &rec_process;
+    if (devices_off || dladdr(here, &info) == 0 || !info.dli_fname || !strchr(info.dli_fname, '/'))
+        return;
+    const size_t folder = (size_t)(strrchr(info.dli_fname, '/') - info.dli_fname);
+    for (size_t i = 0; i < sizeof loaded_backends / sizeof *loaded_backends; i++) {
+        const int length = snprintf(path, sizeof path, "%.*s/%s", (int)folder, info.dli_fname,
+                                    loaded_backends[i].library);
+        if (length > 0 && (size_t)length < sizeof path && !strchr(path, ':') &&
+            access(path, R_OK) == 0)
+            add_to_list_of(loaded_backends[i].variable, path);
+    }
+}

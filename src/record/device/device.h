@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Devices: what a program submits to accelerators, and what these do. One interface for all runtimes
+ * (OpenCL, CUDA ...), each of which has a back-end in a library of its own. The recorder opens none of
+ * them and needs none: a back-end is loaded by the runtime that it is for, which is told of it by a
+ * variable of the environment (rec_device_start), and asks the recorder for this interface by
+ * dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE). So a machine without the runtime notices nothing.
+ *
+ * Words: an *operation* is a kernel or a copy. A thread of the host *submits* it in a call to a
+ * *stream* (OpenCL: a command queue), gives it a *number*, and goes on. Operations of a stream begin in
+ * the order in which they were submitted, or when those have ended on which they *depend*. A call of
+ * the host may *wait* for an operation, or for all of a stream. What the device did with an operation
+ * is known later: the back-end finds out and *delivers* it.
+ *
+ * Example: a back-end's function that stands in front of the runtime's clEnqueueNDRangeKernel does
+ *
+ *     struct rec_wait call;
+ *     if (!recorder->begin(&call, &function, &place))
+ *         return original(...);
+ *     result = original(...);
+ *     recorder->end(&call);
+ *     recorder->submit(&call, stream, &operation);      fills in operation.number
+ *     recorder->depend(&call, operation.number, number of one that it waits for);
+ *     recorder->leave(&call);
+ *
+ * and keeps the operation; its function `drain`, which a thread of the recorder calls ten times a
+ * second, and once more before the runtime is torn down, delivers the operations that have ended.
+ *
+ * On the tape (tape/layout.h) the host's thread has the call and behind it SUBMIT, DEPEND and
+ * DEVICE_WAIT records; the stream is a location with a CALL and an OPERATION for each operation. A
+ * stream's records may come late, but in the order of their times. Where operations of one stream overlap, or one becomes
+ * known after later ones, the stream has several locations, as many as it needs, up to
+ * REC_MOST_LANES. */
+#ifndef LULL_RECORD_DEVICE_DEVICE_H
+#define LULL_RECORD_DEVICE_DEVICE_H
+
+#include "record/thread/waits.h"
+#include "tape/layout.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ==== the interface of back-ends ============================================================== */
+
+enum { REC_DEVICE_VERSION = 1, REC_MOST_LANES = 32 };
+
+/* What an operation is. Those but kernels move data: their regions are named after the kind. */
+enum rec_device_kind {
+    REC_DEVICE_KERNEL,
+    REC_DEVICE_COPY_TO,     /* from the host to the device */
+    REC_DEVICE_COPY_FROM,   /* from the device to the host */
+    REC_DEVICE_COPY_WITHIN, /* between memories of devices */
+    REC_DEVICE_COPY,        /* between memories that both may use */
+    REC_DEVICE_FILL,
+    REC_DEVICE_MAP,   /* makes memory of the device readable by the host */
+    REC_DEVICE_UNMAP, /* gives it back to the device */
+    REC_DEVICE_MIGRATE,
+    REC_DEVICE_KINDS
+};
+
+struct rec_operation {
+    uint64_t number;     /* set by submit; unique in the process, above 0 */
+    uint32_t call;       /* set by submit: region of the call that submitted it */
+    uint32_t thread;     /* set by submit: number of the thread that made the call */
+    uint32_t region;     /* see `region` below */
+    uint64_t bytes;      /* that it moves; 0 of a kernel */
+    uint64_t begin, end; /* ticks of the recorder's clock; for deliver */
+};
+
+struct rec_stream; /* lives as long as the process */
+
+/* A back-end. `drain` delivers the operations that have ended. With `last` it is called for the last
+ * time, by a thread that may not wait: what has not ended by now is lost. Never called by two threads
+ * at a time, nor in a forked child. */
+struct rec_device_backend {
+    const char *name;
+    void (*drain)(bool last);
+};
+
+/* Functions of the recorder for back-ends. Between `begin` and `leave` of a call, the calling thread
+ * is inside of the recorded call: what a signal handler does meanwhile is not recorded. */
+struct rec_device_interface {
+    uint32_t version; /* REC_DEVICE_VERSION */
+    /* False: nothing is recorded any more, or in this process (a forked child). */
+    bool (*is_on)(void);
+    uint64_t (*now)(void);       /* ticks of the recorder's clock */
+    double (*ns_per_tick)(void); /* roughly, within 1e-4 */
+    /* Called once, before the first operation is submitted. The program's exit then drains the
+     * back-end before all that was loaded or registered for the exit earlier is torn down. */
+    void (*attach)(const struct rec_device_backend *backend);
+    /* The region of operations of a kind; of kernels `name` is their name. 0: it cannot be had. */
+    uint32_t (*region)(enum rec_device_kind kind, const char *name);
+    /* A new stream; `name` is short ("queue 1", 16 bytes at most): the name of the device is set behind it. NULL: it
+     * cannot be recorded. */
+    struct rec_stream *(*stream)(const struct lull_tape_stream *what, const char *name);
+
+    /* A call of the host, in this order; see rec_wait_begin_at. `region` and REC_DEVICE_SITES + n of
+     * the place are the back-end's. False: the call is not recorded, and nothing more is to be called. */
+    bool (*begin)(struct rec_wait *call, struct rec_wait_function *function,
+                  const struct rec_wait_place *place);
+    void (*end)(struct rec_wait *call); /* the runtime's function has returned */
+    void (*submit)(struct rec_wait *call, const struct rec_stream *stream,
+                   struct rec_operation *operation);
+    void (*depend)(struct rec_wait *call, uint64_t number,
+                   uint64_t other); /* other 0: on all before */
+    void (*wait)(struct rec_wait *call, const struct rec_stream *stream,
+                 uint64_t number); /* number 0: for all of the stream; stream NULL: not known */
+    void (*leave)(struct rec_wait *call);
+
+    /* Only `drain` calls these. */
+    void (*deliver)(struct rec_stream *stream, const struct rec_operation *operation);
+    void (*lose)(struct rec_stream *stream,
+                 uint64_t operations); /* of them nothing will be known */
+    void (*doubt)(struct rec_stream *stream,
+                  double ns); /* times may be wrong by so much from here on */
+
+    /* Has all back-ends drained, unless another thread does that just now: for back-ends that keep too
+     * many operations. */
+    void (*drain)(void);
+    void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* rec_report_say */
+};
+
+/* The symbol `const struct rec_device_interface *lull_record_device(void)`. NULL: nothing is
+ * recorded, or devices are not to be (LULL_RECORD_DEVICE=off). */
+#define REC_DEVICE_INTERFACE "lull_record_device"
+typedef const struct rec_device_interface *rec_device_interface_of(void);
+
+/* ==== the recorder's side ===================================================================== */
+
+/* Reads LULL_RECORD_DEVICE, before it is taken out of the environment. */
+void rec_device_prepare(void);
+/* Recording begins: where a back-end lies beside the recorder, tells its runtime, by the environment, to
+ * load it. What the user has set there stays, and is loaded before it. */
+void rec_device_start(void);
+/* Drains all back-ends for the last time; from here on nobody writes to streams. Called before
+ * recording ends, and safe to call again. Waits, for a second at most, until the recorder's thread for
+ * devices calls neither a runtime nor the system any more. */
+void rec_device_stop(void);
+/* Whether streams can be concluded: false where a thread hangs in a runtime, and may still write. */
+bool rec_device_is_still(void);
+
+#endif
