@@ -1,14 +1,15 @@
 """Records a program of OpenCL (opencl.c) and compares what the run holds with what the program says, and the program's
 output and status with those that it has alone.
 
-    opencl.py --lull LULL --listing LISTING --program OPENCL FORM...
+    opencl.py --lull LULL --listing LISTING --program OPENCL --layer LAYER FORM...
 
 FORM is one of opencl.c, or one of these:
 
     killed     killed when lull finds in the run what the program said it had done
     broken     the driver that is named cannot be loaded
     off        with --device off nothing of OpenCL is recorded
-    layered    OPENCL_LAYERS names a layer already: it stays, and lull's comes behind
+    odd:KIND   a layer between lull's and the driver makes that odd (opencl_layer.c). The layer is there already,
+               named by OPENCL_LAYERS, when lull's comes
 """
 import argparse
 import collections
@@ -250,15 +251,42 @@ def test_off(settings, folder):
     return complaints
 
 
-def test_layered(settings, folder):
-    """Another layer: lull's own under another name, which changes nothing the second time."""
+# What is said, and of the 40 operations of a profiled program how many are on the device, and how many lost. A program
+# of 14 operations that needs no profiling stands for it where the driver refuses that.
+ODD = {
+    "timer": ("", 40, 0),
+    "other-clock": ("clGetDeviceAndHostTimer tells of another clock than events do", 40, 0),
+    "refuses": ("a queue with profiling is refused", 0, 14),
+    "without-times": ("", 0, 14),
+    "contradicts": ("the driver tells times that contradict the host's", 0, 40),
+    "runs-for-ever": ("", 0, 40),
+}
+
+
+def test_odd(settings, kind, folder):
     complaints = []
     run = os.path.join(folder, "run")
-    environment = launch.environment(OPENCL_LAYERS=os.path.join(folder, "no-such-layer.so"))
-    recorded = record(settings, run, "plain", environment)
-    compare("status", recorded.returncode, 0, complaints)
+    environment = launch.environment(OPENCL_LAYERS=settings.layer, ODD_DRIVER=kind)
+    said, ran, lost = ODD[kind]
+    form = "plain" if lost == 14 else "profiled"
+    alone = call([settings.program, form], env=environment)
+    if f"odd driver: {kind}" not in alone.stderr:
+        print("skipped: this loader takes no layers")
+        sys.exit(SKIPPED)
+    recorded = record(settings, run, form, environment)
+    compare("output", without_times(recorded.stdout), without_times(alone.stdout), complaints)
+    compare("status", recorded.returncode, alone.returncode, complaints)
+    lines = re.findall("^lull record: OpenCL: (.*)$", recorded.stderr, re.M)
+    if len(lines) != (said != "") or not all(line.startswith(said) for line in lines):
+        complaints.append(f"said {lines}, expected '{said}'")
     seen = Run(settings, run)
-    check_said(seen, said_by(recorded.stdout), complaints)
+    rows = seen.rows("streams")
+    compare("operations", sum(row["kernels"] + row["moves"] for row in rows), ran, complaints)
+    compare("lost", sum(row["lost"] for row in rows), lost, complaints)
+    if ran:
+        check_said(seen, said_by(recorded.stdout), complaints)
+        check_times(seen, said_by(recorded.stdout), complaints)
+    check_whole(seen, complaints)
     return complaints
 
 
@@ -267,17 +295,21 @@ def main():
     parser.add_argument("--lull", required=True)
     parser.add_argument("--listing", required=True)
     parser.add_argument("--program", required=True)
+    parser.add_argument("--layer", required=True)
     parser.add_argument("forms", nargs="+")
     settings = parser.parse_args()
     if call([settings.program, "exit"], env=launch.environment()).returncode == SKIPPED:
         print("skipped: there is no OpenCL device here (PoCL is one: pocl-opencl-icd)")
         return SKIPPED
-    special = {"killed": test_killed, "broken": test_broken, "off": test_off, "layered": test_layered}
+    special = {"killed": test_killed, "broken": test_broken, "off": test_off}
     wrong = 0
     for form in settings.forms:
         with tempfile.TemporaryDirectory() as folder:
             test = special.get(form)
-            complaints = test(settings, folder) if test else test_form(settings, form, folder)
+            if form.startswith("odd:"):
+                complaints = test_odd(settings, form[4:], folder)
+            else:
+                complaints = test(settings, folder) if test else test_form(settings, form, folder)
         print(f"{form}: {len(complaints)} complaints")
         for complaint in complaints:
             print("   ", complaint)

@@ -59,11 +59,19 @@ if(Python3_FOUND)
         record_program(opencl ${compiler} -Wall -Wextra -Werror -pthread ${ARGN} -isystem ${LULL_OPENCL_HEADERS}
                        -Wl,--no-as-needed ${LULL_OPENCL})
         get_filename_component(short ${compiler} NAME_WE)
-        foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off broken layered killed)
-            add_test(NAME record.${prefix}.${form}
+        set(layer ${record_bin}/opencl_layer.${short}.so)
+        add_custom_command(OUTPUT ${layer} DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c
+            COMMAND ${compiler} -std=gnu17 -O1 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror
+                    -isystem ${LULL_OPENCL_HEADERS} ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c -o ${layer} VERBATIM)
+        add_custom_target(record.opencl_layer.${short} ALL DEPENDS ${layer})
+        foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off broken killed odd:timer
+                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:runs-for-ever)
+            string(REPLACE ":" "." name ${form})
+            add_test(NAME record.${prefix}.${name}
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/opencl.py --lull $<TARGET_FILE:lull>
-                        --listing $<TARGET_FILE:listing> --program ${record_bin}/opencl${record_variant}.${short} ${form})
-            set_tests_properties(record.${prefix}.${form} PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+                        --listing $<TARGET_FILE:listing> --program ${record_bin}/opencl${record_variant}.${short}
+                        --layer ${layer} ${form})
+            set_tests_properties(record.${prefix}.${name} PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         endforeach()
     endfunction()
 

@@ -209,6 +209,9 @@ struct queue {
     struct rec_stream
         *stream;      /* atomic; NULL: nothing was submitted yet, or it cannot be recorded */
     uint64_t barrier; /* atomic; number of the last barrier of a queue without an order */
+    uint64_t
+        untimed; /* atomic; operations of which the driver will tell no times, and that are not yet
+                         counted as lost */
     uint32_t number, context_number;
     bool in_order, has_times;
     bool forced;           /* the program did not want profiling */
@@ -218,13 +221,13 @@ struct queue {
 
 static pthread_mutex_t maps_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct queue queues[MOST_QUEUES];
-static unsigned n_queues;
+static unsigned n_queues;          /* atomic */
 static struct rec_map queue_map;   /* handle of a queue -> struct queue */
 static struct rec_map kernel_map;  /* handle of a kernel -> region; 0: it has to be asked for */
 static struct rec_map number_map;  /* handle of an event -> number of its operation; 0: not known */
 static struct rec_map context_map; /* handle of a context -> its number */
 static uint32_t n_contexts;
-static bool any_forced; /* atomic */
+static bool any_forced, any_untimed; /* atomic */
 
 static void put_in_map(struct rec_map *map, const void *handle, uintptr_t value)
 {
@@ -514,10 +517,23 @@ static void deliver_all(struct kept *ended, unsigned n)
         recorder->deliver(ended[i].stream, &ended[i].operation);
 }
 
+static void lose_untimed(void)
+{
+    const unsigned n = __atomic_load_n(&n_queues, __ATOMIC_ACQUIRE);
+    if (!__atomic_exchange_n(&any_untimed, false, __ATOMIC_ACQ_REL))
+        return;
+    for (unsigned i = 0; i < n; i++) {
+        const uint64_t untimed = __atomic_exchange_n(&queues[i].untimed, 0, __ATOMIC_RELAXED);
+        if (untimed > 0)
+            recorder->lose(queues[i].stream, untimed);
+    }
+}
+
 /* Divides what is waited for into what still runs, which comes first, and what has ended. */
 static void drain(bool last)
 {
     static bool said_full;
+    lose_untimed();
     take_incoming();
     if (n_waiting == 0)
         return;
@@ -872,6 +888,10 @@ static void end_submission(struct submission *submission, bool good, ocl_uint n,
         operation.region = submission->times ? region_of(submission) : 0;
         if (submission->times && *event)
             many = keep_operation(submission, stream, &operation, *event, after);
+        if (!submission->times && submission->kind < REC_DEVICE_KINDS) {
+            __atomic_add_fetch(&submission->queue->untimed, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&any_untimed, true, __ATOMIC_RELEASE);
+        }
     } else if (submission->own) {
         release(submission->own);
     }
