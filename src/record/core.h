@@ -320,6 +320,10 @@ struct rec_thread *rec_thread_begin(enum rec_role role);
 /* The same for a thread that the program makes itself, which it numbers (thread/waits.h). */
 struct rec_thread *rec_thread_begin_made(uint64_t number);
 
+/* life_cycle.c: makes a device stream a location; `about` stays. The caller has stepped aside. NULL:
+ * it cannot be recorded. It ends with the process; until then only device/device.c writes to it. */
+struct rec_thread *rec_stream_begin(const struct rec_stream_about *about);
+
 /* thread/pause.c: whether something is recorded that begins now, on a thread whose gate differs
  * from the gate of the process. Takes note of pauses first. */
 REC_COLD bool rec_notice(struct rec_thread *self);

@@ -4,8 +4,6 @@
 #ifndef LULL_RECORD_LIFE_CYCLE_H
 #define LULL_RECORD_LIFE_CYCLE_H
 
-#include "record/core.h"
-
 #include <stdint.h>
 
 /* Starts the recorder unless it runs already; called by the constructor, and safe to call from
@@ -13,9 +11,6 @@
 void rec_start(void);
 /* The process ends in an orderly way: closes all tapes. Later calls of the program pass through. */
 void rec_stop(void);
-/* Makes a device stream a location; `about` stays. The caller has stepped aside. NULL: it cannot be
- * recorded. It ends with the process; until then only device/device.c writes to it. */
-struct rec_thread *rec_stream_begin(const struct rec_stream_about *about);
 /* Sets the world rank, and names the locations after it, when MPI tells it. */
 void rec_set_rank(uint32_t rank);
 

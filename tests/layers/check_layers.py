@@ -88,6 +88,7 @@ LIBRARIES = {
     "ZSTD": "BSD-3-Clause",
     "LIBDW": "LGPL-3.0 or GPL-2.0, optional, linked as a shared library",
     "CMOCKA": "Apache-2.0, tests only",
+    "OPENCL": "BSD-2-Clause (ocl-icd), tests only",
     "Python3": "makes the wrappers of MPI functions, runs tests",
     "OpenMP": "the compiler's, benchmarks only",
 }

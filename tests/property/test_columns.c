@@ -168,6 +168,12 @@ static struct expected expected_of(const struct lull_trace *trace, const struct 
             expected.name = trace->objects[event->id].function ? trace->objects[event->id].function
                                                                : trace->objects[event->id].path;
         return expected;
+    case LULL_EVENT_OPERATION:
+        expected.has_value = true;
+        expected.value = event->operation.number;
+        if (event->id < trace->n_regions)
+            expected.name = trace->regions[event->id].name;
+        return expected;
     case LULL_EVENT_JOIN:
     case LULL_EVENT_MEASURE_OFF:
     case LULL_EVENT_MEASURE_ON:
@@ -312,7 +318,8 @@ static void test_drawn_runs(void **state)
     for (unsigned round = 0; round < rounds; round++) {
         struct lull_random random;
         lull_random_seed(&random, lull_test_seed() + round);
-        const struct memory_trace_options options = {.events = 200, .samples = round % 2};
+        const struct memory_trace_options options = {
+            .events = 200, .samples = round % 2, .operations = true};
         struct lull_trace *trace = memory_trace_draw(&random, &options);
         branch_reach(&event_branches[TOLD_SEQUENCE], round % 2);
         if (round % 2)

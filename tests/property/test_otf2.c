@@ -170,6 +170,10 @@ static void test_round_trip(void **state)
     branches[LULL_EVENT_THREAD_CREATE].what = NULL;
     branches[LULL_EVENT_THREAD_WAIT_BEGIN].what = NULL;
     branches[LULL_EVENT_THREAD_WAIT_END].what = NULL;
+    branches[LULL_EVENT_SUBMIT].what = NULL;
+    branches[LULL_EVENT_DEPEND].what = NULL;
+    branches[LULL_EVENT_DEVICE_WAIT].what = NULL;
+    branches[LULL_EVENT_OPERATION].what = NULL;
     for (uint64_t seed = first; seed - first < rounds; seed++) {
         check_round(seed);
         branches_next(branches, LULL_EVENT_KINDS);

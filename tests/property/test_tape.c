@@ -116,7 +116,8 @@ static void test_write_then_read(void **state)
         struct lull_random random;
         lull_random_seed(&random, seed);
         struct memory_trace_options options = {
-            .events = seed % 10 == 0 ? 10000 : (uint32_t)lull_random_below(&random, 1500) + 1};
+            .events = seed % 10 == 0 ? 10000 : (uint32_t)lull_random_below(&random, 1500) + 1,
+            .operations = true};
         struct lull_trace *made = memory_trace_draw(&random, &options), *tape;
         const char *path = folder_path("run");
         require(lull_convert(made, path, lull_format_find("tape"), true, NULL, NULL, &err) ==

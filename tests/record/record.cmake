@@ -48,16 +48,16 @@ if(Python3_FOUND)
 
     # opencl_tests(prefix compiler flags...): tests/record/opencl.c with the loader and driver of OpenCL that are here,
     # each form a test. Without the loader's headers there are none, and one says so.
-    find_path(LULL_OPENCL_HEADERS CL/cl.h)
-    find_library(LULL_OPENCL OpenCL)
+    pkg_check_modules(OPENCL OpenCL)
+    find_path(LULL_OPENCL_HEADERS CL/cl.h HINTS ${OPENCL_INCLUDE_DIRS})
     function(opencl_tests prefix compiler)
-        if(NOT LULL_OPENCL_HEADERS OR NOT LULL_OPENCL)
+        if(NOT LULL_OPENCL_HEADERS OR NOT OPENCL_FOUND)
             add_test(NAME record.${prefix} COMMAND ${CMAKE_COMMAND} -E echo "skipped: no headers or loader of OpenCL")
             set_tests_properties(record.${prefix} PROPERTIES LABELS quick SKIP_REGULAR_EXPRESSION "^skipped: ")
             return()
         endif()
         record_program(opencl ${compiler} -Wall -Wextra -Werror -pthread ${ARGN} -isystem ${LULL_OPENCL_HEADERS}
-                       -Wl,--no-as-needed ${LULL_OPENCL})
+                       -Wl,--no-as-needed ${OPENCL_LDFLAGS})
         get_filename_component(short ${compiler} NAME_WE)
         set(layer ${record_bin}/opencl_layer.${short}.so)
         add_custom_command(OUTPUT ${layer} DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c

@@ -70,6 +70,17 @@ static const char *check_fields(const struct lull_trace *trace, const struct lul
         return event->id < trace->n_markers ? NULL : "unknown marker";
     case LULL_EVENT_SAMPLE:
         return event->id == LULL_NONE || event->id < trace->n_objects ? NULL : "unknown object";
+    case LULL_EVENT_SUBMIT:
+    case LULL_EVENT_DEPEND:
+    case LULL_EVENT_DEVICE_WAIT:
+    case LULL_EVENT_OPERATION:
+        if (event->operation.location != LULL_NONE &&
+            event->operation.location >= trace->n_locations)
+            return "unknown location of an operation";
+        return event->kind != LULL_EVENT_OPERATION || event->id == LULL_NONE ||
+                       event->id < trace->n_regions
+                   ? NULL
+                   : "unknown region";
     case LULL_EVENT_COUNTERS:
         for (uint32_t i = 0; i < event->readings.count; i++)
             if (event->readings.values[i].counter >= trace->n_counters)

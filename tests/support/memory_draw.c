@@ -52,6 +52,30 @@ static void maybe_sample(struct draw *draw, int64_t time)
     emit(draw, event);
 }
 
+/* The number of one operation, and the number of another, a number of bytes, or another location. */
+static void maybe_operation(struct draw *draw)
+{
+    static const uint8_t of_host[] = {LULL_EVENT_SUBMIT, LULL_EVENT_DEPEND, LULL_EVENT_DEVICE_WAIT};
+    if (!draw->options->operations || !chance(draw, 30))
+        return;
+    const unsigned kind = draw->device ? LULL_EVENT_OPERATION : of_host[below(draw, 3)];
+    struct lull_event event = memory_event(draw->now, kind, LULL_NONE);
+    event.operation.number = 1 + below(draw, 1000);
+    event.operation.bytes = 0;
+    event.operation.location = LULL_NONE;
+    if (kind == LULL_EVENT_DEPEND || kind == LULL_EVENT_OPERATION)
+        event.operation.bytes = draw_bytes(draw);
+    if (kind == LULL_EVENT_OPERATION && chance(draw, 90))
+        event.id = (uint32_t)below(draw, draw->trace->n_regions);
+    const struct lull_process *process =
+        &draw->trace->processes[draw->trace->locations[draw->location].process];
+    const uint32_t other = process->first_location + (uint32_t)below(draw, process->n_locations);
+    const bool is_device = draw->trace->locations[other].kind == LULL_LOCATION_DEVICE;
+    if (kind != LULL_EVENT_DEPEND && is_device != draw->device)
+        event.operation.location = other;
+    emit(draw, event);
+}
+
 /* What a call does besides lasting: some events at its begin, some at its end. */
 struct call {
     const char *name;
@@ -395,6 +419,7 @@ static void body(struct draw *draw)
         draw->now += draw_length(draw);
         maybe_sample(draw, draw->now);
         draw->now += draw->options->samples ? draw_length(draw) : 0;
+        maybe_operation(draw);
         if (draw->device)
             device_step(draw);
         else

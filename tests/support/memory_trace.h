@@ -55,6 +55,7 @@ struct memory_trace_options {
                                once, plain ASCII names */
     bool without_wildcards; /* neither LULL_ANY nor LULL_PROC_NULL */
     bool samples;           /* also SAMPLEs, of the objects that the trace has then */
+    bool operations;        /* also what is submitted to devices, and what these did */
 };
 
 /* NULL options: everything. Served by memory_format_pull. */

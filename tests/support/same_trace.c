@@ -325,6 +325,16 @@ static void add_event(struct form *form, const struct lull_trace *trace,
         item->numbers[0] = event->sample.offset;
         item->numbers[1] = event->sample.weight;
         break;
+    case LULL_EVENT_SUBMIT:
+    case LULL_EVENT_DEPEND:
+    case LULL_EVENT_DEVICE_WAIT:
+    case LULL_EVENT_OPERATION:
+        item = new_item(form, false, event);
+        item->name = event->id == LULL_NONE ? "" : trace->regions[event->id].name;
+        item->numbers[0] = event->operation.number;
+        item->numbers[1] = event->operation.bytes;
+        item->numbers[2] = event->operation.location;
+        break;
     case LULL_EVENT_COUNTERS:
         add_readings(form, trace, event);
         break;

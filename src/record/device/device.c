@@ -3,7 +3,6 @@
 
 #include "base/fnv.h"
 #include "record/keep.h"
-#include "record/life_cycle.h"
 #include "record/report.h"
 #include "record/site/map.h"
 #include "record/store/definitions.h"
