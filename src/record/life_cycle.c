@@ -321,7 +321,8 @@ static void populate(void *memory, size_t size)
 #endif
 }
 
-/* Makes a location: a thread with that role, or with `stream` a device stream. */
+/* Makes a location: a thread with that role, or with `stream` a device stream, which may be made by the
+ * thread that ends the process. */
 static struct rec_thread *make_location(enum rec_role role, const struct rec_stream_about *stream)
 {
     /* Not malloc: the program may have replaced it, and this may be a signal handler's thread. */
@@ -334,10 +335,10 @@ static struct rec_thread *make_location(enum rec_role role, const struct rec_str
     self->stream = stream;
     /* Locations come here one after the other, and a number is used up only when the location's tape
      * is there: numbers have no gaps, not even after a crash. */
-    pthread_mutex_lock(&threads_lock);
+    const bool locked = stream ? lock_at_end() : pthread_mutex_lock(&threads_lock) == 0;
     uint32_t *number = stream ? &n_streams_ever : &n_threads_ever;
     self->number = *number + (stream ? LULL_TAPE_FIRST_STREAM : 0);
-    const bool good = rec_process.on && rec_buffer_begin(self);
+    const bool good = locked && rec_process.on && rec_buffer_begin(self);
     if (good) {
         ++*number;
         self->next = living_threads;
@@ -345,7 +346,8 @@ static struct rec_thread *make_location(enum rec_role role, const struct rec_str
             living_threads->previous = self;
         living_threads = self;
     }
-    pthread_mutex_unlock(&threads_lock);
+    if (locked)
+        pthread_mutex_unlock(&threads_lock);
     if (good)
         return self;
     munmap(self, sizeof *self);

@@ -26,7 +26,6 @@ enum { MOST_DEVICE_BACKENDS = 4, MOST_KERNEL_REGIONS = 1 << 16, DRAIN_NS = 10000
 struct rec_stream {
     struct lull_tape_stream what; /* with nothing lost */
     char name[32];
-    struct rec_stream_about about[REC_MOST_LANES];
     struct rec_thread *lanes[REC_MOST_LANES];
     unsigned n_lanes;
 };
@@ -34,7 +33,7 @@ struct rec_stream {
 static bool devices_off;        /* devices are not to be recorded */
 static uint64_t last_operation; /* atomic: of all operations so far */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool drain_over;  /* nothing is drained any more; with the lock held */
+static bool drain_over;  /* atomic: nothing is drained any more; changed with the lock held */
 static bool drain_still; /* drain_over was set with the lock held */
 
 /* ==== streams ================================================================================= */
@@ -42,8 +41,10 @@ static bool drain_still; /* drain_over was set with the lock held */
 /* With n > 0: the location for operations that overlap those of the locations before. */
 static bool begin_lane(struct rec_stream *stream, unsigned n)
 {
-    struct rec_stream_about *about = &stream->about[n];
+    struct rec_stream_about *about = rec_keep(sizeof *about);
     char number[16] = "";
+    if (!about)
+        return false;
     if (n > 0)
         snprintf(number, sizeof number, " (%u)", n + 1);
     about->what = stream->what;
@@ -85,10 +86,25 @@ static void lose_operations(struct rec_stream *stream, uint64_t operations)
     stream->lanes[0]->header->stream.lost += operations;
 }
 
-static void deliver_operation(struct rec_stream *stream, const struct rec_operation *operation)
+/* Operations that run one after the other may seem to overlap, by as much as the times of both may be
+ * wrong. Then the later one begins when the earlier one ends. */
+static void put_in_order(const struct rec_stream *stream, struct rec_operation *operation)
 {
+    const uint64_t last = rec_last_time(stream->lanes[0]);
+    const double most = 2 * stream->what.clock_error / rec_process.ns_per_tick;
+    if (!stream->what.in_order || operation->begin >= last ||
+        (double)(last - operation->begin) > most)
+        return;
+    operation->begin = last;
+    operation->end = operation->end > last ? operation->end : last;
+}
+
+static void deliver_operation(struct rec_stream *stream, const struct rec_operation *told)
+{
+    struct rec_operation put = *told, *operation = &put;
     if (!rec_process.on)
         return;
+    put_in_order(stream, operation);
     struct rec_thread *lane = lane_at(stream, operation->begin);
     if (!lane || operation->region == 0) {
         lose_operations(stream, 1);
@@ -102,10 +118,11 @@ static void deliver_operation(struct rec_stream *stream, const struct rec_operat
         lose_operations(stream, 1);
         return;
     }
+    rec_reserve_behind(lane, 4); /* both records stand in one chunk */
     rec_put_call(lane, operation->region, operation->begin, operation->end - operation->begin);
-    rec_reserve_behind(lane, 2);
     lane->at[0].record.time = operation->begin;
-    lane->at[0].record.head = lull_tape_head(LULL_TAPE_OPERATION, 1, operation->call);
+    lane->at[0].record.head = lull_tape_head(
+        LULL_TAPE_OPERATION, 1, operation->call != 0 ? operation->call : LULL_TAPE_NO_ID);
     lane->at[0].record.value = operation->thread;
     lane->at[1].u64[0] = operation->number;
     lane->at[1].u64[1] = operation->bytes;
@@ -339,7 +356,8 @@ void rec_device_stop(void)
     const struct rec_aside aside = rec_step_aside();
     if (!drain_still && lock_drain_to_stop()) {
         drain_backends(true);
-        drain_over = drain_still = true;
+        __atomic_store_n(&drain_over, true, __ATOMIC_RELAXED);
+        drain_still = true;
         pthread_mutex_unlock(&drain_lock);
         if (has_drainer)
             sem_post(&drain_wake);
@@ -358,7 +376,7 @@ bool rec_device_is_still(void)
 
 static bool devices_on(void)
 {
-    return rec_process.on && !drain_over;
+    return rec_process.on && !__atomic_load_n(&drain_over, __ATOMIC_RELAXED);
 }
 
 static uint64_t device_now(void)

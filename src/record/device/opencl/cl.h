@@ -26,7 +26,6 @@ enum {
     OCL_INVALID_VALUE = -30,
     OCL_COMPLETE = 0, /* of an event's status; below 0: it has failed */
     OCL_TRUE = 1,
-    OCL_DEVICE_TYPE_ALL = -1, /* all bits */
     OCL_OUT_OF_ORDER = 1,     /* bits of the properties of a queue */
     OCL_PROFILING = 2,
     OCL_PLATFORM_NAME = 0x0902,
@@ -50,6 +49,8 @@ enum {
     OCL_LAYER_NAME = 0x4241,
     OCL_LAYER_API_VERSION_100 = 100
 };
+
+#define OCL_DEVICE_TYPE_ALL UINT64_C(0xffffffff)
 
 /* Functions, by their place in the table through which a layer calls the next one. */
 /* clang-format off */

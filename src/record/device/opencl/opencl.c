@@ -27,6 +27,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 typedef void (*any_function)(void);
 
@@ -65,7 +66,7 @@ struct device {
 };
 
 static struct device devices[MOST_DEVICES];
-static unsigned n_devices;
+static unsigned n_devices; /* atomic; changed with maps_lock */
 
 static bool ask_device(ocl_device device, ocl_uint what, size_t size, void *value)
 {
@@ -153,7 +154,7 @@ static void key_by_order(ocl_device device, char *key, size_t size)
     NEXT(ocl_int, clGetPlatformIDs, (ocl_uint, ocl_platform *, ocl_uint *))
     (MOST_LISTED, platforms, &n_platforms);
     NEXT(ocl_int, clGetDeviceIDs, (ocl_platform, ocl_ulong, ocl_uint, ocl_device *, ocl_uint *))
-    (own, (ocl_ulong)OCL_DEVICE_TYPE_ALL, MOST_LISTED, listed, &n_listed);
+    (own, OCL_DEVICE_TYPE_ALL, MOST_LISTED, listed, &n_listed);
     while (p < n_platforms && p < MOST_LISTED && platforms[p] != own)
         p++;
     while (d < n_listed && d < MOST_LISTED && listed[d] != device)
@@ -185,7 +186,7 @@ static struct device *find_device(ocl_device handle)
             return &devices[i];
     if (n_devices == MOST_DEVICES)
         return NULL;
-    struct device *device = &devices[n_devices++];
+    struct device *device = &devices[n_devices];
     char name[256] = "";
     device->handle = handle;
     device->has_timer = in_front[PLACE_clGetDeviceAndHostTimer] != NULL;
@@ -193,6 +194,7 @@ static struct device *find_device(ocl_device handle)
     snprintf(device->name, sizeof device->name, "%.*s", (int)sizeof device->name - 1, name);
     find_key(handle, device->key, sizeof device->key);
     read_both(device);
+    __atomic_store_n(&n_devices, n_devices + 1, __ATOMIC_RELEASE);
     return device;
 }
 
@@ -262,10 +264,35 @@ static uint32_t number_of_context(ocl_context context)
 static void drain(bool last);
 static const struct rec_device_backend backend = {.name = "OpenCL", .drain = drain};
 
-static void say_once(bool *said, const char *what)
+/* What the user is told, once: by the recorder's thread, because nothing is printed in a call of the
+ * program. */
+enum oddity { MANY_QUEUES, NO_PROFILING, OTHER_CLOCK, CONTRADICTS, TOO_MANY, ODDITIES };
+enum { NOT_SEEN, SEEN, TOLD };
+static uint8_t oddities[ODDITIES]; /* atomic */
+
+static void see(enum oddity oddity)
 {
-    if (!__atomic_exchange_n(said, true, __ATOMIC_RELAXED))
-        recorder->say("OpenCL: %s", what);
+    uint8_t before = NOT_SEEN;
+    __atomic_compare_exchange_n(&oddities[oddity], &before, SEEN, false, __ATOMIC_RELAXED,
+                                __ATOMIC_RELAXED);
+}
+
+static void tell_oddities(void)
+{
+    static const char *const texts[ODDITIES] = {
+        [MANY_QUEUES] = "too many queues: what is submitted to further ones is not recorded",
+        [NO_PROFILING] = "a queue with profiling is refused: when its operations ran is not recorded",
+        [OTHER_CLOCK] = "clGetDeviceAndHostTimer tells of another clock than events do: times are "
+                        "taken from when operations were enqueued",
+        [CONTRADICTS] = "the driver tells times that contradict the host's: such operations are not "
+                        "recorded",
+        [TOO_MANY] = "more than 65,536 operations had not ended: some are not recorded"};
+    for (unsigned i = 0; i < ODDITIES; i++) {
+        if (__atomic_load_n(&oddities[i], __ATOMIC_RELAXED) != SEEN)
+            continue;
+        recorder->say("OpenCL: %s", texts[i]);
+        __atomic_store_n(&oddities[i], TOLD, __ATOMIC_RELAXED);
+    }
 }
 
 /* A queue is there. One with the handle of an earlier one, of which it differs in nothing, goes on with
@@ -274,14 +301,14 @@ static void say_once(bool *said, const char *what)
 static void note_queue(ocl_queue handle, ocl_context context, ocl_device device, ocl_ulong wanted,
                        bool has_times, const ocl_ulong *properties, unsigned n_properties)
 {
-    static bool attached, said_times, said_queues;
+    static bool attached;
     pthread_mutex_lock(&maps_lock);
     struct device *known = find_device(device);
     struct queue *queue = find_queue(handle);
     const bool in_order = (wanted & OCL_OUT_OF_ORDER) == 0;
     if (!queue || queue->device != known || queue->context != context ||
         queue->in_order != in_order)
-        queue = known && n_queues < MOST_QUEUES ? &queues[n_queues++] : NULL;
+        queue = known && n_queues < MOST_QUEUES ? &queues[n_queues] : NULL;
     if (queue) {
         queue->device = known;
         queue->context = context;
@@ -295,6 +322,8 @@ static void note_queue(ocl_queue handle, ocl_context context, ocl_device device,
             memcpy(queue->properties, properties, n_properties * sizeof *properties);
         if (queue->forced)
             __atomic_store_n(&any_forced, true, __ATOMIC_RELAXED);
+        if (queue == &queues[n_queues])
+            __atomic_store_n(&n_queues, n_queues + 1, __ATOMIC_RELEASE);
     }
     rec_map_put(&queue_map, (uintptr_t)handle, (uintptr_t)queue);
     const bool first = !attached;
@@ -302,12 +331,8 @@ static void note_queue(ocl_queue handle, ocl_context context, ocl_device device,
     pthread_mutex_unlock(&maps_lock);
     if (first)
         recorder->attach(&backend);
-    if (!queue)
-        say_once(&said_queues,
-                 "too many queues: what is submitted to further ones is not recorded");
-    else if (!has_times)
-        say_once(&said_times, "a queue with profiling is refused: when its operations ran is not "
-                              "recorded");
+    if (!queue || !has_times)
+        see(queue ? NO_PROFILING : MANY_QUEUES);
 }
 
 /* The stream of a queue to which something is submitted. */
@@ -363,33 +388,54 @@ static pthread_mutex_t incoming_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct kept incoming[MOST_KEPT], waiting[MOST_KEPT];
 static unsigned n_incoming; /* with incoming_lock held */
 static unsigned n_waiting;  /* drain alone */
-static uint64_t n_refused;  /* with incoming_lock held: operations for which there was no room */
 
 static void release(ocl_event event)
 {
     NEXT(ocl_int, clReleaseEvent, (ocl_event))(event);
 }
 
-/* Keeps an operation until it has ended. Returns whether the recorder should look soon. */
+/* Nothing will be known of an operation of the queue. */
+static void count_untimed(struct queue *queue)
+{
+    __atomic_add_fetch(&queue->untimed, 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&any_untimed, true, __ATOMIC_RELEASE);
+}
+
+/* Keeps an operation until it has ended, if there is room. Returns whether the recorder should look
+ * soon. */
 static bool keep(const struct kept *kept)
 {
     pthread_mutex_lock(&incoming_lock);
     const bool good = n_incoming < MOST_KEPT;
     if (good)
         incoming[n_incoming++] = *kept;
-    else
-        n_refused++;
     const bool many = n_incoming > MOST_KEPT / 2;
     pthread_mutex_unlock(&incoming_lock);
-    if (!good)
+    if (!good) {
         release(kept->event);
+        count_untimed(kept->queue);
+        see(TOO_MANY);
+    }
     return many;
 }
 
-/* Moves what has come to the operations that are waited for, as far as there is room. */
-static void take_incoming(void)
+/* At the end the lock is waited for a second at most: the program may call exit() in a signal handler,
+ * while its thread has the lock. */
+static bool lock_incoming(bool last)
 {
-    pthread_mutex_lock(&incoming_lock);
+    struct timespec until;
+    if (!last)
+        return pthread_mutex_lock(&incoming_lock) == 0;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    return pthread_mutex_timedlock(&incoming_lock, &until) == 0;
+}
+
+/* Moves what has come to the operations that are waited for, as far as there is room. */
+static void take_incoming(bool last)
+{
+    if (!lock_incoming(last))
+        return;
     const unsigned room = MOST_KEPT - n_waiting, n = n_incoming < room ? n_incoming : room;
     memcpy(waiting + n_waiting, incoming, n * sizeof *incoming);
     memmove(incoming, incoming + n, (n_incoming - n) * sizeof *incoming);
@@ -427,7 +473,8 @@ static enum fate look_at(struct kept *kept)
  * shortest tells when the device's clock said what. */
 static void find_points(struct kept *ended, unsigned n)
 {
-    for (unsigned d = 0; d < n_devices; d++) {
+    const unsigned devices_now = __atomic_load_n(&n_devices, __ATOMIC_ACQUIRE);
+    for (unsigned d = 0; d < devices_now; d++) {
         const struct kept *best = NULL;
         for (unsigned i = 0; i < n && !devices[d].has_timer; i++)
             if (ended[i].queue->device == &devices[d] && ended[i].queued > 0 &&
@@ -440,11 +487,13 @@ static void find_points(struct kept *ended, unsigned n)
     }
 }
 
+/* Drivers round times, and read clocks some time before or after what they tell of. */
+enum { SLACK_NS = 100000 };
+
 /* Whether the timer of the device tells of the clock by which operations are timed: then an operation
  * was enqueued within the call that did so. */
 static bool agrees(const struct kept *kept)
 {
-    enum { SLACK_NS = 100000 };
     uint64_t error = 0;
     const uint64_t queued = ticks_of(kept->queue->device, kept->queued, &error),
                    slack = error + (uint64_t)(SLACK_NS / recorder->ns_per_tick());
@@ -453,27 +502,22 @@ static bool agrees(const struct kept *kept)
 
 static void check_timers(const struct kept *ended, unsigned n)
 {
-    static bool said;
     for (unsigned i = 0; i < n; i++) {
         struct device *device = ended[i].queue->device;
         if (!device->has_timer || device->n_points == 0 || agrees(&ended[i]))
             continue;
         device->has_timer = false;
         device->n_points = 0;
-        say_once(&said, "clGetDeviceAndHostTimer tells of another clock than events do: times are "
-                        "taken from when operations were enqueued");
+        see(OTHER_CLOCK);
     }
 }
 
-static void lose(const struct kept *kept)
-{
-    recorder->lose(kept->stream, 1);
-}
-
-/* Turns times of the device into ticks. False: they contradict those of the host. */
+/* Turns times of the device into ticks. False: they contradict those of the host. An operation that
+ * seems to have begun before it was submitted tells how wrong times are at least. */
 static bool turn_times(struct kept *kept, uint64_t now)
 {
     struct rec_operation *operation = &kept->operation;
+    const uint64_t slack = (uint64_t)(SLACK_NS / recorder->ns_per_tick());
     uint64_t error = 0;
     if (kept->queue->device->n_points == 0)
         return false;
@@ -481,22 +525,37 @@ static bool turn_times(struct kept *kept, uint64_t now)
     operation->end = ticks_of(kept->queue->device, operation->end, &error);
     if (operation->end < operation->begin)
         operation->end = operation->begin;
+    if (operation->begin + error + slack < kept->before || operation->end > now + error + slack)
+        return false;
+    if (operation->begin + error < kept->before)
+        error = kept->before - operation->begin;
     recorder->doubt(kept->stream, (double)error * recorder->ns_per_tick());
-    return operation->begin + error >= kept->before && operation->end <= now + error;
+    return true;
 }
 
-static int compare_begins(const void *a, const void *b)
+/* By their begins, in place: the C library's qsort takes memory of the program's heap. Nearly all are
+ * in order already. */
+static void sort_by_begin(struct kept *ended, unsigned n)
 {
-    const uint64_t one = ((const struct kept *)a)->operation.begin,
-                   other = ((const struct kept *)b)->operation.begin;
-    return (one > other) - (one < other);
+    static const unsigned gaps[] = {23601, 8929, 3905, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
+    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
+        for (unsigned i = gaps[g]; i < n; i++) {
+            const struct kept one = ended[i];
+            unsigned at = i;
+            for (; at >= gaps[g] && ended[at - gaps[g]].operation.begin > one.operation.begin;
+                 at -= gaps[g])
+                ended[at] = ended[at - gaps[g]];
+            ended[at] = one;
+        }
 }
 
 /* Delivers operations that have ended in the order in which they began, so that few of a stream need
  * more than one location. */
 static void deliver_all(struct kept *ended, unsigned n)
 {
-    static bool said;
+    const unsigned devices_now = __atomic_load_n(&n_devices, __ATOMIC_ACQUIRE);
+    for (unsigned d = 0; d < devices_now && n > 0; d++)
+        read_both(&devices[d]);
     const uint64_t now = recorder->now();
     check_timers(ended, n);
     find_points(ended, n);
@@ -505,14 +564,12 @@ static void deliver_all(struct kept *ended, unsigned n)
         release(ended[i].event);
         if (turn_times(&ended[i], now)) {
             ended[kept++] = ended[i];
-            continue;
+        } else {
+            recorder->lose(ended[i].stream, 1);
+            see(CONTRADICTS);
         }
-        lose(&ended[i]);
-        say_once(&said,
-                 "the driver tells times that contradict the host's: such operations are not "
-                 "recorded");
     }
-    qsort(ended, kept, sizeof *ended, compare_begins);
+    sort_by_begin(ended, kept);
     for (unsigned i = 0; i < kept; i++)
         recorder->deliver(ended[i].stream, &ended[i].operation);
 }
@@ -525,20 +582,13 @@ static void lose_untimed(void)
     for (unsigned i = 0; i < n; i++) {
         const uint64_t untimed = __atomic_exchange_n(&queues[i].untimed, 0, __ATOMIC_RELAXED);
         if (untimed > 0)
-            recorder->lose(queues[i].stream, untimed);
+            recorder->lose(__atomic_load_n(&queues[i].stream, __ATOMIC_ACQUIRE), untimed);
     }
 }
 
 /* Divides what is waited for into what still runs, which comes first, and what has ended. */
-static void drain(bool last)
+static void look_at_all(bool last)
 {
-    static bool said_full;
-    lose_untimed();
-    take_incoming();
-    if (n_waiting == 0)
-        return;
-    for (unsigned d = 0; d < n_devices; d++)
-        read_both(&devices[d]);
     unsigned first = n_waiting; /* of those that have ended */
     for (unsigned i = 0; i < first;) {
         struct kept one = waiting[i];
@@ -551,18 +601,22 @@ static void drain(bool last)
         waiting[first] = one;
         if (fate == ENDED)
             continue;
-        lose(&one);
+        recorder->lose(one.stream, 1);
         if (fate == UNKNOWN)
             release(one.event);
         waiting[first] = waiting[--n_waiting];
     }
     deliver_all(waiting + first, n_waiting - first);
     n_waiting = first;
-    pthread_mutex_lock(&incoming_lock);
-    const uint64_t refused = n_refused;
-    pthread_mutex_unlock(&incoming_lock);
-    if (refused > 0)
-        say_once(&said_full, "more than 65,536 operations had not ended: some are not recorded");
+}
+
+static void drain(bool last)
+{
+    lose_untimed();
+    take_incoming(last);
+    if (n_waiting > 0)
+        look_at_all(last);
+    tell_oddities();
 }
 
 /* ==== calls =================================================================================== */
@@ -888,10 +942,8 @@ static void end_submission(struct submission *submission, bool good, ocl_uint n,
         operation.region = submission->times ? region_of(submission) : 0;
         if (submission->times && *event)
             many = keep_operation(submission, stream, &operation, *event, after);
-        if (!submission->times && submission->kind < REC_DEVICE_KINDS) {
-            __atomic_add_fetch(&submission->queue->untimed, 1, __ATOMIC_RELAXED);
-            __atomic_store_n(&any_untimed, true, __ATOMIC_RELEASE);
-        }
+        else if (submission->kind < REC_DEVICE_KINDS)
+            count_untimed(submission->queue);
     } else if (submission->own) {
         release(submission->own);
     }
@@ -1102,9 +1154,11 @@ static ocl_int front_clFinish(ocl_queue queue)
     if (!recorded)
         return result;
     const struct queue *known = find_queue(queue);
+    const struct rec_stream *stream =
+        known ? __atomic_load_n(&known->stream, __ATOMIC_ACQUIRE) : NULL;
     recorder->end(&call);
-    if (known && known->stream && result == OCL_SUCCESS)
-        recorder->wait(&call, known->stream, 0);
+    if (stream && result == OCL_SUCCESS)
+        recorder->wait(&call, stream, 0);
     recorder->leave(&call);
     return result;
 }
@@ -1225,6 +1279,7 @@ SAME(OCL_INVALID_VALUE, CL_INVALID_VALUE);
 SAME(OCL_COMPLETE, CL_COMPLETE);
 SAME(OCL_OUT_OF_ORDER, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 SAME(OCL_PROFILING, CL_QUEUE_PROFILING_ENABLE);
+SAME(OCL_DEVICE_TYPE_ALL, CL_DEVICE_TYPE_ALL);
 SAME(OCL_DEVICE_NAME, CL_DEVICE_NAME);
 SAME(OCL_DEVICE_PLATFORM, CL_DEVICE_PLATFORM);
 SAME(OCL_DEVICE_PARENT, CL_DEVICE_PARENT_DEVICE);
