@@ -26,7 +26,7 @@ enum {
     OCL_INVALID_VALUE = -30,
     OCL_COMPLETE = 0, /* of an event's status; below 0: it has failed */
     OCL_TRUE = 1,
-    OCL_OUT_OF_ORDER = 1,     /* bits of the properties of a queue */
+    OCL_OUT_OF_ORDER = 1, /* bits of the properties of a queue */
     OCL_PROFILING = 2,
     OCL_PLATFORM_NAME = 0x0902,
     OCL_DEVICE_NAME = 0x102B,

@@ -281,11 +281,13 @@ static void tell_oddities(void)
 {
     static const char *const texts[ODDITIES] = {
         [MANY_QUEUES] = "too many queues: what is submitted to further ones is not recorded",
-        [NO_PROFILING] = "a queue with profiling is refused: when its operations ran is not recorded",
+        [NO_PROFILING] =
+            "a queue with profiling is refused: when its operations ran is not recorded",
         [OTHER_CLOCK] = "clGetDeviceAndHostTimer tells of another clock than events do: times are "
                         "taken from when operations were enqueued",
-        [CONTRADICTS] = "the driver tells times that contradict the host's: such operations are not "
-                        "recorded",
+        [CONTRADICTS] =
+            "the driver tells times that contradict the host's: such operations are not "
+            "recorded",
         [TOO_MANY] = "more than 65,536 operations had not ended: some are not recorded"};
     for (unsigned i = 0; i < ODDITIES; i++) {
         if (__atomic_load_n(&oddities[i], __ATOMIC_RELAXED) != SEEN)
