@@ -10,7 +10,7 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check check-all quick coverage bench campaign install uninstall bundle python site fuzz damage format clean
+.PHONY: help build demo check check-all quick coverage bench campaign install uninstall bundle deb python site fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -26,6 +26,7 @@ help:
 	@echo 'make uninstall PREFIX=DIR remove what make install has put there'
 	@echo 'make bundle             build a folder with all libraries, for every Linux with glibc 2.31 or newer:'
 	@echo '                        build/lull-VERSION-linux-ARCH.tar.zst and .tar.gz (root, debootstrap)'
+	@echo 'make deb                build packages for the Debian that this is, and their source: build/*.deb'
 	@echo 'make python             build the wheel and sdist of the Python package: build/python'
 	@echo 'make site               write the manual as a site: build/site/index.html'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
@@ -80,6 +81,10 @@ uninstall:
 
 bundle:
 	@scripts/bundle
+
+deb:
+	@scripts/install-deps build deb
+	@scripts/deb
 
 python:
 	@scripts/python-package build/python

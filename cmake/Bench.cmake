@@ -3,7 +3,8 @@
 # compiler that is here, whatever lull itself is compiled with. They are installed beside the recorder,
 # need nothing of lull, and are optimised always and never sanitized: they measure.
 set(helper_folder ${PROJECT_SOURCE_DIR}/src/bench/helper)
-set(helper_flags -std=c17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wshadow -I${PROJECT_SOURCE_DIR}/src)
+set(helper_flags -std=c17 -D_GNU_SOURCE -O2 -g -Wall -Wextra -Wshadow -I${PROJECT_SOURCE_DIR}/src
+                 ${lull_own_flags})
 if(LULL_WERROR)
     list(APPEND helper_flags -Werror)
 endif()

@@ -4,7 +4,7 @@
 # compiler, as MPI is linked here; in a bundle without MPI, which has other names elsewhere; never sanitized.
 set(team_sources ${PROJECT_SOURCE_DIR}/src/team/mpi/library.c)
 set(team_flags -std=c17 -D_GNU_SOURCE -O2 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Wshadow
-               -I${PROJECT_SOURCE_DIR}/src)
+               -I${PROJECT_SOURCE_DIR}/src ${lull_own_flags})
 if(LULL_WERROR)
     list(APPEND team_flags -Werror)
 endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Recipes for Spack, RPM, Apptainer and environment modules, as far as they can be read without these programs: their syntax,
+"""Recipes for Spack, RPM, Debian, Apptainer and environment modules, as far as they can be read without these programs: their syntax,
 the version, the options of CMake that they set, and the files that they name.
 
-usage: recipes.py spack|rpm|apptainer|module SOURCES VERSION"""
+usage: recipes.py spack|rpm|debian|apptainer|module SOURCES VERSION"""
 
 import ast
 import pathlib
@@ -104,6 +104,21 @@ def rpm():
     return 77
 
 
+def debian():
+    """The newest entry of the changelog is of this version; what the recipe installs are names that the build installs."""
+    folder = PACKAGING / "debian"
+    entry = re.match(r"lull \((.*)-0lull\d+\) ", (folder / "changelog").read_text())
+    expect("debian: version", entry and entry[1] == VERSION.replace("-", "~"), entry and entry[1])
+    options = set(re.findall(r"-D(\w+)=", (folder / "rules").read_text())) - {"CMAKE_BUILD_TYPE", "CMAKE_C_FLAGS_RELEASE"}
+    expect("debian: unknown options of CMake", options and options <= cmake_options(), options - cmake_options())
+    packages = re.findall(r"^Package: (.*)$", (folder / "control").read_text(), re.MULTILINE)
+    lists = sorted(path.stem for path in folder.glob("*.install"))
+    expect("debian: lists of files", lists == sorted(packages), lists)
+    needed = set(re.findall(r"^ ([\w.-]+-dev),$", (folder / "control").read_text(), re.MULTILINE))
+    known = (SOURCES / "scripts/install-deps").read_text()
+    expect("debian: libraries that install-deps does not know", all(name in known for name in needed), needed)
+
+
 def apptainer():
     text = (PACKAGING / "apptainer/lull.def").read_text()
     sections = re.findall(r"^%(\w+)", text, re.MULTILINE)
@@ -151,4 +166,4 @@ def module():
     return 0
 
 
-sys.exit({"spack": spack, "rpm": rpm, "apptainer": apptainer, "module": module}[sys.argv[1]]() or 0)
+sys.exit({"spack": spack, "rpm": rpm, "debian": debian, "apptainer": apptainer, "module": module}[sys.argv[1]]() or 0)
