@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The bundle (`make bundle`) where others use it: unpacked on other systems, in a folder that cannot be written, beside another
-lull (systems.py).
+lull (systems.py). And whether the same sources give the same bytes.
 
 usage: bundle.py SOURCES; skipped (77) without root or debootstrap.
 
@@ -80,14 +80,23 @@ def unpack(archive, folder):
     return unpacked
 
 
+def made(jobs):
+    """The archives and their bytes, of a build in which nothing is left of an earlier one."""
+    for old in BUILD.glob("lull-*-linux-*.tar.*"):
+        old.unlink()
+    shutil.rmtree(BUILD / "debian-bullseye-bundle/src", ignore_errors=True)
+    run(SOURCES / "scripts/bundle", env={**os.environ, "JOBS": jobs})
+    return {path: path.read_bytes() for path in BUILD.glob("lull-*-linux-*.tar.*")}
+
+
 def main():
     if systems.missing():
         print(f"skipped: {systems.missing()}")
         return 77
-    for old in BUILD.glob("lull-*-linux-*.tar.*"):
-        old.unlink()
-    run(SOURCES / "scripts/bundle")
-    bundles = sorted(BUILD.glob("lull-*-linux-*.tar.*"))
+    first = made("2")
+    bundles = made("1")
+    expect("differ when they are made again", [path.name for path in bundles if first.get(path) != bundles[path]], [])
+    bundles = sorted(bundles)
     expect("files", [path.name.split(".tar.")[1] for path in bundles], ["gz", "zst"])
     for path in bundles:
         print(f"{path.name}: {path.stat().st_size} bytes")
