@@ -20,6 +20,7 @@ if(LULL_TESTS AND python AND NOT LULL_SANITIZE MATCHES "thread")
     lull_python_test(package package.py $<TARGET_FILE:lull> ${tests} ${python_version}
                      ${CMAKE_CURRENT_BINARY_DIR}/python-package)
     lull_python_test(notebook notebook.py $<TARGET_FILE:lull> ${tests})
+    lull_python_test(tutorial tutorial.py $<TARGET_FILE:lull> ${tests} ${CMAKE_CURRENT_BINARY_DIR}/python-tutorial)
     lull_python_test(versions versions.py $<TARGET_FILE:lull> ${tests})
     set_tests_properties(python.versions PROPERTIES LABELS all)
 endif()
