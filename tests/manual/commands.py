@@ -6,6 +6,7 @@ usage: commands.py LULL MPICC MPIRUN [--tutorial] PAGE...
 Numbers are masked, with their units, and blanks count as one: times differ, words do not. `...` on a line of its own stands for
 any lines of standard output. Without it standard output has no other lines than the page; a line of the page may come from standard
 error instead, and the order is left open. The commands of a page run in one folder, where the examples of lull are, one after the other.
+A page that needs a compiler, mpi4py or a trace that is not there is skipped (77). A block of YAML is the file that its page names above it.
 
 --tutorial: pages whose blocks are commands alone, which a reader pastes into one shell. All must succeed; `lull bench`, which
 measures the machine for minutes, gives a kept machine file instead. Of a block that shows output the first column of each line must
@@ -15,15 +16,20 @@ import collections
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FILE = re.compile(r"^`(examples/[^`]*)`:\n\n```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?: ?(?:ns|us|ms|s|min|h|B|KiB|MiB|GiB|%|x)\b|%)?")
 SECONDS = 600  # for what hangs
 HOME = "/home/you"  # what pages show in the place of the folder
+TRACES = pathlib.Path(os.environ.get("LULL_CONFORMANCE_DIR") or ROOT.parent / "shared/traces")
+CUDA = "casita-cuda-simple"
+PYTHON = "/usr/bin/python3"  # which has mpi4py, if any has
 
 
 def masked(line):
@@ -67,14 +73,16 @@ def differs(lines, done, folder):
 
 
 def environment(lull, mpicc, mpirun, folder):
-    """lull, and the compiler and launcher of one MPI, come first by their plain names."""
+    """lull, the compilers and launcher of one MPI, and Python come first by their plain names."""
     tools = folder / ".bin"
     tools.mkdir()
-    mpicxx = mpicc.replace("mpicc", "mpicxx")
-    for name, path in (("lull", lull), ("mpicc", mpicc), ("mpicxx", mpicxx), ("mpirun", mpirun)):
+    compilers = {name: shutil.which(mpicc.replace("mpicc", name)) for name in ("mpicc", "mpicxx", "mpif90")}
+    for name, path in {"lull": lull, "mpirun": mpirun, "python3": PYTHON, **compilers}.items():
+        if not path:
+            continue
         (tools / name).write_text(f'#!/bin/sh\nexec "{path}" "$@"\n', encoding="utf-8")
         (tools / name).chmod(0o755)
-    return {"PATH": f"{tools}:{os.environ.get('PATH', '')}", "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder),
+    return {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{tools}:{os.environ.get('PATH', '')}", "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder),
             "NO_COLOR": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
             "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo",
@@ -82,11 +90,34 @@ def environment(lull, mpicc, mpirun, folder):
             "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe", "PRTE_MCA_hwloc_default_binding_policy": "none"}
 
 
+def lacks(page, mpicc):
+    """What the commands of a page need and is not there; None: nothing."""
+    text = page.read_text(encoding="utf-8")
+    for name in ("mpicxx", "mpif90"):
+        if f"$ {name} " in text and not shutil.which(mpicc.replace("mpicc", name)):
+            return f"{name} was not found"
+    if "$ mpirun" in text and " python3 " in text and subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode:
+        return f"{PYTHON} has no mpi4py"
+    if "cuda/" in text and not (TRACES / CUDA).is_dir():
+        return f"there is no trace {CUDA} (LULL_CONFORMANCE_DIR)"
+    return None
+
+
 def check(page, lull, mpicc, mpirun):
+    missing = lacks(page, mpicc)
+    if missing:
+        print(f"skipped: {page.name}: {missing}")
+        sys.exit(77)
     wrong = ran = 0
+    for name, text in FILE.findall(page.read_text(encoding="utf-8")):
+        if (ROOT / name).read_text(encoding="utf-8") != text:
+            print(f"{page}: {name} has another text")
+            wrong += 1
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "examples").symlink_to(ROOT / "examples")
+        for target in ("examples", "include"):
+            (folder / target).symlink_to(ROOT / target)
+        (folder / "cuda").symlink_to(TRACES / CUDA)
         variables = environment(lull, mpicc, mpirun, folder)
         for command, lines in shown(page):
             ran += 1
