@@ -191,6 +191,7 @@ static void fill_sample(const struct lull_interpreter *it, const struct lull_eve
     step->object = event->id;
     step->sample.offset = event->sample.offset;
     step->sample.weight = event->sample.weight;
+    step->sample.number = event->sample.number;
     step->sample.user = top ? top->user : LULL_NONE;
     step->sample.locked = (top && top->locked) || it->locks > 0;
 }

@@ -297,6 +297,7 @@ struct lull_step {
         struct {
             uint64_t offset; /* in the object, as the object file counts addresses */
             uint64_t weight; /* ns of processor time that it stands for */
+            uint64_t number; /* for lull_trace_read_detail */
             uint32_t user;   /* innermost region of the user, or LULL_NONE */
             bool locked;     /* the thread has a lock */
         } sample;

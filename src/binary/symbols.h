@@ -83,6 +83,31 @@ const struct lull_symbol *lull_symbol_of_program(const struct lull_symbol *symbo
  * 0: it is in none. */
 uint64_t lull_symbols_unit(struct lull_symbols *symbols, uint64_t offset);
 
+/* How the caller of code is found, from tables that the compiler makes for exceptions (.eh_frame) or for
+ * debuggers (.debug_frame). Two registers are followed: the stack pointer, and the one that may point to
+ * the frame (rbp of x86-64, x29 of AArch64). The caller's stack pointer is the frame's address, as in
+ * DWARF 5, section 6.4. */
+enum lull_unwind_address {
+    LULL_UNWIND_UNKNOWN,       /* there is no table, or it says what is not read here */
+    LULL_UNWIND_OUTERMOST,     /* nothing called this code */
+    LULL_UNWIND_FROM_STACK,    /* the stack pointer and `address` */
+    LULL_UNWIND_FROM_REGISTER, /* the frame register and `address` */
+    LULL_UNWIND_IN_MEMORY      /* it stands where the frame register and `address` point to */
+};
+enum lull_unwind_saved {
+    LULL_UNWIND_LOST,       /* the value is not known */
+    LULL_UNWIND_SAME,       /* the register still has it */
+    LULL_UNWIND_AT_ADDRESS, /* in memory, counted from the frame's address */
+    LULL_UNWIND_AT_REGISTER /* in memory, counted from the frame register */
+};
+struct lull_unwind_rule {
+    uint8_t how;                       /* enum lull_unwind_address */
+    uint8_t saved_return, saved_frame; /* enum lull_unwind_saved; SAME: in the link register, in the
+                                          frame register */
+    int64_t address, return_at, frame_at; /* bytes */
+};
+struct lull_unwind_rule lull_symbols_unwind(struct lull_symbols *symbols, uint64_t offset);
+
 /* A function that has code of its own, where it begins. */
 struct lull_function {
     const char *name; /* as sources have it (binary/demangle.h); "": not known */

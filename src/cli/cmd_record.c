@@ -18,7 +18,7 @@ static struct lull_recording_texts record_texts;
 static struct {
     const char *output;
     char *counters, *seed, **inject, **labels;
-    int force, profile, follow, files, verbose;
+    int force, profile, follow, files, sample_stack, verbose;
 } record_settings;
 
 static const struct poptOption record_options[] = {
@@ -73,7 +73,10 @@ static const struct poptOption record_options[] = {
     {"sample", '\0', POPT_ARG_STRING, &record_texts.sample, 0,
      "note RATE times a second of its processor time which code each thread is in, with SIZE bytes "
      "for a thread at most (16KiB); off: never (off)",
-     "off|RATE[:SIZE]"},
+     "off|[timer:]RATE[:SIZE]"},
+    {"sample-stack", '\0', POPT_ARG_NONE, &record_settings.sample_stack, 0,
+     "with each sample the begin of the thread's stack, for call paths (256KiB for a thread)",
+     NULL},
     {"device", '\0', POPT_ARG_STRING, &record_texts.device, 0,
      "record what is submitted to devices by OpenCL, and when it runs there, or not (full)",
      "full|off"},
@@ -102,6 +105,7 @@ static lull_status read_record_settings(struct lull_cli_call *call,
                                          .profile = record_settings.profile,
                                          .follow = record_settings.follow,
                                          .files = record_settings.files,
+                                         .sample_stack = record_settings.sample_stack,
                                          .counters = record_settings.counters};
     record_texts.labels = record_settings.labels;
     lull_status status = lull_recording_wish_read(&record_texts, call->arena, wish, &call->err);

@@ -129,18 +129,26 @@ static lull_status read_bytes(const struct lull_recording_texts *texts,
     return LULL_OK;
 }
 
-/* "off", "100", or "100:1MiB". Tests may have "fake:" in front: the samples are made up then
- * (record/sample/sample.h). */
+/* "off", "100", or "100:1MiB", and in front perhaps "timer:"; tests may have "fake:" there
+ * (record/sample/sample.h). Returns the length of such a word. */
+static size_t length_of_source(const char *text)
+{
+    static const char *const sources[] = {"timer:", "fake:"};
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++)
+        if (strncmp(text, sources[i], strlen(sources[i])) == 0)
+            return strlen(sources[i]);
+    return 0;
+}
+
 static lull_status read_sampling(const char *text, struct lull_arena *arena,
                                  const char **ret_sample, struct lull_error *err)
 {
-    static const char fake[] = "fake:";
     double rate;
     uint64_t bytes = 0;
     if (!text || strcmp(text, "off") == 0)
         return LULL_OK;
-    const bool is_fake = strncmp(text, fake, strlen(fake)) == 0;
-    const char *begin = text + (is_fake ? strlen(fake) : 0), *colon = strchr(begin, ':');
+    const size_t source = length_of_source(text);
+    const char *begin = text + source, *colon = strchr(begin, ':');
     const char *number = colon ? lull_arena_strndup(arena, begin, (size_t)(colon - begin)) : begin;
     if (lull_parse_real(number, &rate) != LULL_OK || !(rate >= LEAST_SAMPLE_RATE) ||
         rate > MOST_SAMPLE_RATE)
@@ -155,7 +163,7 @@ static lull_status read_sampling(const char *text, struct lull_arena *arena,
         return lull_fail(err, LULL_ERR_RANGE,
                          "--sample: expected 4KiB to 1GiB for the samples of a thread, got '%s'",
                          colon + 1);
-    *ret_sample = lull_arena_printf(arena, "%s%s", is_fake ? fake : "", number);
+    *ret_sample = lull_arena_printf(arena, "%.*s%s", (int)source, text, number);
     if (colon)
         *ret_sample = lull_arena_printf(arena, "%s:%llu", *ret_sample, (unsigned long long)bytes);
     return LULL_OK;
@@ -247,6 +255,9 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
         status = read_iterations(texts->iterations, &wish->iterations, err);
     if (status == LULL_OK)
         status = read_sampling(texts->sample, arena, &wish->sample, err);
+    if (status == LULL_OK && wish->sample_stack && !wish->sample)
+        status = lull_fail(err, LULL_ERR_RANGE,
+                           "--sample-stack: there are no samples; add --sample 100");
     wish->labels = texts->labels;
     for (char *const *label = texts->labels; status == LULL_OK && label && *label; label++)
         status = check_label(*label, err);
@@ -577,6 +588,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_WAITS", wish->waits);
     set("LULL_RECORD_SAMPLE", wish->sample);
     set("LULL_RECORD_DEVICE", wish->device);
+    set_flag("LULL_RECORD_SAMPLE_STACK", wish->sample && wish->sample_stack);
     if (recording->job.tell_rank)
         set("LULL_RECORD_PROCESS", lull_arena_printf(arena, "%u", recording->job.rank));
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);

@@ -25,11 +25,12 @@ struct lull_recording_wish {
     const char *output; /* folder of the run; NULL: named after the program and its size */
     bool replace;       /* an existing run at `output` is replaced */
     bool has_bytes;
-    uint64_t bytes; /* with has_bytes: budget for the events of each process */
-    bool last;      /* the newest events within the budget are kept, not the first ones */
-    bool profile;   /* sums only */
-    bool follow;    /* record also what the program starts */
-    bool files;     /* record also the C library's calls for files */
+    uint64_t bytes;    /* with has_bytes: budget for the events of each process */
+    bool last;         /* the newest events within the budget are kept, not the first ones */
+    bool profile;      /* sums only */
+    bool follow;       /* record also what the program starts */
+    bool files;        /* record also the C library's calls for files */
+    bool sample_stack; /* with each sample the begin of the thread's stack */
     const char *counters, *callpath;
     char *const *command; /* what will be executed */
     char *const *labels;  /* "KEY=VALUE", NULL at the end; may be NULL */
@@ -66,8 +67,8 @@ struct lull_recording_texts {
     const char *start_after, *duration; /* times */
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
     const char *waits;                  /* a time; "none" */
-    const char *sample;                 /* "off", "100", "100:1MiB": samples per second, and bytes
-                                           for those of a thread */
+    const char *sample;                 /* "off", "100", "100:1MiB", "timer:100": samples per second,
+                                           and bytes for those of a thread */
     const char *callpath;               /* how many callers a call site has */
     const char *device;                 /* "full", "off": whether what devices do is recorded */
     const char *signals;                /* "on", "off": whether recording is on at first */

@@ -10,6 +10,7 @@
 #include "base/output_file.h"
 #include "base/parallel.h"
 #include "metrics/code.h"
+#include "study/callers.h"
 #include "team/division.h"
 
 #include <pthread.h>
@@ -18,14 +19,23 @@
 
 /* ==== reading ================================================================================= */
 
-/* What a path is told apart by: behind it the user's regions that are open, the outermost first. */
+enum { MOST_CALLERS = 256 }; /* of a path */
+
+/* What a path is told apart by: behind it the user's regions that are open, the outermost first, and the
+ * places of the callers, the innermost first. */
 struct path_key {
+    uint32_t place; /* number */
+    uint32_t call;  /* the innermost region, where it is none of the user; else LULL_NONE */
+    uint32_t n;     /* regions of the user */
+    uint32_t n_callers;
+    uint32_t cut; /* 1: there are more callers, which are not known */
+    uint32_t more[];
+};
+
+/* A place in the code. */
+struct place_key {
     uint64_t offset;
-    uint32_t object;
-    uint32_t call; /* the innermost region, where it is none of the user; else LULL_NONE */
-    uint32_t n;    /* regions of the user */
-    uint32_t reserved;
-    uint32_t regions[];
+    uint64_t object;
 };
 
 /* Neighbouring samples of a location with the same path. */
@@ -47,6 +57,10 @@ struct path_reader {
     struct path_thread *threads; /* [n_locations] */
     struct path_key *key;        /* the one that is looked up */
     size_t key_capacity;         /* bytes */
+    struct lull_hash places;     /* by struct place_key: their numbers, in order of arrival */
+    struct lull_callers *callers;
+    struct lull_sample_details *details; /* of `location`; NULL: its samples have no stacks */
+    uint32_t location;                   /* LULL_NONE at first */
     /* For the tree: the weights of useful samples by path, and what guards all but the threads. */
     uint64_t *weights;
     size_t weights_capacity;
@@ -66,21 +80,61 @@ static bool change_user(struct path_thread *thread, const struct lull_step *step
     return true;
 }
 
+/* The number of a place; LULL_NONE: no memory. */
+static uint32_t number_place(struct path_reader *reader, uint32_t object, uint64_t offset)
+{
+    const struct place_key key = {offset, object};
+    const uint64_t *number =
+        lull_hash_add(&reader->places, &key, sizeof key, reader->places.count, NULL);
+    return number ? (uint32_t)*number : LULL_NONE;
+}
+
+/* Writes the numbers of the callers' places; *ret_whole as for lull_callers_find. Returns how many there
+ * are: none, where the sample has no stack. */
+static uint32_t add_callers_of(struct path_reader *reader, const struct lull_step *step,
+                               uint32_t *ret_places, bool *ret_whole, bool *ret_good)
+{
+    struct lull_caller callers[MOST_CALLERS];
+    struct lull_sample_detail detail;
+    struct lull_error ignored;
+    *ret_whole = true;
+    if (!reader->details ||
+        lull_trace_read_detail(reader->trace, reader->details, step->sample.number, &detail,
+                               &ignored) != LULL_OK)
+        return 0;
+    if (detail.n_stack == 0)
+        return 0;
+    const uint32_t n = lull_callers_find(reader->callers, step->object, step->sample.offset,
+                                         &detail, callers, MOST_CALLERS, ret_whole);
+    for (uint32_t i = 0; i < n; i++) {
+        ret_places[i] = number_place(reader, callers[i].object, callers[i].offset);
+        *ret_good &= ret_places[i] != LULL_NONE;
+    }
+    return n;
+}
+
 /* The number of the path of a sample; NULL: no memory. */
 static const uint64_t *number_of_path(struct path_reader *reader, const struct path_thread *thread,
                                       const struct lull_step *step)
 {
-    const size_t size = sizeof *reader->key + thread->n_users * sizeof *reader->key->regions;
-    if (!lull_array_reserve(&reader->key, &reader->key_capacity, size, 1))
+    uint32_t callers[MOST_CALLERS];
+    bool good = true, whole;
+    const uint32_t n_callers = add_callers_of(reader, step, callers, &whole, &good);
+    const uint32_t place = number_place(reader, step->object, step->sample.offset);
+    const size_t size =
+        sizeof *reader->key + (thread->n_users + n_callers) * sizeof *reader->key->more;
+    if (!good || place == LULL_NONE ||
+        !lull_array_reserve(&reader->key, &reader->key_capacity, size, 1))
         return NULL;
     struct path_key *key = reader->key;
-    memset(key, 0, sizeof *key);
-    key->offset = step->sample.offset;
-    key->object = step->object;
-    key->call = step->region == step->sample.user ? LULL_NONE : step->region;
-    key->n = (uint32_t)thread->n_users;
+    *key = (struct path_key){.place = place,
+                             .call = step->region == step->sample.user ? LULL_NONE : step->region,
+                             .n = (uint32_t)thread->n_users,
+                             .n_callers = n_callers,
+                             .cut = !whole};
     if (thread->n_users > 0)
-        memcpy(key->regions, thread->users, thread->n_users * sizeof *thread->users);
+        memcpy(key->more, thread->users, thread->n_users * sizeof *thread->users);
+    memcpy(key->more + thread->n_users, callers, n_callers * sizeof *callers);
     return lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL);
 }
 
@@ -99,13 +153,28 @@ static bool add_path(struct path_reader *reader, struct path_thread *thread,
     return true;
 }
 
+/* Samples of one location come one after the other for some time. */
+static lull_status open_details(struct path_reader *reader, uint32_t location,
+                                struct lull_error *err)
+{
+    if (reader->location == location)
+        return LULL_OK;
+    lull_trace_details_close(reader->trace, reader->details);
+    reader->details = NULL;
+    reader->location = location;
+    return lull_trace_details_open(reader->trace, location, &reader->details, err);
+}
+
 static lull_status take_path_steps(void *context, unsigned worker, const struct lull_steps *steps,
                                    struct lull_error *err)
 {
     struct path_reader *reader = context;
     struct path_thread *thread = &reader->threads[steps->location];
-    bool good = true;
     (void)worker;
+    const lull_status status = open_details(reader, steps->location, err);
+    bool good = true;
+    if (status != LULL_OK)
+        return status;
     for (uint32_t i = 0; good && i < steps->count; i++) {
         if (steps->steps[i].kind == LULL_STEP_USER)
             good = change_user(thread, &steps->steps[i]);
@@ -126,6 +195,9 @@ static void free_reader(struct path_reader *reader)
     free(reader->threads);
     free(reader->weights);
     free(reader->key);
+    lull_trace_details_close(reader->trace, reader->details);
+    lull_callers_destroy(reader->callers);
+    lull_hash_free(&reader->places);
     lull_hash_free(&reader->paths);
 }
 
@@ -150,16 +222,18 @@ struct named_paths {
     struct lull_hash by_name;
     struct named_path *paths; /* [n] as in the reader */
     uint32_t *same;           /* [n]: the first path with the same frames */
+    bool joins_same;          /* neighbouring frames of the same name are one */
     bool no_memory;
 };
 
-/* A function that was recorded as a region, too, is one frame. */
+/* A function that was recorded as a region, too, is one frame; in a stack it has called itself. */
 static void add_frame(struct named_paths *named, struct named_path *path, const char *name,
                       const char *file)
 {
     const char *key = lull_arena_printf(named->arena, "%s\n%s", name, file);
     bool is_new;
-    if (path->n > 0 && strcmp(named->frames[path->frames[path->n - 1]].name, name) == 0)
+    if (named->joins_same && path->n > 0 &&
+        strcmp(named->frames[path->frames[path->n - 1]].name, name) == 0)
         return;
     const uint64_t *index =
         lull_hash_add(&named->by_name, key, strlen(key), named->n_frames, &is_new);
@@ -200,27 +274,54 @@ static void add_inlined(struct named_paths *named, struct named_path *path,
     add_frame(named, path, symbol->short_name, symbol->file);
 }
 
-/* `bytes` is a struct path_key, anywhere in memory. */
-static void name_path(struct named_paths *named, struct named_path *path,
-                      const unsigned char *bytes, const struct lull_code_place *place)
+static void add_place(struct named_paths *named, struct named_path *path,
+                      const struct lull_code_place *place)
 {
-    const struct lull_region *regions = named->trace->regions;
-    struct path_key key;
-    memcpy(&key, bytes, sizeof key);
-    for (uint32_t i = 0; i < key.n; i++) {
-        uint32_t region;
-        memcpy(&region, bytes + sizeof key + i * sizeof region, sizeof region);
-        add_frame(named, path, regions[region].name, regions[region].file);
-    }
-    if (key.call != LULL_NONE) {
-        if (key.n == 0)
-            add_callers(named, path, regions[key.call].site);
-        add_frame(named, path, regions[key.call].name, "");
-    }
     if (place->known == LULL_CODE_NAMED)
         add_inlined(named, path, &place->symbol);
     else
         add_frame(named, path, lull_code_name_of(named->trace, place, named->arena), "");
+}
+
+static uint32_t nth_number(const unsigned char *bytes, size_t i)
+{
+    uint32_t number;
+    memcpy(&number, bytes + i * sizeof number, sizeof number);
+    return number;
+}
+
+/* The regions that are open, and the call. */
+static void add_regions(struct named_paths *named, struct named_path *path,
+                        const struct path_key *key, const unsigned char *more)
+{
+    const struct lull_region *regions = named->trace->regions;
+    for (uint32_t i = 0; i < key->n; i++) {
+        const struct lull_region *region = &regions[nth_number(more, i)];
+        add_frame(named, path, region->name, region->file);
+    }
+    if (key->call != LULL_NONE) {
+        if (key->n == 0)
+            add_callers(named, path, regions[key->call].site);
+        add_frame(named, path, regions[key->call].name, "");
+    }
+}
+
+/* `bytes` is a struct path_key, anywhere in memory. A stack that is known takes the place of regions, of
+ * which it has the functions. */
+static void name_path(struct named_paths *named, struct named_path *path,
+                      const unsigned char *bytes, const struct lull_code_place *places)
+{
+    struct path_key key;
+    const unsigned char *more = bytes + sizeof key;
+    memcpy(&key, bytes, sizeof key);
+    named->joins_same = key.n_callers == 0;
+    if (key.n_callers == 0)
+        add_regions(named, path, &key, more);
+    if (key.n_callers > 0 && key.cut)
+        add_frame(named, path, "(callers not known)", "");
+    for (uint32_t i = key.n_callers; i > 0; i--)
+        add_place(named, path, &places[nth_number(more, key.n + i - 1)]);
+    add_place(named, path, &places[key.place]);
 }
 
 /* Paths that end at different addresses of a function are the same. */
@@ -248,25 +349,24 @@ static struct path_run next_run(const struct named_paths *named, const struct pa
     return run;
 }
 
-/* Names all paths: each place once for each path that ends there, which are few. */
 static lull_status name_paths(struct named_paths *named, struct lull_error *err)
 {
     const struct path_reader *reader = named->reader;
-    const size_t n = reader->paths.count;
+    const size_t n = reader->paths.count, n_places = reader->places.count;
     struct lull_places_file *files;
-    struct lull_code_place *places = calloc(n + 1, sizeof *places);
+    struct lull_code_place *places = calloc(n_places + 1, sizeof *places);
     if (!places)
         return lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
-    for (size_t i = 0; i < n; i++) {
-        struct path_key key;
-        memcpy(&key, lull_hash_key(&reader->paths, i), sizeof key);
-        places[i] = (struct lull_code_place){.offset = key.offset, .object = key.object};
+    for (size_t i = 0; i < n_places; i++) {
+        struct place_key key;
+        memcpy(&key, lull_hash_key(&reader->places, i), sizeof key);
+        places[i] = (struct lull_code_place){.offset = key.offset, .object = (uint32_t)key.object};
     }
-    lull_status status = lull_code_name(named->trace, places, n, false, lull_worker_count(),
+    lull_status status = lull_code_name(named->trace, places, n_places, false, lull_worker_count(),
                                         named->arena, &files, err);
     named->paths = lull_arena_zero(named->arena, n + 1, sizeof *named->paths);
     for (size_t i = 0; status == LULL_OK && i < n; i++)
-        name_path(named, &named->paths[i], lull_hash_key(&reader->paths, i), &places[i]);
+        name_path(named, &named->paths[i], lull_hash_key(&reader->paths, i), places);
     free(places);
     if (status == LULL_OK)
         join_paths(named, n);
@@ -437,7 +537,7 @@ static lull_status convert_paths(const struct lull_trace *trace, write_paths *wr
                                          .progress = progress,
                                          .progress_context = progress_context};
     const struct lull_pass_options options = {.reading = &reading};
-    struct path_reader reader = {.trace = trace};
+    struct path_reader reader = {.trace = trace, .location = LULL_NONE};
     const struct lull_consumer consumer = {.context = &reader,
                                            .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
                                                     LULL_STEP_MASK(LULL_STEP_USER),
@@ -447,7 +547,9 @@ static lull_status convert_paths(const struct lull_trace *trace, write_paths *wr
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths", trace->path);
     struct named_paths named = {
         .trace = trace, .reader = &reader, .arena = lull_arena_create(NULL)};
-    lull_status status = lull_pass_run(trace, &options, &consumer, 1, err);
+    lull_status status = lull_callers_create(trace, &reader.callers, err);
+    if (status == LULL_OK)
+        status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status == LULL_OK && reader.paths.count == 0)
         status = lull_fail(
             err, LULL_ERR_RANGE,
@@ -565,6 +667,7 @@ static void tree_release(void *state)
 
 /* ---- a team ---------------------------------------------------------------------------------- */
 
+/* Without stacks a path has no callers, and the places of the samples are all there are. */
 static bool put_tree(void *context, struct lull_flow *flow)
 {
     const struct path_reader *reader = context;
@@ -574,7 +677,9 @@ static bool put_tree(void *context, struct lull_flow *flow)
         const unsigned char *bytes = lull_hash_key(&reader->paths, i);
         struct path_key key;
         memcpy(&key, bytes, sizeof key);
-        good = lull_flow_put_items(flow, bytes, sizeof key + key.n * sizeof *key.regions, 1) &&
+        good = lull_flow_put(flow, lull_hash_key(&reader->places, key.place),
+                             sizeof(struct place_key)) &&
+               lull_flow_put_items(flow, bytes, sizeof key + key.n * sizeof *key.more, 1) &&
                lull_flow_put(flow, &reader->weights[i], sizeof reader->weights[i]);
     }
     return good;
@@ -589,12 +694,19 @@ static bool get_tree(void *context, uint32_t member, struct lull_flow *flow)
     for (; good && n > 0; n--) {
         size_t size;
         uint64_t weight;
-        void *bytes = lull_flow_get_items(flow, 1, &size);
-        good = bytes && lull_flow_get(flow, &weight, sizeof weight);
+        struct place_key place;
+        struct path_key *key = NULL;
+        good = lull_flow_get(flow, &place, sizeof place) &&
+               (key = lull_flow_get_items(flow, 1, &size)) &&
+               lull_flow_get(flow, &weight, sizeof weight);
+        if (good) /* places have other numbers here */
+            key->place = number_place(reader, (uint32_t)place.object, place.offset);
         const uint64_t *path =
-            good ? lull_hash_add(&reader->paths, bytes, size, reader->paths.count, NULL) : NULL;
+            good && key->place != LULL_NONE
+                ? lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL)
+                : NULL;
         good = path && weigh_path(reader, *path, weight);
-        free(bytes);
+        free(key);
     }
     return good;
 }

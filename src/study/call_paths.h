@@ -4,7 +4,8 @@
  * A path goes from the outside to the inside: the user's regions that are open; of a sample in a call of
  * MPI or of another runtime, the functions that the call came from, as far as its call site tells them
  * and no region of the user does, and the call; then the functions that were inlined in each other at
- * the place of the sample. The weight of a path is the processor time that its samples stand for. */
+ * the place of the sample. Of a sample with a stack (lull record --sample-stack) all functions that were
+ * called in each other take the place of regions and calls. The weight of a path is the processor time that its samples stand for. */
 #ifndef LULL_STUDY_CALL_PATHS_H
 #define LULL_STUDY_CALL_PATHS_H
 

@@ -389,11 +389,19 @@ enum lull_tape_sample_source {
     LULL_TAPE_SAMPLES_REFUSED = 0, /* they were not: `refused` says why */
     LULL_TAPE_SAMPLES_PERF = 1,    /* by perf_event_open(2), the software task clock */
     LULL_TAPE_SAMPLES_FAKE = 2,    /* made up, for tests */
+    LULL_TAPE_SAMPLES_TIMER = 3,   /* by a timer of the thread's processor time, and its signal */
     LULL_TAPE_SAMPLE_SOURCES
 };
 
+/* What samples have behind struct lull_tape_sample, in this order. */
+enum lull_tape_sample_field {
+    LULL_TAPE_SAMPLE_COUNTS = 1, /* struct lull_tape_sample_counts */
+    LULL_TAPE_SAMPLE_STACK =
+        2 /* the rest of `sample_size`: words of the stack, and 0 behind them */
+};
+
 /* Samples say in which code a thread was at some instants. They are taken at intervals of processor
- * time that was spent in the program, not in the kernel. The header is followed by room for `room`
+ * time that was spent in the program; those of a timer also of time in the kernel. The header is followed by room for `room`
  * samples of `sample_size` bytes. All of it is changed in place:
  *
  *  - A sample is written behind the others, then `state` counts it.
@@ -414,8 +422,9 @@ struct lull_tape_samples_header {
     uint64_t last_interval; /* the present one */
     uint64_t room;
     uint64_t state;
-    uint64_t taken; /* samples that were ever put here */
-    uint64_t lost;  /* samples for which the kernel had no room, as it says itself */
+    uint64_t taken;  /* samples that were ever put here */
+    uint64_t lost;   /* samples for which the kernel had no room, as it says itself */
+    uint64_t fields; /* a set of enum lull_tape_sample_field. Headers may end in front of it: 0 */
 };
 
 struct lull_tape_sample {
@@ -424,6 +433,10 @@ struct lull_tape_sample {
                         object's id << 40 (24 bits) */
     uint64_t weight; /* ns of processor time that it stands for */
 };
+/* What the processor counted in the time that the sample stands for. */
+struct lull_tape_sample_counts {
+    uint64_t instructions, cycles;
+};
 #define LULL_TAPE_OFFSET_MASK ((UINT64_C(1) << 40) - 1)
 /* The object of a place in code that no file holds. Its offset means nothing. */
 #define LULL_TAPE_NO_OBJECT UINT32_C(0xffffff)
@@ -431,6 +444,24 @@ struct lull_tape_sample {
 static inline uint64_t lull_tape_place(uint32_t object, uint64_t offset)
 {
     return (uint64_t)object << 40 | (offset & LULL_TAPE_OFFSET_MASK);
+}
+
+/* A word of a stack, or a register, that points to code or into the stack; others are not kept. The lowest
+ * LULL_TAPE_STACK_OFFSET_BITS bits are an offset: in the object that the next 16 bits name, or, for
+ * LULL_TAPE_IN_STACK, behind the stack pointer. The upper bits are the word's number, counted from the
+ * stack pointer upwards, or one of the registers. 0: there is none. */
+#define LULL_TAPE_STACK_OFFSET_BITS 36
+#define LULL_TAPE_IN_STACK          UINT64_C(0xffff)
+enum lull_tape_stack_slot {
+    LULL_TAPE_STACK_FRAME = 0xfff, /* the register that may point to the frame: rbp, x29 */
+    LULL_TAPE_STACK_LINK =
+        0xffe, /* the register with the return address, where there is one: x30 */
+    LULL_TAPE_STACK_SLOTS = 0xf00 /* words of the stack have smaller numbers */
+};
+
+static inline uint64_t lull_tape_stack_word(uint32_t slot, uint64_t object, uint64_t offset)
+{
+    return (uint64_t)slot << 52 | object << LULL_TAPE_STACK_OFFSET_BITS | offset;
 }
 
 /* ---- files of spawned worlds ----------------------------------------------------------------- */

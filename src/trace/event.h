@@ -182,6 +182,7 @@ struct lull_event {
         struct {
             uint64_t offset; /* in the object, as the object file counts addresses */
             uint64_t weight; /* ns of processor time that it stands for */
+            uint64_t number; /* for lull_trace_read_detail */
         } sample;
         struct {
             const struct lull_counter_reading *values; /* valid as long as the block */

@@ -63,6 +63,12 @@ struct lull_reader {
     /* As lull_trace_read_sampling; NULL for formats without samples. */
     lull_status (*read_sampling)(const struct lull_trace *trace, uint32_t location,
                                  struct lull_sampling *ret_sampling, struct lull_error *err);
+    /* As lull_trace_details_open and those behind it; NULL for formats whose samples have no more. */
+    lull_status (*details_open)(const struct lull_trace *trace, uint32_t location,
+                                struct lull_sample_details **ret_details, struct lull_error *err);
+    lull_status (*detail_read)(struct lull_sample_details *details, uint64_t number,
+                               struct lull_sample_detail *ret_detail, struct lull_error *err);
+    void (*details_close)(struct lull_sample_details *details);
 };
 
 /* ==== writer ================================================================================== */

@@ -176,6 +176,29 @@ lull_status lull_trace_read_sampling(const struct lull_trace *trace, uint32_t lo
                : LULL_OK;
 }
 
+lull_status lull_trace_details_open(const struct lull_trace *trace, uint32_t location,
+                                    struct lull_sample_details **ret_details,
+                                    struct lull_error *err)
+{
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    *ret_details = NULL;
+    return reader && reader->details_open ? reader->details_open(trace, location, ret_details, err)
+                                          : LULL_OK;
+}
+
+lull_status lull_trace_read_detail(const struct lull_trace *trace,
+                                   struct lull_sample_details *details, uint64_t number,
+                                   struct lull_sample_detail *ret_detail, struct lull_error *err)
+{
+    return trace->format->reader->detail_read(details, number, ret_detail, err);
+}
+
+void lull_trace_details_close(const struct lull_trace *trace, struct lull_sample_details *details)
+{
+    if (details)
+        trace->format->reader->details_close(details);
+}
+
 void lull_quirk_tally_begin(struct lull_quirk_tally *tally, const struct lull_trace *trace)
 {
     *tally = (struct lull_quirk_tally){.trace = *trace};

@@ -84,7 +84,8 @@ const char *lull_samples_way_name(unsigned way)
     static const char *const ways[LULL_SAMPLES_WAYS] = {[LULL_SAMPLES_NONE] = "",
                                                         [LULL_SAMPLES_REFUSED] = "",
                                                         [LULL_SAMPLES_PERF] = "perf_event",
-                                                        [LULL_SAMPLES_FAKE] = "made up"};
+                                                        [LULL_SAMPLES_FAKE] = "made up",
+                                                        [LULL_SAMPLES_TIMER] = "timer"};
     return NAME_OF(ways, way);
 }
 

@@ -558,9 +558,10 @@ lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t locati
 enum lull_samples_way {
     LULL_SAMPLES_NONE,    /* none were taken */
     LULL_SAMPLES_REFUSED, /* none could be taken */
-    LULL_SAMPLES_PERF, /* by Linux's perf_event, of the time that the thread had a core and was not
+    LULL_SAMPLES_PERF,  /* by Linux's perf_event, of the time that the thread had a core and was not
                              in the kernel */
-    LULL_SAMPLES_FAKE, /* made up, for tests */
+    LULL_SAMPLES_FAKE,  /* made up, for tests */
+    LULL_SAMPLES_TIMER, /* by a timer of the thread's processor time, also in the kernel */
     LULL_SAMPLES_WAYS
 };
 
@@ -579,6 +580,38 @@ lull_status lull_trace_read_sampling(const struct lull_trace *trace, uint32_t lo
                                      struct lull_sampling *ret_sampling, struct lull_error *err);
 /* "perf_event"; "": none were taken */
 const char *lull_samples_way_name(unsigned way);
+
+/* What a sample has besides its place, read where somebody wants it. */
+
+/* A word of the thread's stack, or a register, that points to code or into the stack. */
+struct lull_stack_word {
+    uint32_t slot;   /* its number, from the stack pointer upwards, or one of the next two */
+    uint32_t object; /* index into lull_trace.objects; LULL_NONE: it points into the stack */
+    uint64_t offset; /* in the object; or how many bytes behind the stack pointer */
+};
+#define LULL_STACK_FRAME UINT32_C(0xfff) /* the register that may point to the frame */
+#define LULL_STACK_LINK  UINT32_C(0xffe) /* the register with the return address, if there is one */
+
+struct lull_sample_detail {
+    bool counted;                  /* the processor's counts are known */
+    uint64_t instructions, cycles; /* of the time that the sample stands for */
+    const struct lull_stack_word
+        *stack;       /* registers, then ascending slots; valid until the next read */
+    uint32_t n_stack; /* 0: no stack was kept */
+};
+
+struct lull_sample_details;
+
+/* *ret_details is NULL where the samples of the location have no more than their place. */
+lull_status lull_trace_details_open(const struct lull_trace *trace, uint32_t location,
+                                    struct lull_sample_details **ret_details,
+                                    struct lull_error *err);
+/* Of the sample with that number. Fast where numbers ascend. */
+lull_status lull_trace_read_detail(const struct lull_trace *trace,
+                                   struct lull_sample_details *details, uint64_t number,
+                                   struct lull_sample_detail *ret_detail, struct lull_error *err);
+void lull_trace_details_close(const struct lull_trace *trace,
+                              struct lull_sample_details *details); /* NULL is allowed */
 
 /* ==== exchange ================================================================================ */
 

@@ -377,6 +377,15 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/unharmed.gcc)
         set_tests_properties(record.samples record.unharmed PROPERTIES LABELS quick TIMEOUT 1800)
+        if(LULL_HAVE_LIBDW)
+            add_test(NAME record.stacks
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/stacks.py
+                        --lull $<TARGET_FILE:lull> --cc ${LULL_GCC}
+                        $<$<BOOL:${LULL_CLANG}>:--clang=${LULL_CLANG}> $<$<BOOL:${LULL_GXX}>:--cxx=${LULL_GXX}>
+                        $<$<BOOL:${LULL_GFORTRAN}>:--fc=${LULL_GFORTRAN}>
+                COMMAND_EXPAND_LISTS)
+            set_tests_properties(record.stacks PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+        endif()
         add_test(NAME record.unharmed.large
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py --large
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/unharmed.gcc)

@@ -20,9 +20,9 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 import packed
-from samples_of import HEADER, SAMPLES, SIZE, locations
+from samples_of import COUNTS, HEADER, PLACE, SAMPLES, STACK, details, locations
 
-FAKE, RING = 2, 4096
+FAKE, RING, PAGE, IN_STACK, FRAME = 2, 4096, 4096, 0xffff, 0xfff
 
 
 def ns_of(clock, ticks):
@@ -59,10 +59,11 @@ class Check:
         """Returns how often it was thinned."""
         interval = 10 ** 9 // rate
         what = "%s, location %d" % (name, header["number"])
+        size = PLACE + 16 + (8 * 56 if header["fields"] & STACK else 0)
         self.expect((header["magic"], header["version"], header["header"], header["size"], header["source"],
-                     header["refused"], header["interval"]) == (b"LULLSAMP", 3, HEADER, SIZE, FAKE, 0, interval),
+                     header["refused"], header["interval"]) == (b"LULLSAMP", 3, HEADER, size, FAKE, 0, interval),
                     "%s: header %r", what, header)
-        self.expect(header["room"] == (header["bytes"] - HEADER) // SIZE, "%s: room %r", what, header)
+        self.expect(header["room"] == (header["bytes"] - HEADER) // size, "%s: room %r", what, header)
         thinned = (header["last"] // interval).bit_length() - 1
         self.expect(header["last"] == interval << thinned, "%s: last interval %r", what, header)
         self.expect(0 < len(samples) <= header["room"], "%s: %d samples", what, len(samples))
@@ -85,6 +86,18 @@ class Check:
         self.expect(header["taken"] >= weight // last, "%s: taken %r", what, header)
         return thinned
 
+    def details(self, name, run):
+        """There are 3 instructions and 2 cycles for each ns of a sample's weight, and the stack that is made up."""
+        for header, samples in details(run):
+            self.expect(header["fields"] & COUNTS, "%s: fields %d", name, header["fields"])
+            for place, weight, instructions, cycles, words in samples:
+                self.expect((instructions, cycles) == (3 * weight, 2 * weight), "%s: %d instructions, %d cycles in %d ns",
+                            name, instructions, cycles, weight)
+                stack = [(FRAME, IN_STACK, 32), (0, place >> 40, 1), (1, IN_STACK, 32), (3, place >> 40, 2)]
+                # what code words point to differs from the sample's place by so many ms
+                near = [word if word[1] == IN_STACK else (*word[:2], (word[2] - place) % PAGE) for word in words]
+                self.expect(near == (stack if header["fields"] & STACK else []), "%s: words %r at %#x", name, words, place)
+
     def run(self, name, run, rate, least=1):
         found = list(locations(run))
         self.expect(len(found) >= least, "%s: %d locations with samples", name, len(found))
@@ -100,11 +113,15 @@ class Check:
         for name, sample, options, most_bytes in (
                 ("small", "fake:1000:4KiB", [], 4096), ("usual", "fake:1000", [], 16384),
                 ("node", "fake:1000:4KiB", ["--store", "node"], 4096),
+                ("stack", "fake:1000", ["--sample-stack"], 1 << 18),
+                ("thinned.stack", "fake:1000:16KiB", ["--sample-stack"], 1 << 14),
                 ("large", "fake:2000:1MiB", ["--waits", "none"], 1 << 20)):
             run = self.record(name, sample, [self.settings.program, "900"], options)
             thinned, kept, document = self.run(name, run, 2000 if name == "large" else 1000, 2)
+            self.details(name, run)
             self.expect(all(header["bytes"] <= most_bytes for header, _, _ in locations(run)), "%s: too large", name)
-            self.expect(thinned >= 2 if most_bytes == 4096 else thinned == 0 if name == "large" else True,
+            self.expect(thinned >= 2 if name in ("small", "node", "thinned.stack") else
+                        thinned == 0 if name == "large" else True,
                         "%s: thinned %d times", name, thinned)
             self.expect(self.events(document) == kept, "%s: %d events", name, self.events(document))
             self.wrong += ["%s, packed: %s" % (name, line) for line in packed.check(self.settings.lull, run)]
@@ -115,6 +132,7 @@ class Check:
                 self.expect(again["facts"].get(fact) == document["facts"].get(fact), "%s: %s of the copy: %r", name,
                             fact, again["facts"].get(fact))
             self.expect(self.events(again) == kept, "%s: %d events of the copy", name, self.events(again))
+            self.details(name + ", copied", copy)
             for form in ("otf2", "chrome", "paraver"):
                 subprocess.run([self.settings.lull, "convert", "--to", form, run, copy + "." + form], check=True,
                                capture_output=True)
@@ -175,10 +193,12 @@ class Check:
         self.expect(facts["samples_lost"] == header["lost"], "lost: %r", facts)
 
     def killed(self):
-        for name, options in (("killed", []), ("killed.profile", ["--profile"])):
+        for name, options in (("killed", []), ("killed.profile", ["--profile"]),
+                              ("killed.stack", ["--sample-stack"])):
             run = self.record(name, "fake:1000:4KiB", [self.settings.program, "500", "killed"], options,
                               -signal.SIGKILL)
             self.run(name, run, 1000, 2)
+            self.details(name, run)
 
     def still(self):
         """The recorder's own thread keeps samples of threads that never enter the recorder."""
@@ -194,7 +214,10 @@ class Check:
         self.expect(self.run("still", run, 10000, 2)[1] > 0, "still: no samples")
 
     def options(self):
-        for text, said in (("fast", "expected off, or samples per second"), ("0", "expected off"),
+        done = subprocess.run([self.settings.lull, "record", "--sample-stack", "true"], capture_output=True, text=True,
+                              cwd=self.folder)
+        self.expect(done.returncode == 2 and "add --sample 100" in done.stderr, "--sample-stack: %s", done.stderr)
+        for text, said in (("timer:fast", "expected off, or samples per second"), ("fast", "expected off, or samples per second"), ("0", "expected off"),
                            ("-1", "expected off"), ("20000", "0.01 to 10000"), ("nan", "expected off"),
                            ("100:", "--sample"), ("100:1", "4KiB to 1GiB"), ("100:2GiB", "4KiB to 1GiB")):
             done = subprocess.run([self.settings.lull, "record", "--sample=" + text, "true"], capture_output=True,

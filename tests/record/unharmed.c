@@ -3,7 +3,9 @@
  *
  *     unharmed WAY [N]
  *
- * `deny COMMAND...` forbids perf_event_open(2) and executes the command; 77: the system has no filters.
+ * `deny COMMAND...` forbids perf_event_open(2), as containers do, and executes the command; `paranoid COMMAND...` does
+ * so as a kernel with perf_event_paranoid 3; 77: the system has no filters.
+ * `traced COMMAND...` executes it under ptrace(2), as a debugger does.
  * `nobody COMMAND...` does so as a user without privileges, and without locked memory. */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -152,6 +154,59 @@ static int run_sigprof(unsigned n)
         spin(0.001);
     sigaction(SIGPROF, NULL, &after);
     printf("%d\n", after.sa_handler == count);
+    return 0;
+}
+
+/* The program's own timers: of its real time, and of a thread's processor time. */
+static int run_timers(unsigned n)
+{
+    (void)n;
+    const struct sigaction action = {.sa_handler = count};
+    const struct itimerspec each = {{0, 2000000}, {0, 2000000}};
+    const clockid_t clocks[] = {CLOCK_MONOTONIC, CLOCK_THREAD_CPUTIME_ID};
+    struct sigaction after;
+    sigaction(SIGRTMAX, &action, NULL);
+    for (unsigned i = 0; i < 2; i++) {
+        struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGRTMAX};
+        timer_t timer;
+        if (timer_create(clocks[i], &event, &timer) != 0 ||
+            timer_settime(timer, 0, &each, NULL) != 0)
+            return 1;
+        for (const int before = signals; signals < before + 50;)
+            spin(0.001);
+        timer_delete(timer);
+    }
+    sigaction(SIGRTMAX, NULL, &after);
+    printf("%d\n", after.sa_handler == count);
+    return 0;
+}
+
+static void *send_signals(void *to)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        const struct timespec little = {.tv_nsec = 1000000};
+        nanosleep(&little, NULL);
+        pthread_kill(*(pthread_t *)to, SIGUSR1);
+    }
+    return NULL;
+}
+
+/* A thread that takes signals by waiting for all of them. */
+static int run_sigwait(unsigned n)
+{
+    (void)n;
+    sigset_t all;
+    pthread_t self = pthread_self(), sender;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    pthread_create(&sender, NULL, send_signals, &self);
+    int signal;
+    spin(0.05);
+    sigwait(&all, &signal);
+    if (signal != SIGUSR1)
+        printf("signal %d\n", signal);
+    pthread_join(sender, NULL);
+    printf("done\n");
     return 0;
 }
 
@@ -349,12 +404,12 @@ static int run_abort(unsigned n)
     abort();
 }
 
-static int deny(char **command)
+static int deny(int reason, char **command)
 {
     struct sock_filter rules[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)reason),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog filter = {sizeof rules / sizeof *rules, rules};
@@ -363,6 +418,22 @@ static int deny(char **command)
         return 77;
     execvp(command[0], command);
     return 1;
+}
+
+/* Hands on each signal that stops the command; its end is that of this program. */
+static int trace(char **command)
+{
+    const pid_t child = fork();
+    int status;
+    if (child == 0) {
+        if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) == 0)
+            execvp(command[0], command);
+        _exit(77);
+    }
+    /* SIGTRAP: another program was executed */
+    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+        ptrace(PTRACE_CONT, child, NULL, WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status));
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 static int become_nobody(char **command)
@@ -384,13 +455,18 @@ int main(int argc, char **argv)
     } ways[] = {{"threads", run_threads},     {"crowd", run_crowd},
                 {"closefrom", run_closefrom}, {"descriptors", run_descriptors},
                 {"sigprof", run_sigprof},     {"altstack", run_altstack},
+                {"timers", run_timers},       {"sigwait", run_sigwait},
                 {"forks", run_forks},         {"vforks", run_vforks},
                 {"reads", run_reads},         {"exec", run_exec},
                 {"seal", run_seal},           {"ptrace", run_ptrace},
                 {"unshare", run_unshare},     {"abort", run_abort}};
     own_path = argv[0];
     if (argc > 2 && strcmp(argv[1], "deny") == 0)
-        return deny(argv + 2);
+        return deny(EPERM, argv + 2);
+    if (argc > 2 && strcmp(argv[1], "paranoid") == 0)
+        return deny(EACCES, argv + 2);
+    if (argc > 2 && strcmp(argv[1], "traced") == 0)
+        return trace(argv + 2);
     if (argc > 2 && strcmp(argv[1], "nobody") == 0)
         return become_nobody(argv + 2);
     for (size_t i = 0; argc > 1 && i < sizeof ways / sizeof *ways; i++)

@@ -8,6 +8,7 @@ With --large also a crowd of threads that takes minutes on a small machine.
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,9 +17,11 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
 
-WAYS = (["threads", "200"], ["crowd", "1000"], ["closefrom"], ["descriptors"], ["sigprof"], ["altstack"], ["forks", "60"],
+WAYS = (["threads", "200"], ["crowd", "1000"], ["closefrom"], ["descriptors"], ["sigprof"], ["timers"], ["altstack"], ["sigwait"], ["forks", "60"],
         ["vforks", "30"], ["reads"], ["exec", "3"], ["ptrace"], ["unshare"], ["seal"], ["abort"])
-REFUSED = "no samples: perf_event: Operation not permitted"
+BY_A_SIGNAL = "timer:1000"
+# A thread that waits for all signals takes also those of samples: that is why they are not the usual way.
+HARMED = {"sigwait"}
 
 
 class Check:
@@ -50,37 +53,65 @@ class Check:
     def way(self, way):
         alone = self.run([self.settings.program, *way])[:2]
         # fake: the same way through the recorder, and samples also where a thread has no core
-        for rate in ("1000", "fake:1000"):
+        for rate in ("1000", "fake:1000") if way[0] in HARMED else ("1000", "fake:1000", BY_A_SIGNAL):
             status, output, said, run = self.recorded(way, ["--sample", rate])
             self.same("%s with --sample %s" % (" ".join(way), rate), (status, output), alone)
             self.same("%s: said" % way[0], [line for line in said.splitlines() if "Next:" not in line
                                             and not line.startswith("lull record: no samples")
+                                            and "the system's clock has no more ticks" not in line
                                             and "(seccomp): recording ends here" not in line], [])
             self.same("%s: a run" % way[0], os.path.isdir(run), True)
 
     def descriptors(self):
         """As many are left to the program as without samples: how many the program can open is counted."""
         opened = [self.recorded(["descriptors", "1"], options)[1].splitlines()[-1]
-                  for options in ([], ["--sample", "1000"], ["--sample", "fake:1000"])]
-        self.same("descriptors", opened, opened[:1] * 3)
+                  for options in ([], ["--sample", "1000"], ["--sample", "fake:1000"], ["--sample", BY_A_SIGNAL])]
+        self.same("descriptors", opened, opened[:1] * 4)
 
-    def refused(self):
-        """A filter of system calls forbids perf_event_open."""
+    def refused(self, how, reason):
+        """A filter of system calls refuses perf_event_open, with the reason that a container or a kernel gives."""
         way = ["crowd", "20"]
-        status, output, said, run = self.recorded(way, ["--sample", "100"], [self.settings.program, "deny"])
+        status, output, said, run = self.recorded(way, ["--sample", "100"], [self.settings.program, how])
         if status == 77:
             print("skipped: no filters of system calls here")
             return
-        self.same("refused", (status, output), self.run([self.settings.program, *way])[:2])
-        self.same("refused: said", said.count(REFUSED), 1)
+        self.same(how, (status, output), self.run([self.settings.program, *way])[:2])
+        self.same(how + ": said", [line for line in said.splitlines() if "samples" in line],
+                  ["lull record: no samples: perf_event: %s; --sample timer:100 takes them by signals" % reason])
         facts, absent = self.facts(run)
-        self.same("refused: samples", facts["samples"], None)
-        self.same("refused: why", absent["samples"], "none could be taken: Operation not permitted")
+        self.same(how + ": samples", facts["samples"], None)
+        self.same(how + ": why", absent["samples"], "none could be taken: " + reason)
         # whoever asks for none hears nothing
         for options in ([], ["--sample", "off"]):
-            _, _, said, run = self.recorded(way, options, [self.settings.program, "deny"])
+            _, _, said, run = self.recorded(way, options, [self.settings.program, how])
             self.same("not asked: said", "samples" in said, False)
             self.same("not asked: why", self.facts(run)[1]["samples"], "none; lull record --sample 100 takes some")
+        # what the line says is so: the program spins for 0.1 s of processor time
+        way = ["altstack"]
+        status, output, _, run = self.recorded(way, ["--sample", "timer:100"], [self.settings.program, how])
+        self.same(how + ", timer", (status, output), self.run([self.settings.program, *way])[:2])
+        self.same(how + ", timer: samples", (self.facts(run)[0]["samples"] or 0) > 0, True)
+
+    def traced(self):
+        """A debugger that hands on each signal."""
+        way = ["threads", "20"]
+        for rate in ("1000", BY_A_SIGNAL):
+            status, output, _, _ = self.recorded(way, ["--sample", rate], [self.settings.program, "traced"])
+            if status == 77:
+                print("skipped: no ptrace here")
+                return
+            self.same("traced, --sample " + rate, (status, output), self.run([self.settings.program, *way])[:2])
+
+    def emulated(self):
+        words = ["valgrind", "-q", self.settings.program, "altstack"]
+        if not shutil.which("valgrind") or self.run(words)[0] != 0:
+            print("skipped: valgrind does not work here")
+            return
+        alone = self.run(words)[:2]
+        for rate in ("1000", "fake:1000", BY_A_SIGNAL):
+            run = os.path.join(self.folder, "emulated")
+            done = self.run([self.settings.lull, "record", "--force", "--sample", rate, "-o", run, "--", *words])
+            self.same("valgrind, --sample " + rate, done[:2], alone)
 
     def unprivileged(self):
         """No locked memory, or too little for so many threads: threads without samples are counted."""
@@ -109,7 +140,10 @@ def main():
             check.way(way)
         if not settings.large:
             check.descriptors()
-            check.refused()
+            check.refused("deny", "Operation not permitted")
+            check.refused("paranoid", "Permission denied")
+            check.traced()
+            check.emulated()
             check.unprivileged()
     for line in check.wrong:
         print(line)

@@ -502,13 +502,18 @@ def wrapper(name, row, arguments):
     if row.kind in ("init", "init_thread"):
         lines.append("    rec_mpi_nodes_claim();")
     truncated = []
+    undisturbed = row.kind in ("init", "init_thread", "finalize")
+    if undisturbed:
+        lines.append("    rec_sample_hold();")
     if row.kind in RECEIVING:
         room = "rec_mpi_bytes({rcount}, {rtype})"
         truncated = ["    } else if (rec_mpi_was_truncated(result)) {",
                      "    " + re.sub(r"\bgot\b", fill(room), after)]
         after = re.sub(r"\bgot\b", "rec_mpi_status_bytes(seen)", after)
-    lines += ["    int result = real(%s);" % passed_inside,
-              "    if (REC_LIKELY(result == MPI_SUCCESS)) {",
+    lines += ["    int result = real(%s);" % passed_inside]
+    if undisturbed:
+        lines.append("    rec_sample_release();")
+    lines += ["    if (REC_LIKELY(result == MPI_SUCCESS)) {",
               "    " + after.replace("\n", "\n    ")] + truncated + [
               "    } else {",
               "    " + fill(FAILED.get(row.kind, "rec_mpi_followed_call(&call);" if row.kind in FOLLOWED
@@ -534,7 +539,8 @@ def generate(table, header, output):
     with open(output, "w") as out:
         out.write("/* Made by generate.py from functions.txt and mpi.h. */\n")
         out.write("#include \"record/mpi/disturb.h\"\n")
-        out.write("#include \"record/mpi/nodes.h\"\n#include \"record/mpi/wrap.h\"\n\n")
+        out.write("#include \"record/mpi/nodes.h\"\n#include \"record/mpi/wrap.h\"\n")
+        out.write("#include \"record/sample/sample.h\"\n\n")
         out.write("enum {\n%s    REC_FUNCTIONS\n};\n\n" % "".join(
             "    REC_%s,\n" % name for name in names))
         out.write("uint32_t rec_mpi_regions[REC_FUNCTIONS];\n\n")

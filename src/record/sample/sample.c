@@ -18,17 +18,18 @@
 
 /* ==== settings ================================================================================ */
 
-static const struct rec_sample_source *const sample_sources[] = {&rec_samples_perf,
-                                                                 &rec_samples_fake};
+static const struct rec_sample_source *const sample_sources[] = {
+    &rec_samples_perf, &rec_samples_timer, &rec_samples_fake};
 
 /* At MOST_SAMPLE_RATE the samples themselves take a few percent of the time. */
-enum { DEFAULT_SAMPLE_BYTES = 16 << 10, MOST_SAMPLE_RATE = 10000 };
+enum { DEFAULT_SAMPLE_BYTES = 16 << 10, DEFAULT_STACK_BYTES = 256 << 10, MOST_SAMPLE_RATE = 10000 };
 #define MOST_SAMPLE_BYTES ((uint64_t)1 << 30)
 
 static struct {
     const struct rec_sample_source *source; /* NULL: no samples are taken */
     int64_t interval;                       /* ns of processor time */
     size_t bytes;                           /* of the file for a thread, at most; whole pages */
+    bool stack;                             /* with the begin of the thread's stack */
     _Atomic bool started;                   /* definitions can be written */
     _Atomic bool refused;                   /* the first thread could not be sampled */
 } sample_settings;
@@ -55,7 +56,8 @@ void rec_sample_prepare(void)
     const struct rec_sample_source *source = read_sample_source(&text);
     char *end;
     const double rate = strtod(text, &end);
-    uint64_t bytes = DEFAULT_SAMPLE_BYTES;
+    sample_settings.stack = getenv("LULL_RECORD_SAMPLE_STACK") != NULL;
+    uint64_t bytes = sample_settings.stack ? DEFAULT_STACK_BYTES : DEFAULT_SAMPLE_BYTES;
     if (end == text || !(rate > 0 && rate <= MOST_SAMPLE_RATE))
         return;
     if (*end == ':')
@@ -66,6 +68,12 @@ void rec_sample_prepare(void)
     sample_settings.interval = (int64_t)(1e9 / rate);
     sample_settings.bytes = bytes > 0 ? bytes : REC_PAGE;
     sample_settings.source = source;
+}
+
+int64_t rec_sample_vary(int64_t interval, pid_t thread)
+{
+    const uint64_t drawn = lull_mix((uint64_t)thread, (uint64_t)lull_clock_read(CLOCK_MONOTONIC));
+    return interval + (int64_t)((double)interval * 0.2 * ((double)(drawn >> 11) * 0x1p-53 - 0.5));
 }
 
 /* ==== samplers ================================================================================ */
@@ -82,13 +90,28 @@ struct rec_sampler {
     struct lull_tape_samples_header *header; /* NULL: there were no samples yet */
     size_t mapped;                           /* bytes behind `header` that are in the file */
     bool fixed;                              /* there is no room for more in the file */
-    bool full;       /* there was no room for a sample: the interval is to be doubled */
-    uint64_t random; /* the state of a generator, for choosing one of several samples */
-    struct lull_tape_sample pending; /* chosen of several that come into one; its weight is theirs.
-                                        0: there are none */
+    bool full;          /* there was no room for a sample: the interval is to be doubled */
+    uint64_t random;    /* the state of a generator, for choosing one of several samples */
+    uint64_t pending[]; /* a sample, chosen of several that come into one; its weight is theirs. 0:
+                           there are none */
 };
 
 static struct rec_sampler *all_samplers; /* atomic */
+
+enum {
+    STACK_WORDS = 56, /* that are kept of a stack, at most */
+    MOST_SAMPLE_WORDS =
+        STACK_WORDS + (sizeof(struct lull_tape_sample) + sizeof(struct lull_tape_sample_counts)) /
+                          sizeof(uint64_t)
+};
+
+/* Bytes of a sample. */
+static size_t size_of_sample(uint64_t fields)
+{
+    return sizeof(struct lull_tape_sample) +
+           (fields & LULL_TAPE_SAMPLE_COUNTS ? sizeof(struct lull_tape_sample_counts) : 0) +
+           (fields & LULL_TAPE_SAMPLE_STACK ? STACK_WORDS * sizeof(uint64_t) : 0);
+}
 
 static bool take_sampler(struct rec_sampler *sampler)
 {
@@ -115,7 +138,9 @@ static bool wait_for_sampler(struct rec_sampler *sampler)
 
 static struct rec_sampler *make_sampler(uint32_t location)
 {
-    struct rec_sampler *sampler = rec_keep(sizeof *sampler);
+    const uint64_t fields =
+        LULL_TAPE_SAMPLE_COUNTS | (sample_settings.stack ? LULL_TAPE_SAMPLE_STACK : 0);
+    struct rec_sampler *sampler = rec_keep(sizeof *sampler + size_of_sample(fields));
     if (!sampler)
         return NULL;
     sampler->location = location;
@@ -130,9 +155,15 @@ static struct rec_sampler *make_sampler(uint32_t location)
 
 /* ---- in the file ----------------------------------------------------------------------------- */
 
-static struct lull_tape_sample *kept_samples(const struct rec_sampler *sampler)
+static struct lull_tape_sample *kept_sample(const struct rec_sampler *sampler, uint64_t i)
 {
-    return (struct lull_tape_sample *)(void *)(sampler->header + 1);
+    unsigned char *first = (unsigned char *)(sampler->header + 1);
+    return (struct lull_tape_sample *)(void *)(first + i * sampler->header->sample_size);
+}
+
+static struct lull_tape_sample *pending_sample(struct rec_sampler *sampler)
+{
+    return (struct lull_tape_sample *)(void *)sampler->pending;
 }
 
 /* Maps more of the file behind what there is: as much as there is already. */
@@ -149,8 +180,9 @@ static bool grow_samples(struct rec_sampler *sampler)
         return false;
     }
     sampler->mapped += size;
-    sampler->header->room =
-        (sampler->mapped - sizeof *sampler->header) / sizeof(struct lull_tape_sample);
+    if (sampler->header->sample_size > 0)
+        sampler->header->room =
+            (sampler->mapped - sizeof *sampler->header) / sampler->header->sample_size;
     rec_container_enter(&extent, LULL_TAPE_PART_SAMPLES, sampler->location);
     return true;
 }
@@ -161,7 +193,9 @@ static void fill_samples_header(const struct rec_sampler *sampler, uint32_t sour
     header->version = LULL_TAPE_VERSION;
     header->byte_order = LULL_TAPE_BYTE_ORDER;
     header->header_size = sizeof *header;
-    header->sample_size = sizeof(struct lull_tape_sample);
+    header->fields = sampler->ring.memory ? sampler->ring.fields : 0;
+    header->sample_size = (uint32_t)size_of_sample(header->fields);
+    header->room = (sampler->mapped - sizeof *header) / header->sample_size;
     header->process = rec_process.number;
     header->number = sampler->location;
     header->source = source;
@@ -205,16 +239,29 @@ static uint64_t draw_random(struct rec_sampler *sampler)
     return sampler->random = x;
 }
 
-/* The one of two samples, one of them by chance according to their weights, with the weight of
- * both. */
-static struct lull_tape_sample join_samples(struct rec_sampler *sampler,
-                                            const struct lull_tape_sample *one,
-                                            const struct lull_tape_sample *other)
+static struct lull_tape_sample_counts *counts_of_sample(const struct rec_sampler *sampler,
+                                                        struct lull_tape_sample *sample)
+{
+    return sampler->header->fields & LULL_TAPE_SAMPLE_COUNTS ? (void *)(sample + 1) : NULL;
+}
+
+/* *one becomes the one of two samples, one of them by chance according to their weights, with the
+ * weight and counts of both. */
+static void join_samples(struct rec_sampler *sampler, struct lull_tape_sample *one,
+                         struct lull_tape_sample *other)
 {
     const uint64_t weight = one->weight + other->weight;
-    struct lull_tape_sample joined = draw_random(sampler) % weight < one->weight ? *one : *other;
-    joined.weight = weight;
-    return joined;
+    struct lull_tape_sample_counts sums = {0}, *counts = counts_of_sample(sampler, one);
+    if (counts) {
+        const struct lull_tape_sample_counts *others = counts_of_sample(sampler, other);
+        sums.instructions = counts->instructions + others->instructions;
+        sums.cycles = counts->cycles + others->cycles;
+    }
+    if (draw_random(sampler) % weight >= one->weight)
+        memcpy(one, other, sampler->header->sample_size);
+    one->weight = weight;
+    if (counts)
+        *counts = sums;
 }
 
 static void set_samples_state(struct rec_sampler *sampler, uint64_t count, uint64_t kept)
@@ -225,13 +272,15 @@ static void set_samples_state(struct rec_sampler *sampler, uint64_t count, uint6
 /* Keeps one of each two samples; see struct lull_tape_samples_header. */
 static void thin_samples(struct rec_sampler *sampler)
 {
-    struct lull_tape_sample *samples = kept_samples(sampler);
     const uint64_t n = sampler->header->state;
     uint64_t kept = 0;
-    for (; 2 * kept < n; set_samples_state(sampler, n, ++kept))
-        samples[kept] = 2 * kept + 1 < n
-                            ? join_samples(sampler, &samples[2 * kept], &samples[2 * kept + 1])
-                            : samples[2 * kept];
+    for (; 2 * kept < n; set_samples_state(sampler, n, ++kept)) {
+        struct lull_tape_sample *joined = kept_sample(sampler, kept);
+        if (kept > 0)
+            memcpy(joined, kept_sample(sampler, 2 * kept), sampler->header->sample_size);
+        if (2 * kept + 1 < n)
+            join_samples(sampler, joined, kept_sample(sampler, 2 * kept + 1));
+    }
     set_samples_state(sampler, kept, 0);
     sampler->header->last_interval *= 2;
     sampler->full = true;
@@ -242,7 +291,7 @@ static void store_sample(struct rec_sampler *sampler, const struct lull_tape_sam
     struct lull_tape_samples_header *header = sampler->header;
     if (header->state == header->room && !grow_samples(sampler))
         thin_samples(sampler);
-    kept_samples(sampler)[header->state] = *sample;
+    memcpy(kept_sample(sampler, header->state), sample, header->sample_size);
     set_samples_state(sampler, header->state + 1, 0);
 }
 
@@ -260,6 +309,54 @@ static uint64_t ticks_of_moment(const struct rec_sampler *sampler, int64_t ns)
     return from->ticks + (uint64_t)(int64_t)((double)(ns - from->ns) * rate);
 }
 
+/* What a word of a stack may point to: 0 where that is neither code nor the stack. */
+static uint64_t stack_word(const struct rec_raw_sample *raw, uint32_t slot, uint64_t word)
+{
+    enum { MOST_STACK = 16 << 20 };
+    const uint64_t most_offset = (UINT64_C(1) << LULL_TAPE_STACK_OFFSET_BITS) - 1;
+    if (word - raw->stack.pointer < MOST_STACK)
+        return lull_tape_stack_word(slot, LULL_TAPE_IN_STACK, word - raw->stack.pointer);
+    const uint64_t place = rec_code_place((uintptr_t)word, raw->ns);
+    const uint64_t object = place >> 40, offset = place & LULL_TAPE_OFFSET_MASK;
+    return object >= LULL_TAPE_IN_STACK || offset > most_offset
+               ? 0
+               : lull_tape_stack_word(slot, object, offset);
+}
+
+/* Keeps the words of the stack by which its frames can be found, from the innermost on. */
+static void keep_stack(const struct rec_raw_sample *raw, uint64_t *words, const uint64_t *end)
+{
+    const struct rec_raw_stack *stack = &raw->stack;
+    if (stack->words == 0)
+        return;
+    if ((*words = stack_word(raw, LULL_TAPE_STACK_FRAME, stack->frame)) != 0)
+        words++;
+    if (stack->link != 0 && (*words = stack_word(raw, LULL_TAPE_STACK_LINK, stack->link)) != 0)
+        words++;
+    for (uint32_t i = 0; i < stack->words && i < LULL_TAPE_STACK_SLOTS && words < end; i++)
+        if ((*words = stack_word(raw, i, rec_stack_word(stack, i))) != 0)
+            words++;
+}
+
+static void fill_sample(const struct rec_sampler *sampler, const struct rec_raw_sample *raw,
+                        struct lull_tape_sample *sample)
+{
+    const struct lull_tape_samples_header *header = sampler->header;
+    unsigned char *more = (unsigned char *)(sample + 1), *end;
+    end = (unsigned char *)sample + header->sample_size;
+    memset(sample, 0, header->sample_size);
+    *sample =
+        (struct lull_tape_sample){ticks_of_moment(sampler, raw->ns),
+                                  rec_code_place(raw->address, raw->ns), (uint64_t)raw->weight};
+    if (header->fields & LULL_TAPE_SAMPLE_COUNTS) {
+        *(struct lull_tape_sample_counts *)(void *)more =
+            (struct lull_tape_sample_counts){raw->instructions, raw->cycles};
+        more += sizeof(struct lull_tape_sample_counts);
+    }
+    if (header->fields & LULL_TAPE_SAMPLE_STACK)
+        keep_stack(raw, (uint64_t *)(void *)more, (uint64_t *)(void *)end);
+}
+
 /* A sample of the ring. It is stored by itself where the ring has the interval of the file, else
  * together with those that come behind it. */
 static void keep_raw_sample(void *context, const struct rec_raw_sample *raw)
@@ -267,13 +364,16 @@ static void keep_raw_sample(void *context, const struct rec_raw_sample *raw)
     struct rec_sampler *sampler = context;
     if (!has_samples_file(sampler, sample_settings.source->id, 0))
         return;
-    const int64_t weight = sampler->ring.interval;
-    const struct lull_tape_sample sample = {
-        ticks_of_moment(sampler, raw->ns), rec_code_place(raw->address, raw->ns), (uint64_t)weight};
-    struct lull_tape_sample *pending = &sampler->pending;
-    *pending = pending->weight > 0 ? join_samples(sampler, pending, &sample) : sample;
+    uint64_t words[MOST_SAMPLE_WORDS];
+    struct lull_tape_sample *pending = pending_sample(sampler), *sample = (void *)words;
+    if (pending->weight > 0) {
+        fill_sample(sampler, raw, sample);
+        join_samples(sampler, pending, sample);
+    } else {
+        fill_sample(sampler, raw, pending);
+    }
     sampler->header->taken++;
-    if (2 * pending->weight + sample.weight < 2 * sampler->header->last_interval)
+    if (2 * pending->weight + (uint64_t)raw->weight < 2 * sampler->header->last_interval)
         return;
     store_sample(sampler, pending);
     pending->weight = 0;
@@ -282,9 +382,10 @@ static void keep_raw_sample(void *context, const struct rec_raw_sample *raw)
 /* The rest that has come into no sample of its own. */
 static void keep_pending(struct rec_sampler *sampler)
 {
-    if (sampler->header && sampler->pending.weight > 0)
-        store_sample(sampler, &sampler->pending);
-    sampler->pending.weight = 0;
+    struct lull_tape_sample *pending = pending_sample(sampler);
+    if (sampler->header && pending->weight > 0)
+        store_sample(sampler, pending);
+    pending->weight = 0;
 }
 
 /* ---- rings ----------------------------------------------------------------------------------- */
@@ -302,15 +403,26 @@ static void empty_ring(struct rec_sampler *sampler)
         sampler->header->lost += lost;
 }
 
-/* A ring with the present interval takes the place of the old one. Where there can be none, the old
- * one goes on, and several of its samples come into one. */
+static struct rec_sample_wish wish_of(const struct rec_sampler *sampler, int64_t interval)
+{
+    return (struct rec_sample_wish){.thread = sampler->thread,
+                                    .interval = interval,
+                                    .alone = sampler->location == 0,
+                                    .stack = sample_settings.stack};
+}
+
+/* The ring gets the present interval; where it keeps its own, another one takes its place. Where there
+ * can be none, the old one goes on, and several of its samples come into one. */
 static void exchange_ring(struct rec_sampler *sampler)
 {
     const struct rec_sample_source *source = sample_settings.source;
+    const int64_t interval = (int64_t)sampler->header->last_interval;
+    const struct rec_sample_wish wish = wish_of(sampler, interval);
     struct rec_sample_ring ring;
     sampler->full = false;
-    if (source->begin(&ring, sampler->thread, (int64_t)sampler->header->last_interval,
-                      sampler->location == 0) != 0)
+    if (source->change)
+        source->change(&sampler->ring, interval);
+    if (source->change || source->begin(&ring, &wish) != 0)
         return;
     empty_ring(sampler);
     source->end(&sampler->ring);
@@ -348,7 +460,10 @@ static void note_refused(struct rec_sampler *sampler, int reason)
 {
     const bool first = sampler->location == 0;
     if (first)
-        rec_report_say("no samples: %s: %s", sample_settings.source->name, strerror(reason));
+        rec_report_say("no samples: %s: %s%s", sample_settings.source->name, strerror(reason),
+                       sample_settings.source == sample_sources[0]
+                           ? "; --sample timer:100 takes them by signals"
+                           : "");
     if (!sample_settings.refused)
         has_samples_file(sampler, LULL_TAPE_SAMPLES_REFUSED, reason);
     if (first)
@@ -357,7 +472,14 @@ static void note_refused(struct rec_sampler *sampler, int reason)
 
 void rec_sample_start(void)
 {
-    sample_settings.started = sample_settings.source != NULL;
+    const struct rec_sample_source *source = sample_settings.source;
+    const int64_t least = source && source->least ? source->least() : 0;
+    if (source && sample_settings.interval < least) {
+        sample_settings.interval = least;
+        rec_report_say("%.0f samples a second: the system's clock has no more ticks",
+                       1e9 / (double)least);
+    }
+    sample_settings.started = source != NULL;
 }
 
 void rec_sample_begin(struct rec_thread *self)
@@ -373,10 +495,10 @@ void rec_sample_begin(struct rec_thread *self)
         return;
     sampler->thread = gettid();
     sampler->last = lull_clock_pair(rec_process.tsc);
+    const struct rec_sample_wish wish = wish_of(sampler, present_interval(sampler));
     int reason = 0;
     if (!sampler->over)
-        reason = sample_settings.source->begin(&sampler->ring, sampler->thread,
-                                               present_interval(sampler), self->number == 0);
+        reason = sample_settings.source->begin(&sampler->ring, &wish);
     if (reason != 0)
         note_refused(sampler, reason);
     else if (sampler->header) /* an earlier thread of the location was perhaps refused */
@@ -415,6 +537,18 @@ void rec_sample_stop(void)
     }
 }
 
+void rec_sample_hold(void)
+{
+    if (sample_settings.source && sample_settings.source->hold)
+        sample_settings.source->hold();
+}
+
+void rec_sample_release(void)
+{
+    if (sample_settings.source && sample_settings.source->release)
+        sample_settings.source->release();
+}
+
 /* ==== the recorder's own thread =============================================================== */
 
 /* It comes when a ring is half full that began to fill when it came last. */
@@ -422,7 +556,7 @@ static _Atomic int64_t next_turn; /* ns; 0: there was none yet */
 
 static int64_t time_between_turns(void)
 {
-    return sample_settings.source->lasts(sample_settings.interval) / 2;
+    return sample_settings.source->lasts(sample_settings.interval, sample_settings.stack) / 2;
 }
 
 bool rec_sample_next_turn(struct timespec *ret_when)

@@ -4,11 +4,13 @@
  *
  * LULL_RECORD_SAMPLE says how: unset or "off", none; "RATE" or "RATE:BYTES", so many samples a
  * second of processor time, and so many bytes of file at most for those of a thread (16 KiB). In
- * front may stand the name of a source and a colon: "fake:100" makes samples up (fake_samples.c).
+ * front may stand the name of a source and a colon: "timer:100" takes them by signals
+ * (timer_samples.c), "fake:100" makes them up (fake_samples.c). With LULL_RECORD_SAMPLE_STACK a sample
+ * has also the begin of the thread's stack, and the file 256 KiB for those of a thread.
  *
- * How they are taken is the affair of a source (source.h): the system's kernel puts addresses into a
- * ring in memory, without a signal, and without waking anybody. What a sample costs the thread is an
- * interrupt of the kernel's clock.
+ * How they are taken is the affair of a source (source.h). By perf_event, which is the usual one, the
+ * system's kernel puts addresses into a ring in memory, without a signal, and without waking anybody.
+ * What a sample costs the thread is an interrupt of the kernel's clock.
  *
  * Who empties the ring. The thread itself, when it leaves a call or region 50 ms or more after the
  * last time (rec_cores_read), and when it ends. For threads that compute for long, the recorder's own
@@ -32,6 +34,9 @@
  * Descriptors. The ring's mapping keeps the kernel's event alive, so its descriptor is closed at
  * once: programs that close all descriptors, or may open few, meet none of ours. The interval can
  * therefore not be changed; to double it, a new ring takes the place of the old one.
+ *
+ * A stack. Words of it that point neither to code nor into the stack are not kept, so that nothing else
+ * of the program's memory comes into the file. Its frames are found when the run is read.
  *
  * Which file an address lies in is looked up when the ring is emptied (site/code.h): code of a
  * library that was unloaded before that is unknown.
@@ -60,6 +65,10 @@ void rec_sample_begin(struct rec_thread *self);
 void rec_sample_end(struct rec_thread *self);
 /* Keeps what the kernel has put into the ring of the calling thread, which has stepped aside. */
 void rec_sample_keep(struct rec_thread *self);
+
+/* The calling thread must not be disturbed by samples until it releases them; may be nested. */
+void rec_sample_hold(void);
+void rec_sample_release(void);
 
 /* Recording ends: keeps the samples of all threads, which get none from here on. */
 void rec_sample_stop(void);

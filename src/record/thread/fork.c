@@ -7,6 +7,7 @@
 #include "record/core.h"
 #include "record/keep.h"
 #include "record/marker.h"
+#include "record/sample/sample.h"
 #include "record/thread/pause.h"
 
 #include <dlfcn.h>
@@ -19,13 +20,13 @@
 
 /* Settings that are passed on to a program that records into the same run. */
 static const char *const passed_on[] = {
-    "LULL_RECORD_BYTES",    "LULL_RECORD_PROFILE",     "LULL_RECORD_COUNTERS",
-    "LULL_RECORD_FOLLOW",   "LULL_RECORD_CALLPATH",    "LULL_RECORD_FILTER",
-    "LULL_RECORD_THROTTLE", "LULL_RECORD_START",       "LULL_RECORD_DURATION",
-    "LULL_RECORD_SIGNALS",  "LULL_RECORD_ITERATIONS",  "LULL_RECORD_SKEW",
-    "LULL_RECORD_WAITS",    "LULL_RECORD_FILES",       "LULL_RECORD_LAST",
-    "LULL_RECORD_STORE",    "LULL_RECORD_CLOCK_FILES", "LULL_RECORD_SAMPLE",
-    "LULL_RECORD_DEVICE"};
+    "LULL_RECORD_BYTES",       "LULL_RECORD_PROFILE",     "LULL_RECORD_COUNTERS",
+    "LULL_RECORD_FOLLOW",      "LULL_RECORD_CALLPATH",    "LULL_RECORD_FILTER",
+    "LULL_RECORD_THROTTLE",    "LULL_RECORD_START",       "LULL_RECORD_DURATION",
+    "LULL_RECORD_SIGNALS",     "LULL_RECORD_ITERATIONS",  "LULL_RECORD_SKEW",
+    "LULL_RECORD_WAITS",       "LULL_RECORD_FILES",       "LULL_RECORD_LAST",
+    "LULL_RECORD_STORE",       "LULL_RECORD_CLOCK_FILES", "LULL_RECORD_SAMPLE",
+    "LULL_RECORD_SAMPLE_STACK", "LULL_RECORD_DEVICE"};
 /* Settings for this process alone. */
 static const char *const own_place[] = {"LULL_RECORD_PROCESS", "LULL_RECORD_APPLICATION",
                                         "LULL_RECORD_FIRST", "LULL_RECORD_INJECT",
@@ -213,6 +214,7 @@ static void begin_child(void)
     rec_leave_to_parent();
     rec_keep_forked();
     rec_handles_forked();
+    rec_sample_release();
 }
 
 bool rec_prepare_children(void)
@@ -222,7 +224,7 @@ bool rec_prepare_children(void)
          follows = follow && strcmp(follow, "1") == 0;
     if (seeks && !is_sought())
         return false;
-    pthread_atfork(NULL, NULL, begin_child);
+    pthread_atfork(rec_sample_hold, rec_sample_release, begin_child);
     Dl_info info;
     const void *here = &rec_process;
     bool known = dladdr(here, &info) != 0 && info.dli_fname;

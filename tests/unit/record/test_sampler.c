@@ -12,8 +12,8 @@
 #define INTERVAL 100000 /* ns, as the group asks for */
 
 enum {
-    IN_A_PAGE =
-        (LULL_TAPE_PAGE - sizeof(struct lull_tape_samples_header)) / sizeof(struct lull_tape_sample)
+    MADE_UP = sizeof(struct lull_tape_sample) + sizeof(struct lull_tape_sample_counts),
+    IN_A_PAGE = (LULL_TAPE_PAGE - sizeof(struct lull_tape_samples_header)) / MADE_UP
 };
 
 static void sleep_ms(unsigned ms)
@@ -40,7 +40,7 @@ static struct lull_tape_samples_header read_header(uint64_t *ret_weight)
     assert_true(header.state <= header.room);
     for (uint64_t i = 0; i < header.state; i++) {
         struct lull_tape_sample sample;
-        memcpy(&sample, bytes + sizeof header + i * sizeof sample, sizeof sample);
+        memcpy(&sample, bytes + sizeof header + i * header.sample_size, sizeof sample);
         *ret_weight += sample.weight;
     }
     free(bytes);

@@ -418,6 +418,9 @@ static const struct lull_reader reader_tape = {
     .stream_close = lull_tape_stream_close,
     .read_sums = lull_tape_read_sums,
     .read_sampling = lull_tape_read_sampling,
+    .details_open = lull_tape_details_open,
+    .detail_read = lull_tape_detail_read,
+    .details_close = lull_tape_details_close,
 };
 
 const struct lull_format lull_format_tape = {

@@ -25,6 +25,12 @@ struct tape_process {
     uint32_t pages; /* of the file that are in use; 0: there is no file yet */
 };
 
+/* A sample, and its number in the run that it comes from. */
+struct written_sample {
+    struct lull_tape_sample sample;
+    uint64_t number;
+};
+
 struct tape_location {
     unsigned char *buffer;
     uint32_t used;
@@ -39,7 +45,7 @@ struct tape_location {
     struct lull_tape_shape *shapes; /* NULL until there is one; see tape_shorten */
     struct tape_numbers *numbers;   /* NULL until a request has been opened */
     /* All of them, because the recorder has bounded their number. */
-    struct lull_tape_sample *samples;
+    struct written_sample *samples;
     size_t n_samples, samples_capacity;
 };
 
@@ -1010,9 +1016,10 @@ static lull_status take_sample(struct tape_writer *writer, uint32_t location,
                             sizeof *out->samples))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
     out->samples[out->n_samples++] =
-        (struct lull_tape_sample){.time = (uint64_t)event->time,
-                                  .place = lull_tape_place(object, event->sample.offset),
-                                  .weight = event->sample.weight};
+        (struct written_sample){.sample = {.time = (uint64_t)event->time,
+                                           .place = lull_tape_place(object, event->sample.offset),
+                                           .weight = event->sample.weight},
+                                .number = event->sample.number};
     return LULL_OK;
 }
 
@@ -1131,6 +1138,51 @@ static lull_status tape_write_sums(const struct tape_writer *writer,
 
 /* ==== samples ================================================================================= */
 
+/* Writes what a sample has more behind it, into `size` bytes. */
+static void write_detail(const struct lull_sample_detail *detail, uint64_t fields,
+                         unsigned char *bytes, size_t size)
+{
+    if (fields & LULL_TAPE_SAMPLE_COUNTS) {
+        const struct lull_tape_sample_counts counts = {detail->instructions, detail->cycles};
+        memcpy(bytes, &counts, sizeof counts);
+        bytes += sizeof counts;
+        size -= sizeof counts;
+    }
+    for (uint32_t i = 0; fields & LULL_TAPE_SAMPLE_STACK && i < detail->n_stack &&
+                         (i + 1) * sizeof(uint64_t) <= size;
+         i++) {
+        const struct lull_stack_word *word = &detail->stack[i];
+        const uint64_t written = lull_tape_stack_word(
+            word->slot, word->object == LULL_NONE ? LULL_TAPE_IN_STACK : word->object,
+            word->offset);
+        memcpy(bytes + i * sizeof written, &written, sizeof written);
+    }
+}
+
+/* Which fields the samples of the location have, and how many words of stacks at most. */
+static lull_status survey_details(const struct tape_writer *writer, const struct tape_location *out,
+                                  struct lull_sample_details *details, uint64_t *ret_fields,
+                                  size_t *ret_size, struct lull_error *err)
+{
+    uint32_t words = 0;
+    bool counted = false;
+    lull_status status = LULL_OK;
+    for (size_t i = 0; details && status == LULL_OK && i < out->n_samples; i++) {
+        struct lull_sample_detail detail;
+        status =
+            lull_trace_read_detail(writer->trace, details, out->samples[i].number, &detail, err);
+        if (status != LULL_OK)
+            break;
+        counted |= detail.counted;
+        words = detail.n_stack > words ? detail.n_stack : words;
+    }
+    *ret_fields =
+        (counted ? LULL_TAPE_SAMPLE_COUNTS : 0U) | (words > 0 ? LULL_TAPE_SAMPLE_STACK : 0U);
+    *ret_size = sizeof(struct lull_tape_sample) +
+                (counted ? sizeof(struct lull_tape_sample_counts) : 0) + words * sizeof(uint64_t);
+    return status;
+}
+
 /* Writes the samples of a location, and how they were taken. */
 static lull_status tape_write_samples(const struct tape_writer *writer,
                                       const struct process_file *file, uint32_t location,
@@ -1139,21 +1191,35 @@ static lull_status tape_write_samples(const struct tape_writer *writer,
     static const uint32_t sources[LULL_SAMPLES_WAYS] = {
         [LULL_SAMPLES_REFUSED] = LULL_TAPE_SAMPLES_REFUSED,
         [LULL_SAMPLES_PERF] = LULL_TAPE_SAMPLES_PERF,
-        [LULL_SAMPLES_FAKE] = LULL_TAPE_SAMPLES_FAKE};
+        [LULL_SAMPLES_FAKE] = LULL_TAPE_SAMPLES_FAKE,
+        [LULL_SAMPLES_TIMER] = LULL_TAPE_SAMPLES_TIMER};
     const struct tape_location *out = &writer->locations[location];
     struct lull_sampling sampling;
     lull_status status = lull_trace_read_sampling(writer->trace, location, &sampling, err);
     if (status != LULL_OK || sampling.way == LULL_SAMPLES_NONE)
         return status;
-    const size_t n = out->n_samples, size = n * sizeof *out->samples;
-    struct lull_tape_samples_header *header = malloc(sizeof *header + size);
-    if (!header)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
+    struct lull_sample_details *details;
+    uint64_t fields = 0;
+    size_t sample_size = 0;
+    status = lull_trace_details_open(writer->trace, location, &details, err);
+    if (status == LULL_OK)
+        status = survey_details(writer, out, details, &fields, &sample_size, err);
+    const size_t n = out->n_samples, size = n * sample_size;
+    struct lull_tape_samples_header *header = NULL;
+    if (status == LULL_OK) {
+        header = calloc(1, sizeof *header + size);
+        if (!header)
+            status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", writer->trace->path);
+    }
+    if (status != LULL_OK) {
+        lull_trace_details_close(writer->trace, details);
+        return status;
+    }
     *header =
         (struct lull_tape_samples_header){.version = LULL_TAPE_VERSION,
                                           .byte_order = LULL_TAPE_BYTE_ORDER,
                                           .header_size = sizeof *header,
-                                          .sample_size = sizeof *out->samples,
+                                          .sample_size = (uint32_t)sample_size,
                                           .process = writer->trace->locations[location].process,
                                           .number = number_of(writer, location),
                                           .source = sources[sampling.way],
@@ -1163,12 +1229,24 @@ static lull_status tape_write_samples(const struct tape_writer *writer,
                                           .room = n,
                                           .state = n,
                                           .taken = sampling.taken,
-                                          .lost = sampling.lost};
+                                          .lost = sampling.lost,
+                                          .fields = fields};
     memcpy(header->magic, LULL_TAPE_SAMPLES_MAGIC, sizeof header->magic);
-    if (n > 0)
-        memcpy(header + 1, out->samples, size);
-    status = write_part(file, LULL_TAPE_PART_SAMPLES, header->number, header, sizeof *header + size,
-                        err);
+    unsigned char *bytes = (unsigned char *)(header + 1);
+    for (size_t i = 0; status == LULL_OK && i < n; i++, bytes += sample_size) {
+        const struct written_sample *written = &out->samples[i];
+        struct lull_sample_detail detail;
+        memcpy(bytes, &written->sample, sizeof written->sample);
+        if (fields != 0)
+            status = lull_trace_read_detail(writer->trace, details, written->number, &detail, err);
+        if (fields != 0 && status == LULL_OK)
+            write_detail(&detail, fields, bytes + sizeof written->sample,
+                         sample_size - sizeof written->sample);
+    }
+    if (status == LULL_OK)
+        status = write_part(file, LULL_TAPE_PART_SAMPLES, header->number, header,
+                            sizeof *header + size, err);
+    lull_trace_details_close(writer->trace, details);
     free(header);
     return status;
 }

@@ -606,7 +606,8 @@ static lull_status begin_joining(struct tape_stream *stream, struct lull_error *
     struct tape_samples *samples = NULL;
     lull_status status = LULL_OK;
     if (tape_wanted(stream, LULL_EVENT_SAMPLE) && stream->trace->events != LULL_EVENTS_NONE)
-        status = lull_tape_samples_open(stream->trace, stream->location, &samples, err);
+        status =
+            lull_tape_samples_open(stream->trace, stream->location, stream->source, &samples, err);
     if (status != LULL_OK || !samples)
         return status;
     stream->joining = calloc(1, sizeof *stream->joining);
