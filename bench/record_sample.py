@@ -1,7 +1,8 @@
 """What a sample costs a recorded program: the processor time of a fixed amount of work, recorded without samples and with
 10,000 a second, in turn; and without them once more as a control. Processor time, because it contains the kernel's
 interrupts, and is not changed by others who use the machine as much as time is. At so high a rate the difference stands
-out of the noise; at other rates the cost is in proportion, because each sample costs the same."""
+out of the noise; at other rates the cost is in proportion, because each sample costs the same. A sample with a stack costs
+more: the kernel copies the stack, and the recorder looks at each word of it."""
 import os
 import random
 import shutil
@@ -29,15 +30,16 @@ def rows(bench):
     program = os.path.join(os.path.abspath(bench.build), "bench", "bench_record_sample")
     lull = os.path.join(os.path.abspath(bench.build), "lull")
     run = bench.path("sample.lull")
-    rates = {"off": "off", "control": "off", "on": "%d:1MiB" % RATE}
+    rates = {"off": ["off"], "control": ["off"], "on": ["%d:1MiB" % RATE],
+             "stack": ["%d:16MiB" % RATE, "--sample-stack"]}
     times, samples = {name: [] for name in rates}, []
     for _ in range(ROUNDS):
         for name in random.sample(sorted(rates), len(rates)):
             shutil.rmtree(run, ignore_errors=True)
-            times[name].append(processor_time([lull, "record", "--sample", rates[name], "-o", run, program, "1", REGIONS]))
+            times[name].append(processor_time([lull, "record", "--sample", *rates[name], "-o", run, program, "1", REGIONS]))
         # of the last run with samples the number is that of its time: they are taken by processor time
         samples.append(times["on"][-1] * RATE)
-    for what, name in (("control", "control"), ("added", "on")):
+    for what, name in (("control", "control"), ("added", "on"), ("added with stacks", "stack")):
         each = [1e6 * (on - off) / n for on, off, n in zip(times[name], times["off"], samples)]
         estimate = hodges_lehmann(each)
         for rate, unit, target, form in ROWS:

@@ -378,6 +378,10 @@ if(Python3_FOUND)
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/unharmed.gcc)
         set_tests_properties(record.samples record.unharmed PROPERTIES LABELS quick TIMEOUT 1800)
         if(LULL_HAVE_LIBDW)
+            add_test(NAME record.agrees
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/agrees.py --lull $<TARGET_FILE:lull>)
+            set_tests_properties(record.agrees PROPERTIES LABELS "all;clock" TIMEOUT 1800 RUN_SERIAL ON
+                                 SKIP_RETURN_CODE 77)
             add_test(NAME record.stacks
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/stacks.py
                         --lull $<TARGET_FILE:lull> --cc ${LULL_GCC}

@@ -378,6 +378,119 @@ static void test_larger_samples(void **state)
     assert_int_equal(found, N);
 }
 
+/* A header of an older tape, which ends in front of what samples have more. */
+static void test_older_header(void **state)
+{
+    (void)state;
+    enum { OLDER = 88 };
+    static unsigned char bytes[OLDER + sizeof *file.samples];
+    struct lull_sample_details *details;
+    write_small_run();
+    begin_file(1, 0);
+    put_sample(0, 25, OBJECT, 77);
+    file.header.header_size = OLDER;
+    memcpy(bytes, &file.header, OLDER);
+    memcpy(bytes + OLDER, file.samples, sizeof *file.samples);
+    process_put(run.path, 0, LULL_TAPE_PART_SAMPLES, 0, bytes, sizeof bytes);
+    run_open(run.path);
+    const struct same_sequence events = run_events(0);
+    assert_int_equal(events.count, 4);
+    check_sample(&events, 2, 15, 0, 77, 100);
+    assert_int_equal(lull_trace_details_open(run.trace, 0, &details, &run.err), LULL_OK);
+    assert_null(details);
+}
+
+/* ---- counts and stacks ----------------------------------------------------------------------- */
+
+enum { DETAILED = 150, WORDS = 4 };
+
+/* Sample i has 1000 + i instructions, 2000 + i cycles, and i % 3 words behind that of the register. */
+static void write_details(void)
+{
+    enum { SIZE = sizeof(struct lull_tape_sample) + (2 + WORDS) * 8 };
+    static unsigned char bytes[sizeof file.header + DETAILED * SIZE];
+    write_small_run();
+    begin_file(DETAILED, 0);
+    file.header.sample_size = SIZE;
+    file.header.fields = LULL_TAPE_SAMPLE_COUNTS | LULL_TAPE_SAMPLE_STACK;
+    memset(bytes, 0, sizeof bytes);
+    memcpy(bytes, &file.header, sizeof file.header);
+    for (size_t i = 0; i < DETAILED; i++) {
+        const uint64_t more[2 + WORDS] = {
+            1000 + i, 2000 + i,
+            /* the register: 48 bytes behind the stack pointer; words 5 and 7: in the object; word 9: in one
+             * that is not defined */
+            UINT64_C(0xfff) << 52 | UINT64_C(0xffff) << 36 | 48,
+            i % 3 > 0 ? UINT64_C(5) << 52 | (uint64_t)OBJECT << 36 | i : 0,
+            i % 3 > 1 ? UINT64_C(7) << 52 | (uint64_t)OBJECT << 36 | (2 * i) : 0,
+            i % 3 > 1 ? UINT64_C(9) << 52 | (uint64_t)(OBJECT + 1) << 36 | 3 : 0};
+        unsigned char *at = bytes + sizeof file.header + i * SIZE;
+        put_sample(i, 10 + i / 5, OBJECT, i);
+        memcpy(at, &file.samples[i], sizeof file.samples[i]);
+        memcpy(at + sizeof file.samples[i], more, sizeof more);
+    }
+    process_put(run.path, 0, LULL_TAPE_PART_SAMPLES, 0, bytes, sizeof bytes);
+}
+
+static void check_detail(const struct lull_sample_detail *detail, uint64_t i)
+{
+    assert_true(detail->counted);
+    assert_int_equal(detail->instructions, 1000 + i);
+    assert_int_equal(detail->cycles, 2000 + i);
+    assert_int_equal(detail->n_stack, 1 + i % 3);
+    assert_int_equal(detail->stack[0].slot, LULL_STACK_FRAME);
+    assert_int_equal(detail->stack[0].object, LULL_NONE);
+    assert_int_equal(detail->stack[0].offset, 48);
+    for (uint32_t w = 1; w < detail->n_stack; w++) {
+        assert_int_equal(detail->stack[w].slot, 3 + 2 * w);
+        assert_int_equal(detail->stack[w].object, 0);
+        assert_int_equal(detail->stack[w].offset, w * i);
+    }
+}
+
+/* Of each SAMPLE of the opened run, whose offset says which one it was, by its number. Returns how many
+ * there are. */
+static unsigned check_details(void)
+{
+    const struct same_sequence events = run_events(0);
+    struct lull_sample_details *details;
+    struct lull_sample_detail detail;
+    unsigned n = 0;
+    assert_int_equal(lull_trace_details_open(run.trace, 0, &details, &run.err), LULL_OK);
+    assert_non_null(details);
+    for (size_t e = 0; e < events.count; e++) {
+        const struct lull_event *event = &events.events[e];
+        if (event->kind != LULL_EVENT_SAMPLE)
+            continue;
+        assert_int_equal(lull_trace_read_detail(run.trace, details, event->sample.number, &detail,
+                                                &run.err),
+                         LULL_OK);
+        check_detail(&detail, event->sample.offset);
+        n++;
+    }
+    assert_int_equal(lull_trace_read_detail(run.trace, details, DETAILED, &detail, &run.err),
+                     LULL_ERR_FORMAT);
+    lull_trace_details_close(run.trace, details);
+    return n;
+}
+
+static void test_details(void **state)
+{
+    (void)state;
+    write_details();
+    run_open(run.path);
+    assert_int_equal(check_details(), DETAILED);
+    assert_int_equal(lull_convert(run.trace, folder_path("copy"), &lull_format_tape, false, NULL,
+                                  NULL, &run.err),
+                     LULL_OK);
+    lull_trace_cut(run.trace, (int64_t[]){20});
+    const unsigned left = check_details();
+    assert_in_range(left, 1, DETAILED - 1);
+    run_close();
+    run_open(folder_path("copy"));
+    assert_int_equal(check_details(), DETAILED);
+}
+
 TEST_GROUP(test_tape_samples)
 {
     const struct CMUnitTest tests[] = {
@@ -389,6 +502,8 @@ TEST_GROUP(test_tape_samples)
         cmocka_unit_test_setup_teardown(test_damaged_headers, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_any_byte, run_set_up, run_tear_down),
         cmocka_unit_test_setup_teardown(test_larger_samples, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_older_header, run_set_up, run_tear_down),
+        cmocka_unit_test_setup_teardown(test_details, run_set_up, run_tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -42,6 +42,7 @@ static const char *wrong_in_header(const struct lull_tape_samples_header *header
     if (header->process != file->process || header->number != file->number)
         return "the samples are those of another location";
     if (header->header_size < LEAST_HEADER || header->header_size > size ||
+        header->header_size % sizeof(uint64_t) != 0 ||
         header->sample_size < sizeof(struct lull_tape_sample) ||
         header->sample_size > MOST_SAMPLE_SIZE || header->sample_size % sizeof(uint64_t) != 0)
         return "sizes of a header or of samples that cannot be";
