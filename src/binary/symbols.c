@@ -1606,6 +1606,12 @@ static Dwarf_Frame *find_unwind_row(struct lull_symbols *symbols, uint64_t offse
     return NULL;
 }
 
+/* No frame is larger; tables may say anything. */
+static bool is_near(int64_t bytes)
+{
+    return bytes > INT32_MIN && bytes < INT32_MAX;
+}
+
 struct lull_unwind_rule lull_symbols_unwind(struct lull_symbols *symbols, uint64_t offset)
 {
     const struct unwind_registers *registers = registers_of(symbols->machine);
@@ -1623,6 +1629,8 @@ struct lull_unwind_rule lull_symbols_unwind(struct lull_symbols *symbols, uint64
                                                     &rule.frame_at, &ignored);
     if (outermost)
         rule.how = LULL_UNWIND_OUTERMOST;
+    else if (!is_near(rule.address) || !is_near(rule.return_at) || !is_near(rule.frame_at))
+        rule.how = LULL_UNWIND_UNKNOWN;
     free(frame);
     return rule;
 }

@@ -263,8 +263,9 @@ static const char *describe_sampling(const struct lull_census_samples *samples,
     lull_format_time(whole_of((double)samples->interval), interval, sizeof interval);
     lull_format_time(whole_of((double)samples->last_interval), last, sizeof last);
     const char *text = lull_arena_printf(
-        arena, "%s, one each %s of processor time in the program; of %" PRIu64 " thread%s", how,
-        interval, threads, threads == 1 ? "" : "s");
+        arena, "%s, one each %s of processor time%s; of %" PRIu64 " thread%s", how, interval,
+        samples->ways[LULL_SAMPLES_TIMER] > 0 ? "" : " in the program", threads,
+        threads == 1 ? "" : "s");
     if (samples->last_interval > samples->interval)
         text = lull_arena_printf(arena, "%s; in the end each stands for up to %s", text, last);
     if (samples->ways[LULL_SAMPLES_REFUSED] > 0)

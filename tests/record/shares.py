@@ -100,7 +100,7 @@ def main():
         parser.add_argument("--" + name, required=True)
     check = Check(parser.parse_args())
     with tempfile.TemporaryDirectory() as folder:
-        for sample in ("1000:1MiB", "1000", "100"):
+        for sample in ("1000:1MiB", "1000", "100", "timer:250"):
             check.one(folder, sample)
         check.perf(folder)
     for line in check.wrong:

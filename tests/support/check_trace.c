@@ -7,7 +7,8 @@ struct place {
     int64_t time, call_end;
     uint32_t *open;
     size_t depth, capacity;
-    bool begun, ended;
+    bool begun, ended, has_details; /* has_details: they were looked for */
+    struct lull_sample_details *details;
 };
 
 struct check {
@@ -131,6 +132,25 @@ static const char *check_order(const struct lull_trace *trace, struct place *pla
     return NULL;
 }
 
+/* What is wrong with what a sample has besides its place. */
+static const char *check_detail(const struct lull_trace *trace, struct place *place,
+                                uint32_t location, const struct lull_event *event)
+{
+    struct lull_sample_detail detail;
+    struct lull_error err;
+    if (!place->has_details &&
+        lull_trace_details_open(trace, location, &place->details, &err) != LULL_OK)
+        return NULL; /* the file has changed */
+    place->has_details = true;
+    if (!place->details || lull_trace_read_detail(trace, place->details, event->sample.number,
+                                                  &detail, &err) != LULL_OK)
+        return NULL;
+    for (uint32_t i = 0; i < detail.n_stack; i++)
+        if (detail.stack[i].object != LULL_NONE && detail.stack[i].object >= trace->n_objects)
+            return "unknown object in a stack";
+    return NULL;
+}
+
 static lull_status begin(void *context, unsigned worker, uint32_t location, struct lull_error *err)
 {
     struct check *check = context;
@@ -157,6 +177,8 @@ static lull_status take_block(void *context, unsigned worker, const struct lull_
         const char *wrong = check_fields(check->trace, event);
         if (!wrong)
             wrong = check_order(check->trace, place, event);
+        if (!wrong && event->kind == LULL_EVENT_SAMPLE)
+            wrong = check_detail(check->trace, place, block->location, event);
         if (wrong)
             return broken(check, block->location, event, wrong);
     }
@@ -189,6 +211,7 @@ lull_status check_trace(const struct lull_trace *trace, unsigned workers, struct
         if (status == LULL_OK && !check.places[l].ended)
             status = broken(&check, l, NULL, "never visited");
         free(check.places[l].open);
+        lull_trace_details_close(trace, check.places[l].details);
     }
     free(check.places);
     return status;

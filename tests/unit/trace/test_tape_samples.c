@@ -462,9 +462,9 @@ static unsigned check_details(void)
         const struct lull_event *event = &events.events[e];
         if (event->kind != LULL_EVENT_SAMPLE)
             continue;
-        assert_int_equal(lull_trace_read_detail(run.trace, details, event->sample.number, &detail,
-                                                &run.err),
-                         LULL_OK);
+        assert_int_equal(
+            lull_trace_read_detail(run.trace, details, event->sample.number, &detail, &run.err),
+            LULL_OK);
         check_detail(&detail, event->sample.offset);
         n++;
     }
