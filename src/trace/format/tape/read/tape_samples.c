@@ -202,7 +202,8 @@ static size_t read_neighbours(struct tape_samples *samples, struct lull_tape_sou
 static void see_more_samples(struct tape_samples *samples)
 {
     unsigned char bytes[SAMPLES_PART];
-    struct lull_tape_source opened, *source = samples->source ? samples->source : &opened;
+    struct lull_tape_source opened = {.fd = -1},
+                            *source = samples->source ? samples->source : &opened;
     struct lull_error ignored;
     samples->at = samples->in_sight = 0;
     if (!samples->source &&
@@ -281,7 +282,7 @@ lull_status lull_tape_details_open(const struct lull_trace *trace, uint32_t loca
                                    struct lull_sample_details **ret_details, struct lull_error *err)
 {
     const struct lull_tape_data *data = trace->format_data;
-    struct lull_tape_samples_header header;
+    struct lull_tape_samples_header header = {.fields = 0};
     bool has = false;
     *ret_details = NULL;
     lull_status status = lull_tape_need(trace, location, err);
