@@ -67,15 +67,15 @@ struct lull_recording_texts {
     const char *start_after, *duration; /* times */
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
     const char *waits;                  /* a time; "none" */
-    const char *sample;                 /* "off", "100", "100:1MiB", "timer:100": samples per second,
+    const char *sample;   /* "off", "100", "100:1MiB", "timer:100": samples per second,
                                            and bytes for those of a thread */
-    const char *callpath;               /* how many callers a call site has */
-    const char *device;                 /* "full", "off": whether what devices do is recorded */
-    const char *signals;                /* "on", "off": whether recording is on at first */
-    const char *mpi;                    /* "openmpi", "mpich", "none" */
-    const char *store;                  /* "node", "process" */
-    char *const *labels;                /* each "KEY=VALUE" */
-    const char *filter;                 /* a file (filter/filter.h) */
+    const char *callpath; /* how many callers a call site has */
+    const char *device;   /* "full", "off": whether what devices do is recorded */
+    const char *signals;  /* "on", "off": whether recording is on at first */
+    const char *mpi;      /* "openmpi", "mpich", "none" */
+    const char *store;    /* "node", "process" */
+    char *const *labels;  /* each "KEY=VALUE" */
+    const char *filter;   /* a file (filter/filter.h) */
 };
 
 /* Translates the texts into members of *wish. Fails with LULL_ERR_RANGE and a text that begins with

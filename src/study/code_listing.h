@@ -7,7 +7,7 @@
 
 struct lull_listed_line {
     uint32_t number;
-    const char *text;                     /* NULL: the source was not found, or not asked for */
+    const char *text; /* NULL: the source was not found, or not asked for */
     int64_t useful_ns, mpi_ns, openmp_ns, idle_ns; /* as in struct lull_code_row */
 };
 

@@ -56,7 +56,7 @@ BAD_RECORD(unknown_target, "unknown process 5",
            spoilt_record(LULL_TAPE_TRANSFER, 1, LULL_TAPE_NO_ID, 0)[1].i32[2] = 5)
 BAD_RECORD(unknown_transfer, "unknown operation 77", spoilt_record(LULL_TAPE_TRANSFER, 1, 0, 77))
 BAD_RECORD(unknown_message, "unknown message record 7", spoilt_record(LULL_TAPE_MESSAGE, 2, 0, 7))
-BAD_RECORD(unknown_number, "unknown number record 17", spoilt_record(LULL_TAPE_NUMBER, 1, 0, 17))
+BAD_RECORD(unknown_number, "unknown number record 250", spoilt_record(LULL_TAPE_NUMBER, 1, 0, 250))
 BAD_RECORD(unknown_kind, "unknown record kind 63", spoilt_record(63, 0, 0, 0))
 BAD_RECORD(never_written, "unknown record kind 0", spoilt_record(LULL_TAPE_NOTHING, 0, 0, 0))
 BAD_RECORD(call_without_message, "without its message", spoilt_record(LULL_TAPE_CALL_SEND, 0, 1, 1);

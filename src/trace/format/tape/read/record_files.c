@@ -60,6 +60,10 @@ static lull_status check_records_header(const char *path, const struct lull_tape
                          "than one chunk",
                          path, (unsigned long long)told->committed,
                          (unsigned long long)told->flushed);
+    static const struct lull_tape_stream none;
+    if (header->kind == 0 && memcmp(&header->stream, &none, sizeof none) != 0)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: a thread is no stream of a device",
+                         path, offsetof(struct lull_tape_header, stream));
     if (memchr(header->name, '\0', sizeof header->name) == NULL)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: offset %zu: name is not terminated", path,
                          offsetof(struct lull_tape_header, name));
