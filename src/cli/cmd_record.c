@@ -78,7 +78,7 @@ static const struct poptOption record_options[] = {
      "with each sample the begin of the thread's stack, for call paths (256KiB for a thread)",
      NULL},
     {"device", '\0', POPT_ARG_STRING, &record_texts.device, 0,
-     "record what is submitted to devices by OpenCL, and when it runs there, or not (full)",
+     "record what is submitted to devices by OpenCL, and when it runs there, or not (off)",
      "full|off"},
     {"mpi", '\0', POPT_ARG_STRING, &record_texts.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},

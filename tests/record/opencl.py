@@ -176,7 +176,7 @@ def without_times(output):
 
 
 def record(settings, run, form, environment, *options):
-    return call([settings.lull, "record", "-o", run, *options, "--", settings.program, form],
+    return call([settings.lull, "record", "--device", "full", "-o", run, *options, "--", settings.program, form],
                 env=environment)
 
 
@@ -205,7 +205,7 @@ def test_form(settings, form, folder):
 def test_killed(settings, folder):
     """All that lull has once found in the run is there after the kill."""
     run = os.path.join(folder, "run")
-    process = subprocess.Popen([settings.lull, "record", "-o", run, "--", settings.program, "forever"],
+    process = subprocess.Popen([settings.lull, "record", "--device", "full", "-o", run, "--", settings.program, "forever"],
                                stdout=subprocess.PIPE, text=True, env=launch.environment())
     try:
         while not process.stdout.readline().startswith("done 50"):

@@ -10,6 +10,7 @@ import argparse
 import bisect
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -149,6 +150,7 @@ class Check:
             document["notes"] = [note for note in document["notes"] if "of the useful time" not in note["text"]]
             for finding in document.get("findings") or []: # in which function, and how certain that is
                 finding["place"]["site"] = finding["cause"] = None
+                finding["next"] = re.sub(r"=share=[\d.]+", "", finding["next"] or "") # of that function
                 finding["evidence"] = [fact for fact in finding["evidence"] if fact["id"] not in
                                        ("in_function", "at_least", "at_most", "samples")]
             return document

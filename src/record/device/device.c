@@ -439,7 +439,7 @@ static void add_to_list_of(const char *variable, const char *path)
 void rec_device_prepare(void)
 {
     const char *wanted = getenv("LULL_RECORD_DEVICE");
-    devices_off = wanted && strcmp(wanted, "off") == 0;
+    devices_off = !wanted || strcmp(wanted, "off") == 0;
 }
 
 void rec_device_start(void)
