@@ -1594,13 +1594,13 @@ static enum lull_unwind_saved read_saved_register(Dwarf_Frame *frame,
 
 static Dwarf_Frame *find_unwind_row(struct lull_symbols *symbols, uint64_t offset)
 {
-    Dwarf_CFI *(*const tables[])(Dwfl_Module *, Dwarf_Addr *) = {dwfl_module_eh_cfi,
-                                                                 dwfl_module_dwarf_cfi};
-    for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        Dwarf_Addr bias;
+    Dwarf_Addr biases[2] = {0};
+    Dwarf_CFI *const tables[2] = {dwfl_module_eh_cfi(symbols->module, &biases[0]),
+                                  dwfl_module_dwarf_cfi(symbols->module, &biases[1])};
+    for (size_t i = 0; i < 2; i++) {
         Dwarf_Frame *frame;
-        Dwarf_CFI *table = tables[i](symbols->module, &bias);
-        if (table && dwarf_cfi_addrframe(table, offset + symbols->bias - bias, &frame) == 0)
+        if (tables[i] &&
+            dwarf_cfi_addrframe(tables[i], offset + symbols->bias - biases[i], &frame) == 0)
             return frame;
     }
     return NULL;

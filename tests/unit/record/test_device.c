@@ -293,5 +293,6 @@ static int tests(void)
 
 TEST_GROUP(test_device)
 {
+    setenv("LULL_RECORD_DEVICE", "full", 1);
     return recorded_main_both(tests);
 }
