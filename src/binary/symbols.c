@@ -1592,18 +1592,24 @@ static enum lull_unwind_saved read_saved_register(Dwarf_Frame *frame,
                : LULL_UNWIND_LOST;
 }
 
+/* The row of a table for an address; NULL: there is none. */
+static Dwarf_Frame *row_of_table(Dwarf_CFI *table, uint64_t address)
+{
+    Dwarf_Frame *frame;
+    return table && dwarf_cfi_addrframe(table, address, &frame) == 0 ? frame : NULL;
+}
+
 static Dwarf_Frame *find_unwind_row(struct lull_symbols *symbols, uint64_t offset)
 {
-    Dwarf_Addr biases[2] = {0};
-    Dwarf_CFI *const tables[2] = {dwfl_module_eh_cfi(symbols->module, &biases[0]),
-                                  dwfl_module_dwarf_cfi(symbols->module, &biases[1])};
-    for (size_t i = 0; i < 2; i++) {
-        Dwarf_Frame *frame;
-        if (tables[i] &&
-            dwarf_cfi_addrframe(tables[i], offset + symbols->bias - biases[i], &frame) == 0)
-            return frame;
-    }
-    return NULL;
+    const uint64_t address = offset + symbols->bias;
+    Dwarf_Addr bias = 0;
+    Dwarf_CFI *table = dwfl_module_eh_cfi(symbols->module, &bias);
+    Dwarf_Frame *frame = row_of_table(table, address - bias);
+    if (frame)
+        return frame;
+    table =
+        dwfl_module_dwarf_cfi(symbols->module, &bias); /* may open a file of debug information */
+    return row_of_table(table, address - bias);
 }
 
 /* No frame is larger; tables may say anything. */

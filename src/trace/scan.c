@@ -741,18 +741,25 @@ bool lull_in_range(struct lull_process_range range, uint32_t process)
     return range.end == 0 || (process >= range.first && process < range.end);
 }
 
+/* The copy that has the events of a range of processes once it is made: that of a part of the run, if it
+ * is there and has them, else that of the whole run. The lock of copies is held. */
+static struct lull_copy *copy_for(struct lull_trace_shared *shared, struct lull_process_range range)
+{
+    struct lull_copy *part = &shared->part;
+    const bool in_part = part->trace && range.end > 0 && range.first >= part->range.first &&
+                         range.end <= part->range.end;
+    return in_part ? part : &shared->whole;
+}
+
 /* What the events of a range of processes are read from: `trace` itself, or a copy that was made of it. */
 static const struct lull_trace *source_of(const struct lull_trace *trace,
                                           struct lull_process_range range)
 {
+    struct lull_trace_shared *shared = trace->shared;
     if (!lull_trace_is_sequence(trace))
         return trace;
-    struct lull_trace_shared *shared = trace->shared;
     pthread_mutex_lock(&shared->copy_lock);
-    const struct lull_copy *part = &shared->part;
-    const bool in_part = part->trace && range.end > 0 && range.first >= part->range.first &&
-                         range.end <= part->range.end;
-    const struct lull_trace *copy = in_part ? part->trace : shared->whole.trace;
+    const struct lull_trace *copy = copy_for(shared, range)->trace;
     pthread_mutex_unlock(&shared->copy_lock);
     return copy ? copy : trace;
 }
@@ -1141,14 +1148,12 @@ static lull_status readable_by_location(const struct lull_trace *trace, uint32_t
     if (!reader || !reader->drive)
         return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: this trace has no events", trace->path);
     struct lull_trace_shared *shared = trace->shared;
-    struct lull_copy *copy = &shared->part;
+    const uint32_t process = trace->locations[location].process;
     lull_status status = LULL_OK;
     pthread_mutex_lock(&shared->copy_lock);
-    if (!copy->trace || !lull_in_range(copy->range, trace->locations[location].process)) {
-        copy = &shared->whole;
-        if (!copy->trace)
-            status = make_copy(trace, (struct lull_process_range){0, 0}, copy, err);
-    }
+    struct lull_copy *copy = copy_for(shared, (struct lull_process_range){process, process + 1});
+    if (!copy->trace)
+        status = make_copy(trace, (struct lull_process_range){0, 0}, copy, err);
     *ret_trace = copy->trace;
     pthread_mutex_unlock(&shared->copy_lock);
     return status;

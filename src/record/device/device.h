@@ -27,9 +27,9 @@
  *
  * On the tape (tape/layout.h) the host's thread has the call and behind it SUBMIT, DEPEND and
  * DEVICE_WAIT records; the stream is a location with a CALL and an OPERATION for each operation. A
- * stream's records may come late, but in the order of their times. Where operations of one stream overlap, or one becomes
- * known after later ones, the stream has several locations, as many as it needs, up to
- * REC_MOST_LANES. */
+ * stream's records may come late, but in the order of their times. Where operations of one stream
+ * overlap, or one becomes known after later ones, the stream has several locations, as many as it
+ * needs, up to REC_MOST_LANES. */
 #ifndef LULL_RECORD_DEVICE_DEVICE_H
 #define LULL_RECORD_DEVICE_DEVICE_H
 
@@ -43,7 +43,8 @@
 
 enum { REC_DEVICE_VERSION = 1, REC_MOST_LANES = 32 };
 
-/* What an operation is. Those but kernels move data: their regions are named after the kind. */
+/* What an operation is. All but kernels move data: the regions of such operations are named after their
+ * kind. */
 enum rec_device_kind {
     REC_DEVICE_KERNEL,
     REC_DEVICE_COPY_TO,     /* from the host to the device */
@@ -89,8 +90,8 @@ struct rec_device_interface {
     void (*attach)(const struct rec_device_backend *backend);
     /* The region of operations of a kind; of kernels `name` is their name. 0: it cannot be had. */
     uint32_t (*region)(enum rec_device_kind kind, const char *name);
-    /* A new stream; `name` is short ("queue 1", 16 bytes at most): the name of the device is set behind it. NULL: it
-     * cannot be recorded. */
+    /* A new stream; `name` is short ("queue 1", 16 bytes at most): the name of the device is set behind
+     * it. NULL: the stream cannot be recorded. */
     struct rec_stream *(*stream)(const struct lull_tape_stream *what, const char *name);
 
     /* A call of the host, in this order; see rec_wait_begin_at. `region` and REC_DEVICE_SITES + n of
@@ -120,7 +121,7 @@ struct rec_device_interface {
 };
 
 /* The symbol `const struct rec_device_interface *lull_record_device(void)`. NULL: nothing is
- * recorded, or devices are not to be (LULL_RECORD_DEVICE=off). */
+ * recorded, or devices are not to be (LULL_RECORD_DEVICE is not set, or off). */
 #define REC_DEVICE_INTERFACE "lull_record_device"
 typedef const struct rec_device_interface *rec_device_interface_of(void);
 
