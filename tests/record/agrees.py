@@ -22,7 +22,7 @@ SIGMAS, OFF, HOTTEST = 4.5, 0.01, 5
 
 SQL = "create table t(a integer, b text); with recursive c(x) as (select 1 union all select x + 1 from c where x < 100000) " \
       "insert into t select x * 7919 % 10007, hex(x) from c; create index i on t(a); " \
-      "select count(*), sum(length(b)) from t as u join t as v on u.a = v.a and u.b < v.b where u.a < 1000;"
+      "select count(*), sum(length(u.b)) from t as u join t as v on u.a = v.a and u.b < v.b where u.a < 1000;"
 PERL = "my %h; for my $i (1..400000) { my $k = ($i * 7919) % 10007; $h{$k} .= chr(65 + $i % 26); } " \
        "my $n = 0; for my $k (sort keys %h) { $n += () = $h{$k} =~ /A[B-Z]/g; } print \"$n\\n\";"
 PYTHON = "import json\nd = {str(i): [i * j % 97 for j in range(20)] for i in range(20000)}\n" \

@@ -722,6 +722,8 @@ static lull_status history_select(const struct lull_history *history,
         any = true;
         if (!but_commit || !*but_commit || strcmp(but_commit, entry->commit) != 0)
             series.entries[series.count++] = *entry;
+        else
+            series.of_same_commit++;
     }
     if (!any)
         return fail_without(history, wish, arena, err);

@@ -56,6 +56,7 @@ struct lull_history {
     struct lull_history_entry *entries;
     uint32_t count;
     size_t capacity;
+    uint32_t of_same_commit; /* entries that a series leaves out (lull_history_read_series) */
 };
 
 /* What users say about runs besides what the runs themselves hold. */
