@@ -7,6 +7,7 @@ check-all. Applications and perf are those of the system; what is missing is ski
 import argparse
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -76,6 +77,12 @@ def applications(folder, lull):
             ("lull", [lull, "simulate", "--pattern", "chain:ranks=512,exec=1ms,iterations=400"], ""))
 
 
+def one_name(name):
+    """glibc's functions have several names, of which debug information has another one than the table of symbols:
+    "malloc" of "__libc_malloc", "pthread_mutex_trylock" of "pthread_mutex_trylock@@GLIBC_2.34"."""
+    return re.sub(r"^(__GI_|__libc_)?_*", "", name.split("@@")[0]) or name
+
+
 def is_there(command):
     return shutil.which(command[0]) is not None
 
@@ -102,13 +109,13 @@ class Check:
                 continue
             dso = os.path.basename(words[-1].strip("()"))
             name = "%s (no symbols)" % dso if words[2] == "[unknown]" else " ".join(words[2:-1])
-            perf[name] = perf.get(name, 0) + 1
+            perf[one_name(name)] = perf.get(one_name(name), 0) + 1
         subprocess.run([self.lull, "convert", "--force", "--to", "folded", run, out], check=True, capture_output=True)
         with open(out, encoding="utf-8") as file:
             for line in file:
                 path, ns = line.rstrip("\n").rsplit(" ", 1)
                 name = path.split(";")[-1]
-                ours[name] = ours.get(name, 0) + int(ns)
+                ours[one_name(name)] = ours.get(one_name(name), 0) + int(ns)
         return perf, ours
 
     def application(self, name, command, text):
