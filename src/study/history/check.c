@@ -277,10 +277,11 @@ lull_status lull_check_make(const char *const *paths, uint32_t count,
         return status;
     const struct lull_history *history = &ret_study->history;
     if (history->of_same_commit > 0 && history->count == 0)
-        lull_notices_add(notices, LULL_NOTICE_INFO,
-                         "%s has no runs but of commit %s, which is judged here: only runs of other "
-                         "commits are a baseline.",
-                         wish->against, runs->commit);
+        lull_notices_add(
+            notices, LULL_NOTICE_INFO,
+            "%s has no runs but of commit %s, which is judged here: only runs of other "
+            "commits are a baseline.",
+            wish->against, runs->commit);
     ret_study->runs = runs;
     judge_runs(wish, ret_study, arena);
     return wish->confirm && ret_study->gate.verdict == LULL_GATE_FAIL
