@@ -16,10 +16,13 @@ LULL, TESTS, FOLDER = sys.argv[1], pathlib.Path(sys.argv[2]).resolve(), pathlib.
 NOTEBOOK = TESTS.parent / "examples/run.ipynb"
 # Each prints a list with the outputs of each cell of code: a dictionary of texts by kind.
 BY_JUPYTER = """
-import json, sys
-import nbclient, nbformat
+import json, sys, tempfile
+import jupyter_client, nbclient, nbformat
 notebook = nbformat.read(sys.argv[1], 4)
-nbclient.NotebookClient(notebook, timeout=600, kernel_name="python3").execute()
+with tempfile.TemporaryDirectory(dir="/tmp") as folder: # paths of sockets are short
+    # a port of TCP that is free now may be somebody else's when the kernel takes it
+    kernel = jupyter_client.AsyncKernelManager(kernel_name="python3", transport="ipc", ip=folder + "/kernel")
+    nbclient.NotebookClient(notebook, timeout=600, km=kernel).execute()
 print(json.dumps([[output["data"] for output in cell.outputs if "data" in output] for cell in notebook.cells
                   if cell.cell_type == "code"]))
 """
