@@ -53,7 +53,7 @@ static lull_status measure(const char *path, unsigned workers, struct lull_arena
         status = lull_replay_read_network(spec, runs.runs[0].trace, 0, arena, &ideal, err);
     if (status == LULL_OK) {
         suppose(what_ifs, fixes, &ideal, runs.runs[0].processes);
-        status = lull_fixes_replay(&runs.runs[0], NULL, fixes, FIXES, runtimes, &replayed, err);
+        status = lull_fixes_replay(&runs.runs[0], fixes, FIXES, runtimes, &replayed, err);
     }
     lull_runs_close(&runs);
     if (status != LULL_OK)

@@ -24,11 +24,12 @@ static const char *why_not(const struct lull_run *run, const struct lull_diagnos
     const char *absent = lull_fixes_absent(run);
     if (absent)
         return lull_arena_printf(arena, "The run cannot be replayed: %s.", absent);
-    if (run->ideal && run->ideal->steps > LULL_REPLAY_CHECK_MOST)
-        return lull_arena_printf(arena,
-                                 "Runs with more than %d steps are not replayed: lull replay does, "
-                                 "with the options that each finding names.",
-                                 LULL_REPLAY_CHECK_MOST);
+    if (run->ideal && run->ideal->operations > LULL_REPLAY_CHECK_MOST)
+        return lull_arena_printf(
+            arena,
+            "Runs with more than %d operations are not replayed: lull replay does, "
+            "with the options that each finding names.",
+            LULL_REPLAY_CHECK_MOST);
     return NULL;
 }
 
@@ -169,7 +170,6 @@ static uint32_t choose_fixes(const struct lull_run *run,
 /* Replays the suppositions: ret_runtimes[n] with each of them, *ret_replayed with none. Returns
  * NULL, or a sentence in the arena that says why the replays failed. */
 static const char *replay_suppositions(const struct lull_run *run,
-                                       const struct lull_division *division,
                                        const struct suppositions *suppositions,
                                        int64_t *ret_runtimes, int64_t *ret_replayed)
 {
@@ -177,8 +177,8 @@ static const char *replay_suppositions(const struct lull_run *run,
     struct lull_error why;
     for (uint32_t i = 0; i < suppositions->n; i++)
         fixes[i] = (struct lull_fix){.what_if = suppositions->items[i]};
-    return lull_fixes_replay(run, division, fixes, suppositions->n, ret_runtimes, ret_replayed,
-                             &why) == LULL_OK
+    return lull_fixes_replay(run, fixes, suppositions->n, ret_runtimes, ret_replayed, &why) ==
+                   LULL_OK
                ? NULL
                : lull_arena_printf(suppositions->arena, "The replay failed: %s.", why.text);
 }
@@ -203,7 +203,7 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
         n = choose_fixes(run, options, diagnosis, chosen, &suppositions);
     lull_status status = lull_team_spread(team, &freight, err);
     if (status == LULL_OK && suppositions.n > 0)
-        failed = replay_suppositions(run, division, &suppositions, runtimes, &replayed);
+        failed = replay_suppositions(run, &suppositions, runtimes, &replayed);
     status = lull_team_agree(team, status, err);
     if (status != LULL_OK || !diagnosis)
         return status;
@@ -238,13 +238,11 @@ static lull_status evidence_create(void *state, const void *options, struct lull
     if (status != LULL_OK)
         return status;
     lull_joint_pass_add(joint, lull_work_consumer(evidence->work));
-    if (!joint->wants_ideal || joint->ideal.message)
+    if (!joint->wants_ideal)
         return LULL_OK;
     status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
-    if (status == LULL_OK) {
-        joint->ideal.message = lull_messages_take;
-        joint->ideal.message_context = evidence->messages;
-    }
+    if (status == LULL_OK)
+        lull_joint_pass_add_messages(joint, lull_messages_take, evidence->messages);
     return status;
 }
 

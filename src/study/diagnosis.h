@@ -38,7 +38,7 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
 
 /* Prices the findings: replays the run with the fix of each of the first 12 that have one, and with
  * all these fixes together, and sorts the findings by what they are worth. A finding that has no
- * price then says why in its gain: its fix cannot be replayed, the run has no events or more steps
+ * price then says why in its gain: its fix cannot be replayed, the run has no events or more operations
  * than LULL_REPLAY_CHECK_MOST (study/replay/replayed_run.h), or a replay failed. Where a team has
  * read the run, all members call it together and each makes some of the replays; members other than
  * the first pass NULL as `diagnosis`. Fails only where a member has gone. */

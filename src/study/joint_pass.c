@@ -309,6 +309,26 @@ void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer con
     joint->consumers[joint->n_consumers++] = consumer;
 }
 
+static void hand_out_message(void *context, unsigned worker,
+                             const struct lull_ideal_message *message)
+{
+    const struct lull_joint_pass *joint = context;
+    for (uint32_t i = 0; i < joint->n_takers; i++)
+        joint->takers[i].message(joint->takers[i].context, worker, message);
+}
+
+void lull_joint_pass_add_messages(struct lull_joint_pass *joint,
+                                  void (*message)(void *context, unsigned worker,
+                                                  const struct lull_ideal_message *message),
+                                  void *context)
+{
+    joint->takers = lull_arena_grow(joint->arena, joint->takers, &joint->takers_capacity,
+                                    joint->n_takers + (size_t)1, sizeof *joint->takers);
+    joint->takers[joint->n_takers++] = (struct lull_message_taker){message, context};
+    joint->ideal.message = hand_out_message;
+    joint->ideal.message_context = joint;
+}
+
 void *lull_asked_find(const struct lull_asked *asked, uint32_t n,
                       const struct lull_analysis *analysis)
 {

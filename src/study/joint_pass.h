@@ -12,8 +12,14 @@
 
 /* ==== analyses ================================================================================ */
 
-/* The reading as it is set up. Analyses add their consumers, and may set of the pass and of
- * the ideal runtime what nobody else needs: marks, visits, who gets the messages. */
+/* Who gets the messages that the ideal runtime matches (struct lull_ideal_options). */
+struct lull_message_taker {
+    void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
+    void *context;
+};
+
+/* The reading as it is set up. Analyses add their consumers and takers of messages, and may set of
+ * the pass and of the ideal runtime what nobody else needs: marks, visits. */
 struct lull_joint_pass {
     const struct lull_trace *trace;
     const struct lull_reading *reading;
@@ -26,9 +32,16 @@ struct lull_joint_pass {
     struct lull_consumer *consumers; /* [n_consumers] */
     uint32_t n_consumers;
     size_t capacity;
+    struct lull_message_taker *takers; /* [n_takers] */
+    uint32_t n_takers;
+    size_t takers_capacity;
 };
 
 void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer consumer);
+void lull_joint_pass_add_messages(struct lull_joint_pass *joint,
+                                  void (*message)(void *context, unsigned worker,
+                                                  const struct lull_ideal_message *message),
+                                  void *context);
 
 /* An analysis: one result that a reading can be asked for, as a constant. All members of a team
  * call its functions, in this order. Each but `create` may be NULL if the analysis has nothing to

@@ -28,6 +28,8 @@ struct lull_run {
     struct lull_metric_value *values;  /* [lull_metric_count], once computed */
     struct lull_asked *asked;          /* [n_asked]: what its events were read for */
     uint32_t n_asked;
+    struct lull_replay_base *replay_base; /* what its replays share (study/replay/replayed_run.h);
+                                             NULL: it was not read */
 };
 
 /* The division of the team that has read the run, where others than its first member have processes;

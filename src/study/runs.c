@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* ==== which part of a run ===================================================================== */
 
@@ -536,9 +537,10 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
                                       const struct lull_breakdown_options *breakdown,
                                       struct lull_arena *arena, struct lull_error *err)
 {
-    enum { OF_EVERY_RUN = 4 };
+    enum { OF_EVERY_RUN = 5 };
     struct lull_ideal_options ideal = {0};
     const bool wants = wants_ideal(run, options);
+    const struct lull_measured_options replays = {.most_operations = options->check};
     if (wants)
         ideal = lull_ideal_options_of(run->reading);
     run->asked =
@@ -550,6 +552,8 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
         ask_of_run(run, &files_analysis, NULL);
     if (lull_runs_follow_waits(options, run->trace))
         ask_of_run(run, &waits_analysis, NULL);
+    if (wants && options->check)
+        ask_of_run(run, &lull_measured_analysis, &replays);
     if (wants || needs_ideal(options))
         ask_of_run(run, &lull_ideal_analysis, &ideal);
     lull_status status =
@@ -627,6 +631,22 @@ static bool cut_incomplete(struct lull_run *run, const struct lull_runs_options 
     return true;
 }
 
+/* A replay reads a run location by location. A run that is one sequence has to be copied for that: if
+ * a replay is likely, this is done first, so that all that is read afterwards is read from the copy,
+ * and the sequence is parsed once. Where there is no room for the copy, the sequence is read. */
+static void copy_for_replays(const struct lull_run *run, const struct lull_runs_options *options)
+{
+    /* Bytes of a file. Smaller ones are parsed twice in a few ms; larger ones probably have too many
+     * operations. */
+    enum { SMALLEST = 4 << 20, LARGEST = 512 << 20 };
+    struct lull_error err;
+    struct stat about;
+    if (options->check && wants_ideal(run, options) && !run->reading->division &&
+        lull_trace_is_sequence(run->trace) && stat(run->path, &about) == 0 &&
+        about.st_size >= SMALLEST && about.st_size <= LARGEST)
+        (void)lull_cursors_prepare(run->trace, (struct lull_process_range){0, 0}, &err);
+}
+
 /* What waits once the run is cut may be waited for by others: the chain ends after a few readings. */
 static lull_status read_complete(struct lull_run *run, const struct lull_runs_options *options,
                                  struct lull_notices *notices, struct lull_arena *arena,
@@ -656,8 +676,11 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_division *d
     const bool is_first = lull_team_is_first(options->team);
     struct lull_windows *windows = NULL;
     run->reading = reading_of_run(options, division, arena);
+    run->replay_base = lull_replay_base_create(arena);
     lull_status status = run_choose_part(run, options, arena, &windows, err);
     run->reading->windows = windows;
+    if (status == LULL_OK)
+        copy_for_replays(run, options);
     if (status == LULL_OK)
         status = read_complete(run, options, notices, arena, err);
     if (status == LULL_OK && is_first) /* which alone has the numbers */
@@ -1071,6 +1094,7 @@ lull_status lull_runs_load(const char *const *paths, uint32_t count,
 void lull_runs_close(struct lull_runs *runs)
 {
     for (uint32_t i = 0; i < runs->count; i++) {
+        lull_replay_base_release(runs->runs[i].replay_base);
         lull_asked_release(runs->runs[i].asked, runs->runs[i].n_asked);
         lull_trace_close(runs->runs[i].trace);
     }

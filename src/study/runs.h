@@ -33,9 +33,9 @@ struct lull_runs_options {
     /* Runs with more threads than this are analysed without waits, and without the runtime on an
      * ideal network; a notice says so. Both need memory for all threads at once. 0: no limit. */
     uint32_t most_with_waits, most_with_replay;
-    uint64_t check;   /* runs with up to so many steps are replayed, to tell how far their ideal
+    uint64_t check; /* runs with up to so many operations are replayed, to tell how far their ideal
                          runtime can be believed (study/replay/replayed_run.h); 0: none */
-    bool raw_names;   /* names of functions as the run has them */
+    bool raw_names; /* names of functions as the run has them */
     unsigned workers; /* threads; 0: all processors */
     /* Its members read each run together; the runs of all members but the first have no numbers
      * then. NULL: no team. */

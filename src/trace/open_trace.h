@@ -7,6 +7,7 @@
 #include "trace/trace.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 /* How many quirks of one kind were found, and by whom. */
 struct lull_quirk_counts {
@@ -39,6 +40,7 @@ struct lull_trace_shared {
     const struct lull_exchange *exchange; /* while several processes open the trace; else NULL */
     const struct lull_relay *relay; /* given by lull_trace_relay; NULL: this process reads alone */
     pthread_mutex_t copy_lock;      /* held while a copy is made */
+    atomic_ullong openings;         /* lull_trace_openings */
     struct lull_copy whole, part;   /* `whole` is made by the first cursor, `part` by
                                        lull_cursors_prepare */
 };

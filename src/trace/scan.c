@@ -61,6 +61,7 @@ static lull_status lane_open(struct lane *lane, const struct lull_trace *trace, 
                              uint64_t mask, struct lull_error *err)
 {
     *lane = (struct lane){.trace = trace, .location = location};
+    atomic_fetch_add_explicit(&trace->shared->openings, 1, memory_order_relaxed);
     lull_nesting_begin(&lane->nesting, mask, false);
     return trace->format->reader->stream_open(trace, location, lull_nesting_mask(mask),
                                               &lane->stream, err);
@@ -459,6 +460,7 @@ static lull_status walk(struct lull_sink *sink, const struct lull_relay *relay, 
         return relayed_get_all(relay, take_sink_block, sink, err);
     if (relay && !(sink->relayed = relayed_create(relay)))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    atomic_fetch_add_explicit(&trace->shared->openings, trace->n_locations, memory_order_relaxed);
     lull_status status = trace->format->reader->drive(trace, lull_nesting_mask(mask),
                                                       sink->options->unordered, sink, err);
     if (status == LULL_OK && relay)
@@ -1170,6 +1172,17 @@ lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_pro
         status = make_copy(trace, range, copy, err);
     pthread_mutex_unlock(&shared->copy_lock);
     return status;
+}
+
+uint64_t lull_trace_openings(const struct lull_trace *trace)
+{
+    const struct lull_trace_shared *shared = trace->shared;
+    uint64_t openings = atomic_load(&shared->openings);
+    if (shared->whole.trace)
+        openings += lull_trace_openings(shared->whole.trace);
+    if (shared->part.trace)
+        openings += lull_trace_openings(shared->part.trace);
+    return openings;
 }
 
 /* ---- cursors --------------------------------------------------------------------------------- */

@@ -121,6 +121,11 @@ lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_
                              struct lull_error *err);
 void lull_cursor_close(struct lull_cursor *cursor); /* NULL is allowed */
 
+/* How many times the events of a location have been opened so far, by scans and cursors, those of a
+ * temporary tape included: what a command reads twice shows here. A walk through all locations of a
+ * sequence opens each of them. */
+uint64_t lull_trace_openings(const struct lull_trace *trace);
+
 /* ==== relay =================================================================================== */
 
 /* A relay: how several members of a team read a run whose events are one sequence (Paraver). The

@@ -102,8 +102,8 @@ int64_t replay_case_fixes(const struct replay_case *replay,
         fixes[i] = (struct lull_fix){&what_ifs[i], exact ? &replay->network : NULL};
     if (!fixes)
         exit(1);
-    must(lull_fixes_replay(&replay->runs.runs[0], NULL, fixes, n, ret_runtimes, &replayed, &err),
-         &err, "fixes");
+    must(lull_fixes_replay(&replay->runs.runs[0], fixes, n, ret_runtimes, &replayed, &err), &err,
+         "fixes");
     free(fixes);
     return replayed;
 }

@@ -262,7 +262,6 @@ static lull_status take_steps_for_ideal(void *context, unsigned worker,
     if (!is_evaluating(ideal) || location->kind != LULL_LOCATION_THREAD ||
         ideal->share_of[location->process] != reader->share->index)
         return LULL_OK;
-    reader->n_steps += steps->count;
     if (ideal->presumes_masters && !is_master(ideal->trace, steps->location)) {
         watch(ideal, steps);
         return LULL_OK;

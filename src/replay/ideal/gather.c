@@ -478,6 +478,7 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
                                     .op = letter.op,
                                     .awaits = part.awaits,
                                     .time = letter.time};
+    share->n_arrivals++;
     if (circle->home == share->index)
         arrive_at_home(share, share->index, member->series, &letter);
     else

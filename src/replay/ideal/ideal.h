@@ -102,8 +102,9 @@ struct lull_ideal_result {
     bool incomplete;                /* with `absent`: `runtime` is known, but too much time of calls
                                        was lost (lost_ns) */
     uint64_t messages, collectives; /* that were matched */
-    uint64_t steps;                 /* that were read: about one or two for each call of MPI */
-    uint64_t unmatched_sends;       /* messages that nobody receives */
+    uint64_t operations;      /* sends and receives of these messages, and each process in each
+                                       of these collectives */
+    uint64_t unmatched_sends; /* messages that nobody receives */
     int64_t lost_ns;  /* of the thread with most of it: its time in calls whose records were lost.
                          It is not known what they waited for, and they are taken to need no time */
     const char *lost; /* name of such a call, "MPI_Ibarrier"; NULL: there was none */

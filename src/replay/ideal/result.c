@@ -24,7 +24,7 @@ struct lull_blocked {
 
 /* What a member of a team knows, or several together. Members as in struct lull_ideal_result. */
 struct facts {
-    uint64_t messages, collectives, unmatched_sends, steps;
+    uint64_t messages, collectives, unmatched_sends, arrivals;
     int64_t runtime, lost_ns; /* `runtime`: behind the last epoch */
     uint32_t lost;            /* region */
     struct complaint complaint;
@@ -49,7 +49,7 @@ static void facts_add(struct facts *to, const struct facts *more)
     to->messages += more->messages;
     to->collectives += more->collectives;
     to->unmatched_sends += more->unmatched_sends;
-    to->steps += more->steps;
+    to->arrivals += more->arrivals;
     if (more->runtime > to->runtime)
         to->runtime = more->runtime;
     if (more->lost_ns > to->lost_ns) {
@@ -326,11 +326,10 @@ static void add_shares(const struct lull_ideal *ideal, struct facts *facts)
         const struct share *share = ideal->shares[s];
         facts->messages += share->n_received;
         facts->collectives += share->n_collectives;
+        facts->arrivals += share->n_arrivals;
         facts->unmatched_sends +=
             lull_match_left(&share->queues, sizeof(struct message)) + share->n_nobody;
     }
-    for (unsigned r = 0; r < ideal->n_readers; r++)
-        facts->steps += ideal->readers[r]->n_steps;
 }
 
 /* Of the streams and shares of this member. */
@@ -363,7 +362,7 @@ static void judge_facts(struct conclusion *conclusion)
     result->messages = facts->messages;
     result->collectives = facts->collectives;
     result->unmatched_sends = facts->unmatched_sends;
-    result->steps = facts->steps;
+    result->operations = 2 * facts->messages + facts->arrivals;
     result->runtime = facts->runtime;
     result->lost_ns = facts->lost_ns;
     if (facts->lost_ns > 0)
@@ -406,6 +405,7 @@ lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *are
         return status;
     conclusion.facts.runtime += epochs;
     conclusion.facts.collectives += ideal->n_epochs;
+    conclusion.facts.arrivals += ideal->n_epochs * ideal->n_ranks;
     judge_facts(&conclusion);
     *ret_result = conclusion.result;
     return LULL_OK;

@@ -446,7 +446,8 @@ struct share {
 
     /* receives; collective operations whose home this share is; messages to other applications */
     uint64_t n_received, n_collectives, n_nobody;
-    lull_status status; /* of the first failure */
+    uint64_t n_arrivals; /* of processes in collective operations that do not end an epoch */
+    lull_status status;  /* of the first failure */
     struct lull_error error;
 
     pthread_mutex_t evaluation; /* held by whoever touches any of the above */
@@ -478,7 +479,6 @@ struct reader {
     size_t n_notes, note_capacity;
     struct sheaf *sheaves; /* whose these notes are, in their order */
     size_t n_sheaves, sheaf_capacity;
-    uint64_t n_steps; /* that it was given */
 
     char apart[LULL_APART];
 

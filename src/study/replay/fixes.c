@@ -21,12 +21,9 @@ struct job {
 
 struct fixes {
     const struct lull_run *run;
-    const struct lull_division *division;
     struct lull_team *team;
-    struct lull_measured measured;
-    const bool *callers;
-    struct job *jobs; /* the last one is the replay without any fix */
-    uint32_t n_jobs;
+    struct job *jobs; /* one for each fix; behind them the replay without any, unless it is known */
+    uint32_t n_fixes, n_jobs;
     atomic_uint next;
 };
 
@@ -92,11 +89,12 @@ static lull_status learn(struct fixes *fixes, struct lull_error *err)
 
 static void replay_job(const struct fixes *fixes, struct job *job)
 {
+    const struct lull_replay_base *base = fixes->run->replay_base;
     struct lull_arena *arena = lull_arena_create(NULL);
     const struct lull_replay_wish wish = {.application = fixes->run->reading->application,
-                                          .callers = fixes->callers,
+                                          .callers = base->callers,
                                           .network = job->network,
-                                          .survey = fixes->measured.survey,
+                                          .survey = base->measured.survey,
                                           .keep_calls = lull_replay_kept_on(job->network),
                                           .what_if = job->what_if,
                                           .windows = fixes->run->reading->windows,
@@ -141,9 +139,9 @@ static bool is_own_job(const struct fixes *fixes, uint32_t job)
 static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
                              const struct lull_network *measured, struct lull_error *err)
 {
-    const uint32_t n = fixes->n_jobs - 1;
+    const uint32_t n = fixes->n_fixes;
     lull_status status = LULL_OK;
-    for (uint32_t i = 0; i <= n && status == LULL_OK; i++) {
+    for (uint32_t i = 0; i < fixes->n_jobs && status == LULL_OK; i++) {
         struct job *job = &fixes->jobs[i];
         job->is_own = is_own_job(fixes, i);
         job->network = i < n && wanted[i].network ? wanted[i].network : measured;
@@ -228,15 +226,25 @@ static lull_status gather_runtimes(const struct fixes *fixes, lull_status status
     return status;
 }
 
-static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted,
-                                int64_t *runtimes, struct lull_arena *arena, struct lull_error *err)
+/* The runtime without any fix is known where that replay was made as the replays with one are. */
+static int64_t known_runtime(const struct lull_replay_base *base)
 {
-    struct lull_network network;
-    lull_status status = lull_measured_read(fixes->run, fixes->division, arena, &fixes->measured,
-                                            &network, &fixes->callers, err);
+    return lull_replay_kept_on(&base->network) == LULL_KEEP_ALL ? base->runtime : 0;
+}
+
+static lull_status replay_fixes(struct fixes *fixes, const struct lull_fix *wanted,
+                                int64_t *runtimes, struct lull_error *err)
+{
+    const struct lull_replay_base *base = fixes->run->replay_base;
+    lull_status status = lull_replay_base_fill(fixes->run, err);
+    int64_t known = status == LULL_OK ? known_runtime(base) : 0;
     if (status == LULL_OK)
-        status = gather_runtimes(fixes, replay_own(fixes, wanted, &network, err), runtimes, err);
-    lull_measured_release(&fixes->measured);
+        status = lull_team_broadcast(fixes->team, &known, sizeof known, err);
+    fixes->n_jobs = fixes->n_fixes + (known == 0);
+    runtimes[fixes->n_fixes] = known;
+    if (status == LULL_OK)
+        status =
+            gather_runtimes(fixes, replay_own(fixes, wanted, &base->network, err), runtimes, err);
     return status;
 }
 
@@ -249,24 +257,19 @@ const char *lull_fixes_absent(const struct lull_run *run)
     return NULL;
 }
 
-lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_division *division,
-                              const struct lull_fix *wanted, uint32_t n, int64_t *ret_runtimes,
-                              int64_t *ret_replayed, struct lull_error *err)
+lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fix *wanted, uint32_t n,
+                              int64_t *ret_runtimes, int64_t *ret_replayed, struct lull_error *err)
 {
-    struct lull_team *team = lull_division_team(division);
+    struct lull_team *team = lull_division_team(lull_run_division(run));
     const char *absent = lull_team_is_first(team) ? lull_fixes_absent(run) : NULL;
     if (absent)
         return lull_fail(err, LULL_ERR_RANGE, "%s: cannot be replayed: %s", run->path, absent);
-    struct fixes fixes = {.run = run,
-                          .division = division,
-                          .team = team,
-                          .jobs = calloc(n + (size_t)1, sizeof(struct job)),
-                          .n_jobs = n + 1};
+    struct fixes fixes = {
+        .run = run, .team = team, .jobs = calloc(n + (size_t)1, sizeof(struct job)), .n_fixes = n};
     int64_t *runtimes = calloc(n + (size_t)1, sizeof *runtimes);
-    struct lull_arena *arena = lull_arena_create(NULL);
     atomic_init(&fixes.next, 0);
-    lull_status status = fixes.jobs && runtimes ? replay_fixes(&fixes, wanted, runtimes, arena, err)
-                                                : no_memory(run, err);
+    lull_status status =
+        fixes.jobs && runtimes ? replay_fixes(&fixes, wanted, runtimes, err) : no_memory(run, err);
     status = lull_team_agree(team, status, err);
     if (status == LULL_OK) {
         memcpy(ret_runtimes, runtimes, n * sizeof *runtimes);
@@ -274,6 +277,5 @@ lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_divi
     }
     free(runtimes);
     free(fixes.jobs);
-    lull_arena_destroy(arena);
     return status;
 }

@@ -20,15 +20,13 @@ struct lull_fix {
  * "; NULL: one can be made. */
 const char *lull_fixes_absent(const struct lull_run *run);
 
-/* Replays the run with each fix, after one more pass over it. With a division (lull_run_division)
- * all members of its team call this together, with the same fixes, and the first has the result;
- * NULL: this process replays alone. ret_runtimes[n] gets the runtimes in ns, in the order of the
+/* Replays the run with each fix. The members of a team that has read the run (lull_run_division) call
+ * this together, with the same fixes, and the first has the result. ret_runtimes[n] gets the runtimes in ns, in the order of the
  * fixes, the same for any number of workers and members. *ret_replayed gets the runtime in ns of a
  * replay in which nothing is different; by how much it differs from the measured runtime is the
  * error of the others. On failure nothing is written, and the status is that of the first fix that
  * fails, in lull_what_if_create or in its replay; all members of a team fail then. */
-lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_division *division,
-                              const struct lull_fix *fixes, uint32_t n, int64_t *ret_runtimes,
-                              int64_t *ret_replayed, struct lull_error *err);
+lull_status lull_fixes_replay(const struct lull_run *run, const struct lull_fix *fixes, uint32_t n,
+                              int64_t *ret_runtimes, int64_t *ret_replayed, struct lull_error *err);
 
 #endif

@@ -12,6 +12,7 @@
 #include "team/team.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -268,11 +269,66 @@ lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_
 
 /* ==== the measured run ======================================================================== */
 
+/* ---- while the run is read ------------------------------------------------------------------- */
+
+/* One of the analyses that find it. All of them get nothing more once the pass has had more steps
+ * than `most`. */
+struct lull_measured_part {
+    struct lull_consumer consumer;
+    struct lull_measured_pass *pass;
+};
+
+enum { MEASURED_PARTS = 3 };
+
+struct lull_measured_pass {
+    struct lull_measured_part parts[MEASURED_PARTS];
+    uint32_t n_parts;
+    uint64_t most;        /* steps of a pass of which all is collected */
+    _Atomic uint64_t had; /* steps so far */
+    struct lull_network_samples *samples;
+};
+
+static bool has_too_many(const struct lull_measured_pass *pass)
+{
+    return atomic_load_explicit(&pass->had, memory_order_relaxed) > pass->most;
+}
+
+static lull_status take_part(void *context, unsigned worker, const struct lull_steps *steps,
+                             struct lull_error *err)
+{
+    const struct lull_measured_part *part = context;
+    struct lull_measured_pass *pass = part->pass;
+    if (part == pass->parts)
+        atomic_fetch_add_explicit(&pass->had, steps->count, memory_order_relaxed);
+    return has_too_many(pass) ? LULL_OK
+                              : part->consumer.steps(part->consumer.context, worker, steps, err);
+}
+
+static void take_ideal_message(void *context, unsigned worker,
+                               const struct lull_ideal_message *message)
+{
+    const struct lull_measured_pass *pass = context;
+    if (!has_too_many(pass))
+        lull_network_samples_take(pass->samples, worker, message);
+}
+
+static void add_measured_part(struct lull_joint_pass *joint, struct lull_measured_pass *pass,
+                              struct lull_consumer consumer)
+{
+    struct lull_measured_part *part = &pass->parts[pass->n_parts++];
+    *part = (struct lull_measured_part){consumer, pass};
+    consumer.context = part;
+    consumer.steps = take_part;
+    lull_joint_pass_add(joint, consumer);
+}
+
 static lull_status measured_create(void *state, const void *options, struct lull_joint_pass *joint,
                                    struct lull_error *err)
 {
+    enum { OF_ONE = 4 }; /* steps of an operation with its call, usually */
     struct lull_measured *measured = state;
-    (void)options;
+    const struct lull_measured_options *wanted = options;
+    struct lull_measured_pass *pass = lull_arena_zero(joint->arena, 1, sizeof *pass);
     lull_status status =
         lull_survey_create(joint->trace, joint->reading->application, &measured->survey, err);
     if (status == LULL_OK)
@@ -284,11 +340,13 @@ static lull_status measured_create(void *state, const void *options, struct lull
             lull_collective_costs_create(joint->trace, joint->workers, &measured->collectives, err);
     if (status != LULL_OK)
         return status;
-    lull_joint_pass_add(joint, lull_collective_costs_consumer(measured->collectives));
-    lull_joint_pass_add(joint, lull_survey_consumer(measured->survey));
-    lull_joint_pass_add(joint, lull_eager_evidence_consumer(measured->evidence));
-    joint->ideal.message = lull_network_samples_take;
-    joint->ideal.message_context = measured->samples;
+    pass->most = wanted && wanted->most_operations ? OF_ONE * wanted->most_operations : UINT64_MAX;
+    pass->samples = measured->samples;
+    measured->pass = pass;
+    add_measured_part(joint, pass, lull_collective_costs_consumer(measured->collectives));
+    add_measured_part(joint, pass, lull_survey_consumer(measured->survey));
+    add_measured_part(joint, pass, lull_eager_evidence_consumer(measured->evidence));
+    lull_joint_pass_add_messages(joint, take_ideal_message, pass);
     return LULL_OK;
 }
 
@@ -304,7 +362,8 @@ void lull_measured_release(struct lull_measured *measured)
 static bool put_measured(void *context, struct lull_flow *flow)
 {
     const struct lull_measured *measured = context;
-    return (!measured->survey || lull_survey_put(measured->survey, flow)) &&
+    return lull_flow_put(flow, &measured->incomplete, sizeof measured->incomplete) &&
+           (!measured->survey || lull_survey_put(measured->survey, flow)) &&
            (!measured->samples || lull_network_samples_put(measured->samples, flow)) &&
            (!measured->evidence || lull_eager_evidence_put(measured->evidence, flow)) &&
            (!measured->collectives || lull_collective_costs_put(measured->collectives, flow));
@@ -313,7 +372,11 @@ static bool put_measured(void *context, struct lull_flow *flow)
 static bool get_measured(void *context, uint32_t member, struct lull_flow *flow)
 {
     struct lull_measured *measured = context;
+    bool incomplete;
     (void)member;
+    if (!lull_flow_get(flow, &incomplete, sizeof incomplete))
+        return false;
+    measured->incomplete |= incomplete;
     return (!measured->survey || lull_survey_get(measured->survey, flow)) &&
            (!measured->samples || lull_network_samples_get(measured->samples, flow)) &&
            (!measured->evidence || lull_eager_evidence_get(measured->evidence, flow)) &&
@@ -331,6 +394,8 @@ lull_status lull_measured_gather(struct lull_measured *measured, struct lull_tea
 static lull_status measured_gather(void *state, const struct lull_joint_pass *joint,
                                    struct lull_error *err)
 {
+    struct lull_measured *measured = state;
+    measured->incomplete = has_too_many(measured->pass);
     return lull_measured_gather(state, lull_division_team(joint->reading->division), err);
 }
 
@@ -390,31 +455,69 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                      .windows = run->reading->windows};
 }
 
-/* ---- reading once more ----------------------------------------------------------------------- */
+/* ==== what the replays of a run share ========================================================= */
 
-/* Takes what was found; what else was asked for is released. */
-static lull_status read_measured(const struct lull_run *run, const struct lull_reading *reading,
-                                 struct lull_arena *arena, struct lull_measured *ret_measured,
-                                 struct lull_error *err)
+struct lull_replay_base *lull_replay_base_create(struct lull_arena *arena)
+{
+    struct lull_replay_base *base = lull_arena_zero(arena, 1, sizeof *base);
+    base->arena = arena;
+    return base;
+}
+
+void lull_replay_base_release(struct lull_replay_base *base)
+{
+    if (!base)
+        return;
+    lull_measured_release(&base->measured);
+    base->known = false;
+}
+
+/* Moves what an analysis has found. */
+static void take_measured(struct lull_measured *found, struct lull_replay_base *base)
+{
+    base->measured = *found;
+    *found = (struct lull_measured){0};
+}
+
+/* Reads the run for that alone. */
+static lull_status read_again(const struct lull_run *run, const struct lull_reading *reading,
+                              struct lull_replay_base *base, struct lull_error *err)
 {
     const struct lull_ideal_options ideal = lull_ideal_options_of(reading);
     struct lull_asked asked[] = {{.analysis = &lull_measured_analysis},
                                  {.analysis = &lull_ideal_analysis, .options = &ideal}};
-    lull_status status =
-        lull_joint_pass_run(run->trace, reading, asked, sizeof asked / sizeof *asked, arena, err);
-    if (asked[0].state) {
-        *ret_measured = *(struct lull_measured *)asked[0].state;
-        asked[0].state = NULL;
-    }
+    lull_status status = lull_joint_pass_run(run->trace, reading, asked,
+                                             sizeof asked / sizeof *asked, base->arena, err);
+    if (status == LULL_OK)
+        take_measured(asked[0].state, base);
     lull_asked_release(asked, sizeof asked / sizeof *asked);
     return status;
 }
 
-lull_status lull_measured_read(const struct lull_run *run, const struct lull_division *division,
-                               struct lull_arena *arena, struct lull_measured *ret_measured,
-                               struct lull_network *ret_network, const bool **ret_callers,
-                               struct lull_error *err)
+static lull_status read_base(const struct lull_run *run, const struct lull_reading *reading,
+                             struct lull_replay_base *base, struct lull_error *err)
 {
+    struct lull_team *team = lull_division_team(reading->division);
+    struct lull_measured *found = lull_run_state(run, &lull_measured_analysis);
+    int64_t is_found = found && found->survey && !found->incomplete; /* as the first member knows */
+    /* A replay needs the events location by location; where they have to be copied for that, what is
+     * read before it is read from the copy. */
+    lull_status status =
+        lull_team_agree(team, lull_cursors_prepare(run->trace, reading->range, err), err);
+    if (status == LULL_OK)
+        status = lull_team_broadcast(team, &is_found, sizeof is_found, err);
+    if (status != LULL_OK)
+        return status;
+    if (!is_found)
+        return read_again(run, reading, base, err);
+    take_measured(found, base);
+    return LULL_OK;
+}
+
+lull_status lull_replay_base_fill(const struct lull_run *run, struct lull_error *err)
+{
+    struct lull_replay_base *base = run->replay_base;
+    const struct lull_division *division = lull_run_division(run);
     const struct lull_reading reading = {.application = run->reading->application,
                                          .windows = run->reading->windows,
                                          .division = division,
@@ -422,25 +525,26 @@ lull_status lull_measured_read(const struct lull_run *run, const struct lull_div
                                          .workers = run->reading->workers};
     struct lull_team *team = lull_division_team(division);
     const bool is_first = lull_team_is_first(team);
-    *ret_measured = (struct lull_measured){0};
-    *ret_callers = NULL;
-    /* A replay needs the events location by location; where they have to be copied for that, what is
-     * read before it is read from the copy. */
-    lull_status status =
-        lull_team_agree(team, lull_cursors_prepare(run->trace, reading.range, err), err);
+    if (base->known)
+        return LULL_OK;
+    lull_status status = read_base(run, &reading, base, err);
     if (status == LULL_OK)
-        status = read_measured(run, &reading, arena, ret_measured, err);
-    if (status == LULL_OK)
-        status =
-            lull_measured_survey_to_all(ret_measured, run->trace, reading.application, team, err);
+        status = lull_measured_survey_to_all(&base->measured, run->trace, reading.application, team,
+                                             err);
     if (status == LULL_OK && is_first)
-        status = lull_measured_conclude(ret_measured, reading.application, arena, ret_network, err);
+        status = lull_measured_conclude(&base->measured, reading.application, base->arena,
+                                        &base->network, err);
     if (status == LULL_OK && is_first)
-        *ret_callers = lull_run_callers(run, arena);
+        base->callers = lull_run_callers(run, base->arena);
     status = lull_team_agree(team, status, err);
-    return status == LULL_OK ? lull_measured_network_to_all(run->trace, reading.application, team,
-                                                            arena, ret_network, ret_callers, err)
-                             : status;
+    if (status == LULL_OK)
+        status = lull_measured_network_to_all(run->trace, reading.application, team, base->arena,
+                                              &base->network, &base->callers, err);
+    if (status == LULL_OK)
+        base->known = true;
+    else
+        lull_replay_base_release(base);
+    return status;
 }
 
 /* ---- the check ------------------------------------------------------------------------------- */
@@ -450,21 +554,18 @@ static lull_status replay_divided(const struct lull_run *run, const struct lull_
                                   struct lull_arena *arena, int64_t *ret_runtime,
                                   struct lull_error *err)
 {
-    struct lull_measured measured = {0};
-    struct lull_network network;
+    const struct lull_replay_base *base = run->replay_base;
     struct lull_replayed replayed = {0};
-    const bool *callers;
-    lull_status status =
-        lull_measured_read(run, division, arena, &measured, &network, &callers, err);
+    lull_status status = lull_replay_base_fill(run, err);
     if (status == LULL_OK) {
-        struct lull_replay_wish wish = lull_measured_wish(&measured, run, &network, callers);
+        struct lull_replay_wish wish =
+            lull_measured_wish(&base->measured, run, &base->network, base->callers);
         wish.division = division;
         status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
         wish.division = NULL;
         if (status == LULL_OK && division && !replayed.shared && lull_team_is_first(division->team))
             status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
     }
-    lull_measured_release(&measured);
     *ret_runtime = replayed.runtime;
     lull_replayed_close(&replayed);
     return status;
@@ -490,30 +591,31 @@ static void tell_difference(const struct lull_run *run, struct lull_notices *not
 }
 
 /* Whether a replay is wanted: the ideal network would save more than LULL_REPLAY_MISSES_MOST, and
- * the run does not have too many steps. */
-static bool is_wanted(const struct lull_run *run, uint64_t most_steps, struct lull_notices *notices)
+ * the run does not have too many operations. */
+static bool is_wanted(const struct lull_run *run, uint64_t most_operations,
+                      struct lull_notices *notices)
 {
     const struct lull_breakdown *breakdown = run->breakdown;
     const double saved = (double)(breakdown->runtime_ns - breakdown->ideal_runtime_ns);
     if (breakdown->ideal_runtime_ns <= 0 || !run->ideal ||
         saved <= LULL_REPLAY_MISSES_MOST * (double)breakdown->runtime_ns)
         return false;
-    if (run->ideal->steps <= most_steps)
+    if (run->ideal->operations <= most_operations)
         return true;
     lull_notices_add(notices, LULL_NOTICE_INFO,
                      "How far the transfer and serialisation of %s can be believed is told by "
-                     "lull replay; a run of %.3g calls is not replayed here.",
-                     run->name, (double)run->ideal->steps);
+                     "lull replay; a run of %.3g operations is not replayed here.",
+                     run->name, (double)run->ideal->operations);
     return false;
 }
 
-lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t most_steps,
+lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t most_operations,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err)
 {
     const struct lull_division *division = lull_run_division(run);
     struct lull_team *team = lull_division_team(division);
-    int64_t wanted = is_first && is_wanted(run, most_steps, notices), runtime;
+    int64_t wanted = is_first && is_wanted(run, most_operations, notices), runtime;
     lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
     if (status != LULL_OK || !wanted)
         return status;
@@ -521,7 +623,7 @@ lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t mo
     if (!is_first) /* whom the first tells whether to go on */
         return lull_team_agree(team, LULL_OK, err);
     if (status == LULL_OK) {
-        run->breakdown->replayed_runtime_ns = runtime;
+        run->breakdown->replayed_runtime_ns = run->replay_base->runtime = runtime;
         tell_difference(run, notices);
     } else if (status != LULL_ERR_IO && status != LULL_ERR_CANCELLED) {
         lull_notices_add(notices, LULL_NOTICE_INFO,

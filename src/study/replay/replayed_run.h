@@ -75,16 +75,27 @@ lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_t
 
 /* ==== the measured run ======================================================================== */
 
+struct lull_measured_pass;
+
 /* What a replay of a measured run has to know of it, found while the run is read. */
 struct lull_measured {
     struct lull_survey *survey;
     struct lull_network_samples *samples;
     struct lull_eager_evidence *evidence;
     struct lull_collective_costs *collectives;
+    struct lull_measured_pass *pass; /* how far it has come; in the arena of the pass */
+    bool incomplete; /* on the first member, after the pass: it had too many steps */
 };
 
-/* The analysis that finds it. It has no options, and its state is a lull_measured. */
+/* The analysis that finds it. Its options are lull_measured_options, or NULL; its state is a
+ * lull_measured. */
 extern const struct lull_analysis lull_measured_analysis;
+struct lull_measured_options {
+    /* Of a run with more operations than these (struct lull_ideal_result) no replay is wanted. Once
+     * the pass has had the steps of as many, nothing is collected any more, and the state is
+     * incomplete. 0: no limit. */
+    uint64_t most_operations;
+};
 
 /* Gives the first member of a team what all members have found. All call it; a member of *measured
  * that is NULL is NULL in all of them. The analysis does it by itself. */
@@ -97,38 +108,53 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
                                    struct lull_arena *arena, struct lull_network *ret_network,
                                    struct lull_error *err);
 
-/* Does all of that for an open run, by reading once more the part of it that was analysed. With a
- * division its members read together, and all know then what was found; `division` NULL: this
- * process reads alone. *ret_callers gets what lull_run_callers returns, in `arena`. Ends with
- * lull_measured_release, whether it fails or not. */
-lull_status lull_measured_read(const struct lull_run *run, const struct lull_division *division,
-                               struct lull_arena *arena, struct lull_measured *ret_measured,
-                               struct lull_network *ret_network, const bool **ret_callers,
-                               struct lull_error *err);
-
 /* The wish for a replay of the whole run on the measured network. `callers` is what
  * lull_run_callers returns. */
 struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_run *run,
                                            const struct lull_network *network, const bool *callers);
 
+/* ---- what the replays of a run share --------------------------------------------------------- */
+
+struct lull_replay_base {
+    bool known; /* else all that follows is empty */
+    struct lull_measured measured;
+    struct lull_network network; /* that the messages of the run show */
+    const bool *callers;         /* lull_run_callers */
+    int64_t
+        runtime; /* of the replay on that network, ns, on the first member; 0: not made so far */
+    struct lull_arena *arena;
+};
+
+/* An empty one in `arena`, which outlives it. */
+struct lull_replay_base *lull_replay_base_create(struct lull_arena *arena);
+void lull_replay_base_release(struct lull_replay_base *base); /* NULL is allowed */
+
+/* Fills the base of an open run that was analysed, unless that was done before. What the reading of
+ * the run has found is taken, if lull_measured_analysis was asked for; else the part of the run that
+ * was analysed is read once more. All members of a team that has read the run call it together, and
+ * all know then what was found. */
+lull_status lull_replay_base_fill(const struct lull_run *run, struct lull_error *err);
+
+/* ---- the check ------------------------------------------------------------------------------- */
+
 /* How much longer the replay takes than the run, as a share of the run; NAN: not known. */
 double lull_replay_difference(const struct lull_breakdown *breakdown);
 
 /* A replay may differ from the measured runtime by this share of it without a notice. */
 #define LULL_REPLAY_MISSES_MOST 0.05
-/* Runs with up to so many steps of the ideal runtime are usually replayed to find that difference,
- * which takes seconds. */
-#define LULL_REPLAY_CHECK_MOST 2000000
+/* Runs with up to so many operations (struct lull_ideal_result) are usually replayed to find that
+ * difference, which takes a second. */
+#define LULL_REPLAY_CHECK_MOST 1000000
 /* Checks how far replays of a run can be believed: replays it on the network that its messages
  * show, and notes the runtime in its breakdown. A notice tells where this differs from the measured
  * runtime by more than LULL_REPLAY_MISSES_MOST, or why no replay can be had. Reads the run once
  * more; but does nothing where the run has no ideal runtime or the ideal network would save less
  * than that share, since a replay on a real network lies between the two. All members of a team
  * call it together, of which the first has the breakdown. Fails only where the run cannot be read,
- * or a member has gone. With more than `most_steps` steps the run is not replayed, and a notice
+ * or a member has gone. With more than `most_operations` the run is not replayed, and a notice
  * says so. */
-lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t most_steps,
+lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t most_operations,
                                 struct lull_notices *notices, struct lull_arena *arena,
                                 struct lull_error *err);
 

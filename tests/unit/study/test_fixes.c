@@ -141,14 +141,13 @@ static void test_refused(void **state)
     int64_t runtimes[2] = {-1, -1}, replayed = -1;
     struct lull_error err;
     replay_case_open(&replay, path);
-    assert_int_equal(
-        lull_fixes_replay(&replay.runs.runs[0], NULL, fixes, 2, runtimes, &replayed, &err),
-        LULL_ERR_RANGE);
+    assert_int_equal(lull_fixes_replay(&replay.runs.runs[0], fixes, 2, runtimes, &replayed, &err),
+                     LULL_ERR_RANGE);
     assert_non_null(strstr(err.text, "has no rank 6, only 6 ranks"));
     assert_true(runtimes[0] == -1 && runtimes[1] == -1 && replayed == -1);
     struct lull_run no_trace = replay.runs.runs[0];
     no_trace.trace = NULL;
-    assert_int_equal(lull_fixes_replay(&no_trace, NULL, fixes, 1, runtimes, &replayed, &err),
+    assert_int_equal(lull_fixes_replay(&no_trace, fixes, 1, runtimes, &replayed, &err),
                      LULL_ERR_RANGE);
     replay_case_close(&replay);
 }

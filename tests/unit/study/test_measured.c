@@ -98,6 +98,8 @@ static bool told(const char *part)
 
 static void end(void)
 {
+    lull_replay_base_release(run.replay_base);
+    lull_asked_release(run.asked, run.n_asked);
     lull_trace_close(run.trace);
     lull_arena_destroy(arena);
 }
