@@ -15,11 +15,8 @@
 
 #include "base/array.h"
 #include "base/file.h"
-#include "base/hash.h"
-#include "base/mix.h"
-#include "binary/code_loops.h"
 #include "binary/demangle.h"
-#include "binary/instruction.h"
+#include "binary/symbols_inside.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
@@ -29,116 +26,9 @@
 #include <unistd.h>
 
 enum {
-    NONE = UINT32_MAX,
     MOST_READ = 64 << 20,  /* bytes */
     MOST_RANGES = 1 << 22, /* of the functions of a unit, and of what is inlined in one */
     MOST_PAINTED = 1 << 26 /* segments of a function that inlined functions are entered in */
-};
-
-/* A range of addresses, and the unit or function that it belongs to. */
-struct range {
-    uint64_t begin, end;
-    Dwarf_Off die;
-};
-
-struct ranges {
-    struct range *all; /* ascending by begin */
-    size_t count, capacity;
-};
-
-/* A function of the symbol table. */
-struct linked {
-    uint64_t begin, end; /* addresses in the file */
-    const char *name;
-    bool is_seen; /* by other files */
-};
-
-/* A memory of the program that holds a pointer to a function of another file. */
-struct slot {
-    uint64_t address;
-    const char *name; /* of the function */
-};
-
-/* The function whose code was asked for last, or one that was inlined in it. */
-struct frame {
-    Dwarf_Die die;
-    uint32_t outer; /* the frame that it is inlined in; NONE: it is the function itself */
-    uint32_t line;  /* of the function's definition; 0: not known */
-    uint64_t begin; /* of its code; UINT64_MAX: it has none */
-    const struct lull_symbol *caller; /* the place where it is inlined, once that was asked for */
-};
-
-struct segment {
-    uint64_t begin; /* up to the begin of the next segment */
-    uint32_t frame; /* the innermost one */
-};
-
-/* A range of code that a frame has. */
-struct painted {
-    uint64_t begin, end;
-    uint32_t frame;
-};
-
-struct frames {
-    Dwarf_Off die; /* of the function; 0: none was asked for */
-    struct frame *all;
-    size_t count, capacity;
-    struct painted *ranges;
-    size_t n_ranges, ranges_capacity;
-    struct segment *segments; /* ascending */
-    size_t n_segments, segments_capacity;
-};
-
-/* Loops of the function whose loops were asked for last. */
-struct loops {
-    struct lull_arena *arena; /* of the rest */
-    struct lull_code_loops code;
-    const struct lull_loop **of; /* for each loop of `code` */
-    struct lull_hash statements; /* struct loop_line, while lines are collected */
-};
-
-struct names {
-    const char *function, *short_name, *whole_name;
-};
-
-/* Names by the address of what they were made of. */
-struct texts {
-    struct lull_hash table; /* address -> index of `all` */
-    struct names *all;
-    size_t count, capacity;
-};
-
-struct lull_symbols {
-    Dwfl *dwfl;
-    Dwfl_Module *module;
-    Dwarf *dwarf; /* NULL: there is no debug information */
-    struct own_dwarf {
-        int fd;
-        Elf *elf;
-        Dwarf *dwarf; /* NULL: `dwarf` is libdwfl's */
-    } own;
-    bool relocated; /* a file whose addresses are not final */
-    GElf_Addr dwarf_bias, bias;
-    const char *path;
-    unsigned machine;
-    const uint8_t *image; /* the bytes of the file; NULL: it cannot be read so */
-    size_t image_size;
-    struct ranges units;
-    struct ranges functions; /* of `unit` only */
-    Dwarf_Off unit;          /* the unit asked for last */
-    Dwarf_Die body;          /* what holds its functions, perhaps in another file */
-    bool exceptions;         /* its language has exceptions */
-    uint64_t read;           /* bytes of debug information since the file was opened */
-    struct frames frames;
-    struct loops loops;
-    /* Texts in the arena, by the address of what they were made of: dies and names of files of
-     * `unit`, and names of functions of all units, which the linker has put into one table. */
-    struct texts of_unit, of_linked;
-    struct linked *linked; /* ascending by begin, once they were needed */
-    size_t n_linked, linked_capacity;
-    struct slot *slots; /* ascending */
-    size_t n_slots, slots_capacity;
-    bool has_linked, has_slots;
 };
 
 static const Dwfl_Callbacks callbacks = {
@@ -179,176 +69,6 @@ static const struct range *find_range(const struct ranges *ranges, uint64_t addr
     const size_t behind = lull_sorted_first_u64(ranges->all, ranges->count, sizeof *ranges->all,
                                                 offsetof(struct range, begin), address + 1);
     return behind > 0 && address < ranges->all[behind - 1].end ? &ranges->all[behind - 1] : NULL;
-}
-
-/* ---- the file's own bytes -------------------------------------------------------------------- */
-
-/* Finds `size` bytes at an address in the file; NULL: it does not hold them, or, with `constant`, a
- * program may change them. *ret_left is how many follow in the same segment. */
-static const uint8_t *bytes_at(const struct lull_symbols *symbols, uint64_t address, size_t size,
-                               uint64_t *ret_left)
-{
-    GElf_Addr bias;
-    Elf *elf = dwfl_module_getelf(symbols->module, &bias);
-    size_t count;
-    if (!symbols->image || !elf || elf_getphdrnum(elf, &count) != 0)
-        return NULL;
-    for (size_t i = 0; i < count; i++) {
-        GElf_Phdr header;
-        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD ||
-            address < header.p_vaddr || address - header.p_vaddr >= header.p_filesz)
-            continue;
-        const uint64_t inside = address - header.p_vaddr, left = header.p_filesz - inside;
-        if (left < size || header.p_offset > symbols->image_size ||
-            inside > symbols->image_size - header.p_offset ||
-            symbols->image_size - header.p_offset - inside < size)
-            return NULL;
-        const uint64_t in_file = symbols->image_size - header.p_offset - inside;
-        *ret_left = left < in_file ? left : in_file;
-        return symbols->image + header.p_offset + inside;
-    }
-    return NULL;
-}
-
-/* ---- symbols of the linker ------------------------------------------------------------------- */
-
-/* Of several names of one function the last one counts: one that other files see before one that they do
- * not, then the one with fewer underscores in front, then the shorter one: "MPI_Send" of "MPI_Send" and
- * "PMPI_Send", "confstr" of "confstr" and "__confstr". */
-static int by_linked_begin(const void *a, const void *b)
-{
-    const struct linked *x = a, *y = b;
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    if (x->is_seen != y->is_seen)
-        return x->is_seen ? 1 : -1;
-    const size_t of_x = strspn(x->name, "_"), of_y = strspn(y->name, "_");
-    const size_t length_x = strlen(x->name), length_y = strlen(y->name);
-    if (of_x != of_y)
-        return of_x > of_y ? -1 : 1;
-    if (length_x != length_y)
-        return length_x > length_y ? -1 : 1;
-    return -strcmp(x->name, y->name);
-}
-
-static bool is_function(const GElf_Sym *symbol)
-{
-    const unsigned type = GELF_ST_TYPE(symbol->st_info);
-    return (type == STT_FUNC || type == STT_GNU_IFUNC) && symbol->st_shndx != SHN_UNDEF;
-}
-
-/* Sorts the functions of the symbol table. libdwfl itself goes through all of them for each address. */
-static void list_linked(struct lull_symbols *symbols)
-{
-    const int count = dwfl_module_getsymtab(symbols->module);
-    symbols->has_linked = true;
-    for (int i = 1; i < count; i++) {
-        GElf_Sym symbol;
-        GElf_Addr address;
-        const char *name =
-            dwfl_module_getsym_info(symbols->module, i, &symbol, &address, NULL, NULL, NULL);
-        if (!name || !*name || !is_function(&symbol) || symbol.st_size == 0)
-            continue;
-        if (!lull_array_reserve(&symbols->linked, &symbols->linked_capacity, symbols->n_linked + 1,
-                                sizeof *symbols->linked))
-            break;
-        const unsigned binding = GELF_ST_BIND(symbol.st_info);
-        const uint64_t begin = address - symbols->bias, end = begin + symbol.st_size;
-        symbols->linked[symbols->n_linked++] =
-            (struct linked){begin, end < begin ? UINT64_MAX : end, name,
-                            binding == STB_GLOBAL || binding == STB_WEAK};
-    }
-    if (symbols->n_linked > 1)
-        qsort(symbols->linked, symbols->n_linked, sizeof *symbols->linked, by_linked_begin);
-}
-
-/* The function of the symbol table at an offset; NULL: none. */
-static const struct linked *find_linked(struct lull_symbols *symbols, uint64_t offset)
-{
-    enum { AROUND = 16 }; /* parts of assembler code may be symbols inside of others */
-    if (!symbols->has_linked)
-        list_linked(symbols);
-    size_t behind =
-        lull_sorted_first_u64(symbols->linked, symbols->n_linked, sizeof *symbols->linked,
-                              offsetof(struct linked, begin), offset + 1);
-    for (size_t i = 0; i < AROUND && behind-- > 0; i++)
-        if (offset < symbols->linked[behind].end)
-            return &symbols->linked[behind];
-    return NULL;
-}
-
-static int by_slot_address(const void *a, const void *b)
-{
-    const struct slot *x = a, *y = b;
-    return (x->address > y->address) - (x->address < y->address);
-}
-
-static void add_slots_of(struct lull_symbols *symbols, Elf *elf, Elf_Scn *section,
-                         const GElf_Shdr *header)
-{
-    GElf_Shdr of_names;
-    Elf_Scn *table = elf_getscn(elf, header->sh_link);
-    Elf_Data *relocations = elf_getdata(section, NULL);
-    Elf_Data *names = table ? elf_getdata(table, NULL) : NULL;
-    if (!relocations || !names || !gelf_getshdr(table, &of_names) || header->sh_entsize == 0)
-        return;
-    const size_t count = header->sh_size / header->sh_entsize;
-    for (size_t i = 0; i < count && i < INT32_MAX; i++) {
-        GElf_Rela relocation;
-        GElf_Sym symbol;
-        if (!gelf_getrela(relocations, (int)i, &relocation))
-            return;
-        if (GELF_R_SYM(relocation.r_info) == 0 || GELF_R_SYM(relocation.r_info) > INT32_MAX ||
-            !gelf_getsym(names, (int)GELF_R_SYM(relocation.r_info), &symbol))
-            continue;
-        const char *name = elf_strptr(elf, of_names.sh_link, symbol.st_name);
-        if (!name || !*name ||
-            !lull_array_reserve(&symbols->slots, &symbols->slots_capacity, symbols->n_slots + 1,
-                                sizeof *symbols->slots))
-            continue;
-        symbols->slots[symbols->n_slots++] = (struct slot){relocation.r_offset, name};
-    }
-}
-
-static void list_slots(struct lull_symbols *symbols)
-{
-    GElf_Addr bias;
-    Elf *elf = dwfl_module_getelf(symbols->module, &bias);
-    symbols->has_slots = true;
-    for (Elf_Scn *section = NULL; elf && (section = elf_nextscn(elf, section));) {
-        GElf_Shdr header;
-        if (gelf_getshdr(section, &header) && header.sh_type == SHT_RELA)
-            add_slots_of(symbols, elf, section, &header);
-    }
-    if (symbols->n_slots > 1)
-        qsort(symbols->slots, symbols->n_slots, sizeof *symbols->slots, by_slot_address);
-}
-
-/* The function whose address the dynamic linker writes into a slot; NULL: not known. */
-static const char *name_of_slot(struct lull_symbols *symbols, uint64_t address)
-{
-    if (!symbols->has_slots)
-        list_slots(symbols);
-    const size_t at =
-        lull_sorted_first_u64(symbols->slots, symbols->n_slots, sizeof *symbols->slots,
-                              offsetof(struct slot, address), address);
-    return at < symbols->n_slots && symbols->slots[at].address == address ? symbols->slots[at].name
-                                                                          : NULL;
-}
-
-/* The function that a stub at an offset calls; NULL: there is no stub. Stubs have 16 bytes, some 8. */
-static const char *name_of_stub(struct lull_symbols *symbols, uint64_t offset)
-{
-    for (uint64_t size = 16; size >= 8; size /= 2) {
-        uint64_t left;
-        const uint64_t begin = offset / size * size;
-        const uint8_t *code = bytes_at(symbols, begin, 1, &left);
-        const uint64_t slot = code ? lull_instruction_stub(symbols->machine, code, left, begin) : 0;
-        const char *name = slot ? name_of_slot(symbols, slot) : NULL;
-        if (name)
-            return name;
-    }
-    return NULL;
 }
 
 /* ---- debug information ----------------------------------------------------------------------- */
@@ -404,14 +124,14 @@ static const char *own_name(const char *name, struct lull_arena *arena)
                                                  : plain_name(name, arena);
 }
 
-static const char *text_attribute(Dwarf_Die *die, unsigned name)
+const char *lull_symbols_text(Dwarf_Die *die, unsigned name)
 {
     Dwarf_Attribute attribute;
     return dwarf_attr_integrate(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
 }
 
 /* The names that belong to an address; new ones are empty. NULL: no memory. */
-static struct names *find_texts(struct texts *texts, const void *key, bool *ret_new)
+static struct lull_symbol_names *find_texts(struct texts *texts, const void *key, bool *ret_new)
 {
     uint64_t *at = lull_hash_add(&texts->table, &key, sizeof key, texts->count, ret_new);
     if (!at)
@@ -420,7 +140,7 @@ static struct names *find_texts(struct texts *texts, const void *key, bool *ret_
         if (!lull_array_reserve(&texts->all, &texts->capacity, texts->count + 1,
                                 sizeof *texts->all))
             return NULL;
-        texts->all[texts->count++] = (struct names){"", "", ""};
+        texts->all[texts->count++] = (struct lull_symbol_names){"", "", ""};
     }
     return *at < texts->count ? &texts->all[*at] : NULL;
 }
@@ -431,12 +151,11 @@ static void forget_texts(struct texts *texts)
     texts->count = 0;
 }
 
-/* A name of a file in the arena, where each of a unit is kept once. */
-static const char *keep_text(struct lull_symbols *symbols, const char *text,
-                             struct lull_arena *arena)
+const char *lull_symbols_keep_text(struct lull_symbols *symbols, const char *text,
+                                   struct lull_arena *arena)
 {
     bool is_new = false;
-    struct names *kept = text ? find_texts(&symbols->of_unit, text, &is_new) : NULL;
+    struct lull_symbol_names *kept = text ? find_texts(&symbols->of_unit, text, &is_new) : NULL;
     if (!kept)
         return "";
     if (is_new)
@@ -445,27 +164,28 @@ static const char *keep_text(struct lull_symbols *symbols, const char *text,
 }
 
 /* The long names that a name of the linker stands for; `function` where it can't be read. */
-static void name_as_linked(const char *linked, struct lull_arena *arena, struct names *names)
+static void name_as_linked(const char *linked, struct lull_arena *arena,
+                           struct lull_symbol_names *names)
 {
     const char *whole = lull_demangle(arena, linked);
     names->whole_name = whole == linked ? names->function : whole;
     names->short_name = whole == linked ? names->function : lull_short_name(arena, whole);
 }
 
-/* The names of a function, inlined or not. */
-static struct names names_of(struct lull_symbols *symbols, Dwarf_Die *die, struct lull_arena *arena)
+struct lull_symbol_names lull_symbols_names_of(struct lull_symbols *symbols, Dwarf_Die *die,
+                                               struct lull_arena *arena)
 {
     bool is_new = false;
-    struct names *kept = find_texts(&symbols->of_unit, die->addr, &is_new);
+    struct lull_symbol_names *kept = find_texts(&symbols->of_unit, die->addr, &is_new);
     if (kept && !is_new)
         return *kept;
-    struct names names = {.function = plain_name(dwarf_diename(die), arena)};
-    const char *linked = text_attribute(die, DW_AT_linkage_name);
+    struct lull_symbol_names names = {.function = plain_name(dwarf_diename(die), arena)};
+    const char *linked = lull_symbols_text(die, DW_AT_linkage_name);
     if (!linked)
-        linked = text_attribute(die, DW_AT_MIPS_linkage_name);
+        linked = lull_symbols_text(die, DW_AT_MIPS_linkage_name);
     if (linked && *linked == '_') {
         bool first = true;
-        struct names *known = find_texts(&symbols->of_linked, linked, &first);
+        struct lull_symbol_names *known = find_texts(&symbols->of_linked, linked, &first);
         if (known && !first)
             names = *known;
         else
@@ -493,8 +213,7 @@ static bool is_other_file(const char *unit, const char *file)
     return unit && strcmp(last ? last + 1 : unit, of_file ? of_file + 1 : file) != 0;
 }
 
-/* The file and line of a row of the line table; NULL: it has none. */
-static const char *file_of_row(Dwarf_Line *row, uint32_t *ret_line)
+const char *lull_symbols_row_file(Dwarf_Line *row, uint32_t *ret_line)
 {
     int number = 0;
     const char *file = row ? dwarf_linesrc(row, NULL, NULL) : NULL;
@@ -507,14 +226,14 @@ static const char *file_of_row(Dwarf_Line *row, uint32_t *ret_line)
 static void find_line(struct lull_symbols *symbols, Dwarf_Die *unit, uint64_t address,
                       struct lull_arena *arena, struct lull_symbol *symbol)
 {
-    const char *file = file_of_row(dwarf_getsrc_die(unit, address), &symbol->line);
+    const char *file = lull_symbols_row_file(dwarf_getsrc_die(unit, address), &symbol->line);
     if (!file)
         return;
-    symbol->file = keep_text(symbols, file, arena);
+    symbol->file = lull_symbols_keep_text(symbols, file, arena);
     symbol->included = is_other_file(dwarf_diename(unit), file);
 }
 
-static Dwarf_Word number_of(Dwarf_Die *die, unsigned name)
+Dwarf_Word lull_symbols_number(Dwarf_Die *die, unsigned name)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word number = 0;
@@ -533,9 +252,9 @@ static const char *file_of_unit(Dwarf_Die *unit, Dwarf_Word file)
                : NULL;
 }
 
-/* The file in which a function is defined. dwarf_decl_file ends the program where the unit has no
+/* dwarf_decl_file ends the program where the unit has no
  * table of files. */
-static const char *file_of_definition(Dwarf_Die *die)
+const char *lull_symbols_definition_file(Dwarf_Die *die)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word file;
@@ -547,12 +266,11 @@ static const char *file_of_definition(Dwarf_Die *die)
     return file_of_unit(&unit, file);
 }
 
-/* The place where an inlined function was called in the source; NULL: not known. */
-static const char *file_of_call(Dwarf_Die *unit, Dwarf_Die *inlined, uint32_t *ret_line)
+const char *lull_symbols_call_file(Dwarf_Die *unit, Dwarf_Die *inlined, uint32_t *ret_line)
 {
-    const char *name = file_of_unit(unit, number_of(inlined, DW_AT_call_file));
+    const char *name = file_of_unit(unit, lull_symbols_number(inlined, DW_AT_call_file));
     if (name)
-        *ret_line = (uint32_t)number_of(inlined, DW_AT_call_line);
+        *ret_line = (uint32_t)lull_symbols_number(inlined, DW_AT_call_line);
     return name;
 }
 
@@ -565,10 +283,11 @@ static void add_frame(struct frames *frames, Dwarf_Die *die, uint32_t outer)
                             sizeof *frames->all))
         return;
     const uint32_t frame = (uint32_t)frames->count;
-    frames->all[frames->count++] = (struct frame){.die = *die,
-                                                  .outer = outer,
-                                                  .line = (uint32_t)number_of(die, DW_AT_decl_line),
-                                                  .begin = UINT64_MAX};
+    frames->all[frames->count++] =
+        (struct frame){.die = *die,
+                       .outer = outer,
+                       .line = (uint32_t)lull_symbols_number(die, DW_AT_decl_line),
+                       .begin = UINT64_MAX};
     const bool told =
         dwarf_entrypc(die, &frames->all[frame].begin) == 0; /* cold parts may be before it */
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
@@ -621,8 +340,8 @@ static void paint_segments(struct frames *frames)
     struct segment *segments = frames->segments;
     size_t count = 0, kept = 0;
     for (size_t i = 0; i < frames->n_ranges; i++) {
-        segments[count++] = (struct segment){frames->ranges[i].begin, NONE};
-        segments[count++] = (struct segment){frames->ranges[i].end, NONE};
+        segments[count++] = (struct segment){frames->ranges[i].begin, LULL_SYMBOLS_NONE};
+        segments[count++] = (struct segment){frames->ranges[i].end, LULL_SYMBOLS_NONE};
     }
     if (count > 1)
         qsort(segments, count, sizeof *segments, by_segment);
@@ -640,13 +359,12 @@ static void paint_segments(struct frames *frames)
     }
 }
 
-/* The innermost frame at an address; NONE: the function does not have it. */
-static uint32_t frame_at(const struct frames *frames, uint64_t address)
+uint32_t lull_symbols_frame_at(const struct frames *frames, uint64_t address)
 {
     const size_t behind =
         lull_sorted_first_u64(frames->segments, frames->n_segments, sizeof *frames->segments,
                               offsetof(struct segment, begin), address + 1);
-    return behind > 0 ? frames->segments[behind - 1].frame : NONE;
+    return behind > 0 ? frames->segments[behind - 1].frame : LULL_SYMBOLS_NONE;
 }
 
 /* Lists the frames of a function, unless it is the last one. */
@@ -660,7 +378,7 @@ static bool list_frames(struct lull_symbols *symbols, Dwarf_Off at)
     frames->count = frames->n_ranges = 0;
     if (!dwarf_offdie(dwarf_cu_getdwarf(symbols->body.cu), at, &die))
         return false;
-    add_frame(frames, &die, NONE);
+    add_frame(frames, &die, LULL_SYMBOLS_NONE);
     if (frames->count == 0)
         return false;
     list_inlined(frames, &die, 0, 0);
@@ -736,7 +454,8 @@ static void renew_dwarf(struct lull_symbols *symbols)
 {
     const char *main_file = NULL, *debug_file = NULL;
     symbols->read = 0;
-    (void)dwfl_module_info(symbols->module, NULL, NULL, NULL, NULL, NULL, &main_file, &debug_file);
+    (void)dwfl_module_info(symbols->linked.module, NULL, NULL, NULL, NULL, NULL, &main_file,
+                           &debug_file);
     const char *path = debug_file ? debug_file : main_file;
     const int fd = path && !symbols->relocated ? open(path, O_RDONLY | O_CLOEXEC) : -1;
     Elf *elf = fd >= 0 ? elf_begin(fd, ELF_C_READ_MMAP, NULL) : NULL;
@@ -755,8 +474,7 @@ static void renew_dwarf(struct lull_symbols *symbols)
     symbols->dwarf = dwarf;
 }
 
-/* Finds the compilation unit of an address; false: there is none. */
-static bool find_unit(struct lull_symbols *symbols, uint64_t address, Dwarf_Die *unit)
+bool lull_symbols_find_unit(struct lull_symbols *symbols, uint64_t address, Dwarf_Die *unit)
 {
     const struct range *range = find_range(&symbols->units, address);
     if (range && range->die != symbols->unit && symbols->read > MOST_READ)
@@ -767,17 +485,19 @@ static bool find_unit(struct lull_symbols *symbols, uint64_t address, Dwarf_Die 
     return true;
 }
 
-/* Finds the function of an address and what is inlined in it; NONE: there is none. */
-static uint32_t find_frame(struct lull_symbols *symbols, uint64_t address)
+uint32_t lull_symbols_find_frame(struct lull_symbols *symbols, uint64_t address)
 {
     const struct range *inside = find_range(&symbols->functions, address);
-    return inside && list_frames(symbols, inside->die) ? frame_at(&symbols->frames, address) : NONE;
+    return inside && list_frames(symbols, inside->die)
+               ? lull_symbols_frame_at(&symbols->frames, address)
+               : LULL_SYMBOLS_NONE;
 }
 
 static void name_frame(struct lull_symbols *symbols, uint32_t frame, struct lull_arena *arena,
                        struct lull_symbol *symbol)
 {
-    const struct names names = names_of(symbols, &symbols->frames.all[frame].die, arena);
+    const struct lull_symbol_names names =
+        lull_symbols_names_of(symbols, &symbols->frames.all[frame].die, arena);
     symbol->function = names.function;
     symbol->short_name = names.short_name;
     symbol->whole_name = names.whole_name;
@@ -789,14 +509,14 @@ static void name_frames(struct lull_symbols *symbols, uint32_t frame, struct lul
                         struct lull_symbol *symbol)
 {
     name_frame(symbols, frame, arena, symbol);
-    for (struct frame *is = &symbols->frames.all[frame]; is->outer != NONE;
+    for (struct frame *is = &symbols->frames.all[frame]; is->outer != LULL_SYMBOLS_NONE;
          is = &symbols->frames.all[is->outer]) {
         symbol->caller = is->caller;
         if (is->caller)
             return;
         struct lull_symbol *caller = lull_arena_zero(arena, 1, sizeof *caller);
-        const char *file = file_of_call(&symbols->body, &is->die, &caller->line);
-        caller->file = keep_text(symbols, file, arena);
+        const char *file = lull_symbols_call_file(&symbols->body, &is->die, &caller->line);
+        caller->file = lull_symbols_keep_text(symbols, file, arena);
         name_frame(symbols, is->outer, arena, caller);
         symbol->caller = is->caller = caller;
         symbol = caller;
@@ -806,13 +526,13 @@ static void name_frames(struct lull_symbols *symbols, uint32_t frame, struct lul
 static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
                           struct lull_symbol *symbol)
 {
-    uint64_t address = offset + symbols->bias - symbols->dwarf_bias;
+    uint64_t address = offset + symbols->linked.bias - symbols->dwarf_bias;
     Dwarf_Die unit;
-    if (!find_unit(symbols, address, &unit))
+    if (!lull_symbols_find_unit(symbols, address, &unit))
         return;
     find_line(symbols, &unit, address, arena, symbol);
-    const uint32_t frame = find_frame(symbols, address);
-    if (frame != NONE)
+    const uint32_t frame = lull_symbols_find_frame(symbols, address);
+    if (frame != LULL_SYMBOLS_NONE)
         name_frames(symbols, frame, arena, symbol);
 }
 
@@ -820,15 +540,15 @@ static void find_in_dwarf(struct lull_symbols *symbols, uint64_t offset, struct 
 static const char *name_of_symbol(struct lull_symbols *symbols, uint64_t offset,
                                   struct lull_arena *arena)
 {
-    const struct linked *linked = find_linked(symbols, offset);
+    const struct lull_linked_function *linked = lull_linked_find(&symbols->linked, offset);
     return linked ? own_name(linked->name, arena) : "";
 }
 
 static void find_in_symbol_table(struct lull_symbols *symbols, uint64_t offset,
                                  struct lull_arena *arena, struct lull_symbol *symbol)
 {
-    const struct linked *linked = find_linked(symbols, offset);
-    const char *stub = linked ? NULL : name_of_stub(symbols, offset);
+    const struct lull_linked_function *linked = lull_linked_find(&symbols->linked, offset);
+    const char *stub = linked ? NULL : lull_linked_stub(&symbols->linked, offset);
     if (stub) {
         symbol->function = lull_arena_printf(arena, "%s@plt", stub);
         symbol->whole_name = lull_arena_printf(arena, "%s@plt", lull_demangle(arena, stub));
@@ -838,7 +558,7 @@ static void find_in_symbol_table(struct lull_symbols *symbols, uint64_t offset,
     }
     symbol->function = linked ? plain_name(linked->name, arena) : "";
     symbol->short_name = symbol->whole_name = symbol->function;
-    struct names names = {.function = symbol->function};
+    struct lull_symbol_names names = {.function = symbol->function};
     if (!linked || *linked->name != '_')
         return;
     name_as_linked(linked->name, arena, &names);
@@ -860,482 +580,8 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
 uint64_t lull_symbols_unit(struct lull_symbols *symbols, uint64_t offset)
 {
     const struct range *range =
-        find_range(&symbols->units, offset + symbols->bias - symbols->dwarf_bias);
+        find_range(&symbols->units, offset + symbols->linked.bias - symbols->dwarf_bias);
     return range ? range->die : 0;
-}
-
-/* ---- loops ----------------------------------------------------------------------------------- */
-
-/* A loop of the machine code, while its lines are collected. */
-struct loop_lines {
-    uint32_t frame; /* the innermost one that has all of it; NONE: nothing of it has a line yet */
-    const char *file;
-    uint32_t first, last;
-    bool is_definition; /* its rows have no lines but those of definitions */
-    int rank;           /* of the line `first` (rank_of_line) */
-    uint32_t group;
-};
-
-/* Loops of the source: those of the machine code with the same key are one. */
-struct loop_key {
-    uint64_t path; /* of calls that were inlined, and the function */
-    const char *file;
-    uint64_t first;
-    uint64_t level; /* how many of the loops around it begin at the same line */
-};
-
-struct loop_group {
-    uint32_t last, depth, copies;
-};
-
-static uint32_t common_frame(const struct frames *frames, uint32_t a, uint32_t b)
-{
-    while (a != b) /* an outer frame has a lower number */
-        if (a > b)
-            a = frames->all[a].outer;
-        else
-            b = frames->all[b].outer;
-    return a;
-}
-
-/* The frame below `frame` that `inner` is in; `frame` itself if `inner` is that; NONE: it is in none. */
-static uint32_t frame_below(const struct frames *frames, uint32_t frame, uint32_t inner)
-{
-    while (inner != frame && inner != NONE && frames->all[inner].outer != frame)
-        inner = frames->all[inner].outer;
-    return inner;
-}
-
-/* The block of the last function that holds an offset; NULL: none. */
-static const struct lull_code_block *find_block(const struct lull_symbols *symbols, uint64_t offset)
-{
-    const struct lull_code_loops *code = &symbols->loops.code;
-    const size_t behind =
-        lull_sorted_first_u64(code->blocks, code->n_blocks, sizeof *code->blocks,
-                              offsetof(struct lull_code_block, begin), offset + 1);
-    return behind > 0 && offset < code->blocks[behind - 1].end ? &code->blocks[behind - 1] : NULL;
-}
-
-/* A row of the line table in a loop. */
-struct row {
-    Dwarf_Line *line;
-    bool empty; /* another row has the same address: no code belongs to this one */
-    uint32_t frame, loop;
-    uint64_t address;
-};
-typedef void row_visit(struct lull_symbols *symbols, struct row row, struct loop_lines *lines);
-
-/* Visits the rows of the line table in the blocks of loops. */
-static void visit_rows(struct lull_symbols *symbols, Dwarf_Die *unit, row_visit *visit,
-                       struct loop_lines *lines)
-{
-    const struct lull_code_loops *code = &symbols->loops.code;
-    const uint64_t shift = symbols->bias - symbols->dwarf_bias;
-    Dwarf_Lines *rows;
-    size_t count;
-    if (dwarf_getsrclines(unit, &rows, &count) != 0)
-        return;
-    for (uint32_t i = 0; i < code->n_blocks; i++) {
-        const struct lull_code_block *block = &code->blocks[i];
-        const uint64_t begin = block->begin + shift, end = block->end + shift;
-        if (block->loop == NONE)
-            continue;
-        size_t low = 0, high = count; /* the first row that is not before the block */
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            Dwarf_Addr address = 0;
-            (void)dwarf_lineaddr(dwarf_onesrcline(rows, middle), &address);
-            if (address < begin)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        Dwarf_Addr address = 0, next = 0;
-        for (size_t k = low > 0 ? low - 1 : 0; k < count; k++, address = next) {
-            Dwarf_Line *row = dwarf_onesrcline(rows, k);
-            bool ends = false;
-            next = UINT64_MAX;
-            (void)dwarf_lineaddr(row, &address);
-            if (k + 1 < count)
-                (void)dwarf_lineaddr(dwarf_onesrcline(rows, k + 1), &next);
-            (void)dwarf_lineendsequence(row, &ends);
-            if (address >= end)
-                break;
-            const bool empty = next == address;
-            if (ends || (empty ? address < begin : next <= begin))
-                continue;
-            const uint64_t at = address < begin ? begin : address;
-            const uint32_t frame = frame_at(&symbols->frames, at);
-            if (frame != NONE)
-                visit(symbols, (struct row){row, empty, frame, block->loop, at - shift}, lines);
-        }
-    }
-}
-
-/* Whether a row has the line in which the function of its frame is defined. gcc 14 gives that line to
- * code that it made for a Fortran program's inlined loops. Such rows do not tell where a loop stands,
- * unless the loop has no others: its function is written in one line. */
-static bool is_definition(const struct lull_symbols *symbols, uint32_t frame, uint32_t line)
-{
-    return symbols->frames.all[frame].line == line;
-}
-
-static void join_frame(struct lull_symbols *symbols, struct row row, struct loop_lines *loop)
-{
-    loop->frame =
-        loop->frame == NONE ? row.frame : common_frame(&symbols->frames, loop->frame, row.frame);
-}
-
-static void join_frames(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
-{
-    uint32_t line;
-    if (row.empty || !file_of_row(row.line, &line) || is_definition(symbols, row.frame, line))
-        return;
-    for (uint32_t i = row.loop; i != NONE; i = symbols->loops.code.loops[i].outer)
-        join_frame(symbols, row, &lines[i]);
-}
-
-/* Of loops all of whose rows have the lines of definitions. */
-static void join_definitions(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
-{
-    uint32_t line;
-    if (row.empty || !file_of_row(row.line, &line))
-        return;
-    for (uint32_t i = row.loop; i != NONE; i = symbols->loops.code.loops[i].outer)
-        if (lines[i].is_definition)
-            join_frame(symbols, row, &lines[i]);
-}
-
-/* The frame in a loop's frame that a row is of, or the loop's frame itself. NONE: the row is of neither. */
-static uint32_t frame_in_loop(const struct lull_symbols *symbols, struct row row,
-                              const struct loop_lines *loop)
-{
-    return loop->frame == NONE ? NONE : frame_below(&symbols->frames, loop->frame, row.frame);
-}
-
-/* The line that a row has in the source of a loop: its own, or that of the call by which its function
- * was inlined there. 0: it has none in the loop's file. */
-static uint32_t line_in_loop(struct lull_symbols *symbols, struct row row, struct loop_lines *loop)
-{
-    const uint32_t below = frame_in_loop(symbols, row, loop);
-    uint32_t line = 0;
-    const char *file = below == NONE ? NULL
-                       : below == loop->frame
-                           ? file_of_row(row.line, &line)
-                           : file_of_call(&symbols->body, &symbols->frames.all[below].die, &line);
-    if (!file)
-        return 0;
-    if (!loop->file)
-        loop->file = file;
-    return strcmp(loop->file, file) == 0 ? line : 0;
-}
-
-struct loop_line {
-    uint32_t loop, line;
-};
-
-/* Whether the compiler marks as begins of statements only code that was not moved: gcc. LLVM gives code
- * that it moves no line, and marks only the first instruction of each statement. */
-static bool tells_moved_code(Dwarf_Die *unit)
-{
-    const char *producer = text_attribute(unit, DW_AT_producer);
-    return producer && strncmp(producer, "GNU ", 4) == 0;
-}
-
-/* Notes the lines of which a statement begins in a loop. */
-static void note_statements(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
-{
-    bool begins = false;
-    if (dwarf_linebeginstatement(row.line, &begins) != 0 || !begins)
-        return;
-    for (uint32_t i = row.loop; i != NONE; i = symbols->loops.code.loops[i].outer) {
-        const struct loop_line key = {i, line_in_loop(symbols, row, &lines[i])};
-        if (key.line > 0)
-            (void)lull_hash_add(&symbols->loops.statements, &key, sizeof key, 0, NULL);
-    }
-}
-
-/* Whether the code of a frame begins in a loop. */
-static bool begins_in_loop(const struct lull_symbols *symbols, uint32_t frame, uint32_t loop)
-{
-    const struct lull_code_block *block =
-        find_block(symbols, symbols->frames.all[frame].begin - symbols->bias + symbols->dwarf_bias);
-    uint32_t at = block ? block->loop : NONE;
-    while (at != loop && at != NONE)
-        at = symbols->loops.code.loops[at].outer;
-    return at != NONE;
-}
-
-/* How well the line `key` of a row says where a loop begins. Compilers move code from before a loop into
- * it. gcc tells so: no statement of its line begins there. LLVM does not, but where the code was inlined,
- * its function begins before the loop. */
-static int rank_of_line(const struct lull_symbols *symbols, struct row row,
-                        const struct loop_lines *loop, struct loop_line key)
-{
-    const uint32_t below = frame_in_loop(symbols, row, loop);
-    if (below == loop->frame ? is_definition(symbols, below, key.line)
-                             : !begins_in_loop(symbols, below, key.loop))
-        return 0;
-    return lull_hash_find(&symbols->loops.statements, &key, sizeof key) ? 2 : 1;
-}
-
-static void join_lines(struct lull_symbols *symbols, struct row row, struct loop_lines *lines)
-{
-    if (row.empty)
-        return;
-    for (uint32_t i = row.loop; i != NONE; i = symbols->loops.code.loops[i].outer) {
-        struct loop_lines *own = &lines[i];
-        const struct loop_line key = {i, line_in_loop(symbols, row, own)};
-        if (key.line == 0)
-            continue;
-        const int rank = rank_of_line(symbols, row, own, key);
-        if (own->first == 0 || rank > own->rank || (rank == own->rank && key.line < own->first)) {
-            own->first = key.line;
-            own->rank = rank;
-        }
-        own->last = key.line > own->last ? key.line : own->last;
-    }
-}
-
-/* A number for the calls that a frame was inlined by. */
-static uint64_t path_of_frame(struct lull_symbols *symbols, uint32_t frame)
-{
-    uint64_t path = 0;
-    for (; frame != NONE; frame = symbols->frames.all[frame].outer) {
-        Dwarf_Die *die = &symbols->frames.all[frame].die, origin;
-        Dwarf_Attribute attribute;
-        const bool has = dwarf_attr(die, DW_AT_abstract_origin, &attribute) &&
-                         dwarf_formref_die(&attribute, &origin);
-        path = lull_scatter(path ^ (uint64_t)(uintptr_t)(has ? origin.addr : die->addr));
-        path = lull_scatter(path + number_of(die, DW_AT_call_line));
-    }
-    return path;
-}
-
-/* Finds which loops of the machine code are one loop of the source. */
-static bool group_loops(struct lull_symbols *symbols, struct loop_lines *lines,
-                        struct loop_group *groups)
-{
-    const struct lull_code_loops *code = &symbols->loops.code;
-    struct lull_hash table = {0};
-    bool good = true;
-    for (uint32_t i = 0; i < code->n_loops && good; i++) {
-        if (lines[i].first == 0)
-            continue;
-        struct loop_key key = {.path = path_of_frame(symbols, lines[i].frame),
-                               .file = lines[i].file,
-                               .first = lines[i].first};
-        for (uint32_t outer = code->loops[i].outer; outer != NONE; outer = code->loops[outer].outer)
-            key.level += lines[outer].first == lines[i].first && lines[outer].file == lines[i].file;
-        const uint64_t *group = lull_hash_add(&table, &key, sizeof key, table.count, NULL);
-        good = group != NULL;
-        if (!good)
-            break;
-        lines[i].group = (uint32_t)*group;
-        groups[*group].copies++;
-        if (groups[*group].depth < code->loops[i].depth) /* one around it may be unrolled wholly */
-            groups[*group].depth = code->loops[i].depth;
-        if (groups[*group].last < lines[i].last)
-            groups[*group].last = lines[i].last;
-    }
-    lull_hash_free(&table);
-    return good;
-}
-
-/* Gives each loop of the machine code its lines. */
-static bool find_lines_of_loops(struct lull_symbols *symbols, struct lull_arena *arena)
-{
-    const struct lull_code_loops *code = &symbols->loops.code;
-    struct loop_lines *lines = lull_arena_try(symbols->loops.arena, code->n_loops, sizeof *lines);
-    struct loop_group *groups = lull_arena_try(symbols->loops.arena, code->n_loops, sizeof *groups);
-    symbols->loops.of =
-        lull_arena_try(symbols->loops.arena, code->n_loops, sizeof *symbols->loops.of);
-    if (!lines || !groups || !symbols->loops.of)
-        return false;
-    for (uint32_t i = 0; i < code->n_loops; i++)
-        lines[i].frame = lines[i].group = NONE;
-    Dwarf_Die unit;
-    const bool known = symbols->frames.die != 0 && symbols->frames.count > 0 &&
-                       dwarf_offdie(symbols->dwarf, symbols->unit, &unit);
-    if (known) {
-        visit_rows(symbols, &unit, join_frames, lines);
-        for (uint32_t i = 0; i < code->n_loops; i++)
-            lines[i].is_definition = lines[i].frame == NONE;
-        visit_rows(symbols, &unit, join_definitions, lines);
-        for (uint32_t i = 0; i < code->n_loops; i++)
-            if (lines[i].frame != NONE)
-                lines[i].file = file_of_definition(&symbols->frames.all[lines[i].frame].die);
-        if (tells_moved_code(&symbols->body))
-            visit_rows(symbols, &unit, note_statements, lines);
-        visit_rows(symbols, &unit, join_lines, lines);
-        lull_hash_free(&symbols->loops.statements);
-        if (!group_loops(symbols, lines, groups))
-            return false;
-    }
-    for (uint32_t i = 0; i < code->n_loops; i++) {
-        const struct lull_code_loop *is = &code->loops[i];
-        struct lull_loop *loop = lull_arena_zero(arena, 1, sizeof *loop);
-        *loop = (struct lull_loop){
-            .function = "", .file = "", .depth = is->depth, .copies = 1, .head = is->head};
-        loop->outer = is->outer == NONE ? NULL : symbols->loops.of[is->outer];
-        symbols->loops.of[i] = loop;
-        if (lines[i].group == NONE)
-            continue;
-        loop->function =
-            names_of(symbols, &symbols->frames.all[lines[i].frame].die, arena).function;
-        loop->file = keep_text(symbols, lines[i].file, arena);
-        loop->first = lines[i].first;
-        loop->last = groups[lines[i].group].last;
-        loop->depth = groups[lines[i].group].depth;
-        loop->copies = groups[lines[i].group].copies;
-    }
-    return true;
-}
-
-static const uint8_t *constant_data(void *context, uint64_t address, size_t size)
-{
-    uint64_t left;
-    return bytes_at(context, address, size, &left);
-}
-
-/* Whether a function never returns, by its name. */
-static bool never_returns(void *context, uint64_t target, uint64_t slot)
-{
-    static const char *const names[] = {"abort",
-                                        "exit",
-                                        "_exit",
-                                        "_Exit",
-                                        "quick_exit",
-                                        "longjmp",
-                                        "siglongjmp",
-                                        "__longjmp_chk",
-                                        "__assert_fail",
-                                        "__assert_perror_fail",
-                                        "__stack_chk_fail",
-                                        "__chk_fail",
-                                        "__fortify_fail",
-                                        "__cxa_throw",
-                                        "__cxa_rethrow",
-                                        "__cxa_bad_cast",
-                                        "__cxa_bad_typeid",
-                                        "__cxa_call_unexpected",
-                                        "__cxa_throw_bad_array_new_length",
-                                        "__cxa_pure_virtual",
-                                        "_Unwind_Resume",
-                                        "__clang_call_terminate",
-                                        "_ZSt9terminatev",
-                                        "_gfortran_stop_numeric",
-                                        "_gfortran_stop_string",
-                                        "_gfortran_error_stop_numeric",
-                                        "_gfortran_error_stop_string",
-                                        "_gfortran_runtime_error",
-                                        "_gfortran_runtime_error_at",
-                                        "_gfortran_os_error",
-                                        "_gfortran_os_error_at",
-                                        "pthread_exit",
-                                        "MPI_Abort"};
-    static const char thrown[] = "_ZSt"; /* std::__throw_out_of_range and the like */
-    struct lull_symbols *symbols = context;
-    const struct linked *linked = target ? find_linked(symbols, target) : NULL;
-    const char *name = slot                                ? name_of_slot(symbols, slot)
-                       : linked && linked->begin == target ? linked->name
-                       : linked                            ? NULL
-                                                           : name_of_stub(symbols, target);
-    if (!name)
-        return false;
-    if (strncmp(name, thrown, sizeof thrown - 1) == 0 && strstr(name, "__throw_"))
-        return true;
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
-static int by_part(const void *a, const void *b)
-{
-    const struct lull_code_part *x = a, *y = b;
-    return (x->address > y->address) - (x->address < y->address);
-}
-
-static void add_part(struct lull_symbols *symbols, struct lull_code_part *parts, size_t *count,
-                     uint64_t begin, uint64_t end)
-{
-    uint64_t left;
-    const uint8_t *bytes = begin < end ? bytes_at(symbols, begin, 1, &left) : NULL;
-    if (bytes)
-        parts[(*count)++] =
-            (struct lull_code_part){bytes, begin, end - begin < left ? end - begin : left};
-}
-
-/* Lists the parts of the function at an offset; 0: it is not known. */
-static size_t list_parts(struct lull_symbols *symbols, uint64_t offset, bool in_dwarf,
-                         struct lull_code *code)
-{
-    const struct frames *frames = &symbols->frames;
-    const uint64_t shift = symbols->bias - symbols->dwarf_bias;
-    const struct linked *linked = in_dwarf ? NULL : find_linked(symbols, offset);
-    struct lull_code_part *parts =
-        lull_arena_try(symbols->loops.arena, in_dwarf ? frames->n_ranges + 1 : 1, sizeof *parts);
-    size_t count = 0, kept = 0;
-    if (!parts || (!in_dwarf && !linked))
-        return 0;
-    for (size_t i = 0; in_dwarf && i < frames->n_ranges && frames->ranges[i].frame == 0; i++)
-        add_part(symbols, parts, &count, frames->ranges[i].begin - shift,
-                 frames->ranges[i].end - shift);
-    if (linked)
-        add_part(symbols, parts, &count, linked->begin, linked->end);
-    if (count == 0)
-        return 0;
-    /* The first range is where the function begins, unless the die says otherwise. */
-    Dwarf_Addr entry = parts[0].address + shift;
-    if (in_dwarf)
-        (void)dwarf_entrypc(&symbols->frames.all[0].die, &entry);
-    qsort(parts, count, sizeof *parts, by_part);
-    for (size_t i = 0; i < count; i++) /* in a damaged file ranges may overlap */
-        if (kept == 0 || parts[i].address >= parts[kept - 1].address + parts[kept - 1].size)
-            parts[kept++] = parts[i];
-    code->entry = parts[0].address;
-    for (size_t i = 0; i < kept; i++)
-        if (entry - shift >= parts[i].address && entry - shift - parts[i].address < parts[i].size)
-            code->entry = entry - shift;
-    code->parts = parts;
-    code->exceptions = in_dwarf ? symbols->exceptions : strncmp(linked->name, "_Z", 2) == 0;
-    return kept;
-}
-
-/* Finds the loops of the function at an offset, unless they are known. */
-static bool find_loops(struct lull_symbols *symbols, uint64_t offset, bool in_dwarf,
-                       struct lull_arena *arena)
-{
-    struct loops *loops = &symbols->loops;
-    lull_arena_destroy(loops->arena);
-    *loops = (struct loops){.arena = lull_arena_create(NULL)};
-    struct lull_code code = {.machine = symbols->machine,
-                             .data = constant_data,
-                             .never_returns = never_returns,
-                             .context = symbols};
-    code.n_parts = list_parts(symbols, offset, in_dwarf, &code);
-    if (code.n_parts == 0 || !lull_code_loops_find(&code, loops->arena, &loops->code))
-        return false;
-    if (loops->code.n_loops > 0 && !find_lines_of_loops(symbols, arena))
-        loops->code.n_blocks = loops->code.n_loops = 0;
-    return true;
-}
-
-const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
-                                          struct lull_arena *arena)
-{
-    const struct lull_code_block *block = find_block(symbols, offset);
-    if (!block) {
-        const uint64_t address = offset + symbols->bias - symbols->dwarf_bias;
-        Dwarf_Die unit;
-        const bool in_dwarf = symbols->dwarf && find_unit(symbols, address, &unit) &&
-                              find_frame(symbols, address) != NONE;
-        if (!find_loops(symbols, offset, in_dwarf, arena))
-            return NULL;
-        block = find_block(symbols, offset);
-    }
-    return block && block->loop != NONE ? symbols->loops.of[block->loop] : NULL;
 }
 
 /* ---- whole functions ------------------------------------------------------------------------- */
@@ -1346,7 +592,8 @@ static void find_definition(Dwarf_Die *unit, Dwarf_Die *die, struct lull_arena *
                             struct lull_function *function)
 {
     int line = 0;
-    const char *path = file_of_definition(die), *folder = text_attribute(unit, DW_AT_comp_dir);
+    const char *path = lull_symbols_definition_file(die),
+               *folder = lull_symbols_text(unit, DW_AT_comp_dir);
     if (!path)
         return;
     size_t length = folder ? strlen(folder) : 0;
@@ -1364,7 +611,7 @@ static void find_function(struct lull_symbols *symbols, uint64_t address, struct
                           struct lull_function *function)
 {
     Dwarf_Die unit, die;
-    if (!find_unit(symbols, address, &unit))
+    if (!lull_symbols_find_unit(symbols, address, &unit))
         return;
     const struct range *range = find_range(&symbols->functions, address);
     if (!range || !dwarf_offdie(dwarf_cu_getdwarf(symbols->body.cu), range->die, &die))
@@ -1383,7 +630,8 @@ struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_
     const char *name = lull_demangle(arena, linked);
     function.name = name != linked ? name : "";
     if (symbols->dwarf)
-        find_function(symbols, offset + symbols->bias - symbols->dwarf_bias, arena, &function);
+        find_function(symbols, offset + symbols->linked.bias - symbols->dwarf_bias, arena,
+                      &function);
     if (!*function.name)
         function.name = linked;
     return function;
@@ -1391,25 +639,25 @@ struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_
 
 void lull_symbols_visit(struct lull_symbols *symbols, lull_function_visit *visit, void *context)
 {
-    const int count = dwfl_module_getsymtab(symbols->module);
+    const int count = dwfl_module_getsymtab(symbols->linked.module);
     for (int i = 1; i < count; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
         const char *name =
-            dwfl_module_getsym_info(symbols->module, i, &symbol, &address, NULL, NULL, NULL);
+            dwfl_module_getsym_info(symbols->linked.module, i, &symbol, &address, NULL, NULL, NULL);
         if (name && GELF_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_shndx != SHN_UNDEF)
-            visit(context, address - symbols->bias, name);
+            visit(context, address - symbols->linked.bias, name);
     }
 }
 
 bool lull_symbols_needs(struct lull_symbols *symbols, const char *name)
 {
-    const int count = dwfl_module_getsymtab(symbols->module);
+    const int count = dwfl_module_getsymtab(symbols->linked.module);
     for (int i = 1; i < count; i++) {
         GElf_Sym symbol;
         GElf_Addr address;
         const char *known =
-            dwfl_module_getsym_info(symbols->module, i, &symbol, &address, NULL, NULL, NULL);
+            dwfl_module_getsym_info(symbols->linked.module, i, &symbol, &address, NULL, NULL, NULL);
         size_t length = known && symbol.st_shndx == SHN_UNDEF ? strcspn(known, "@") : 0;
         if (length > 0 && length == strlen(name) && strncmp(known, name, length) == 0)
             return true;
@@ -1470,14 +718,14 @@ static void read_file(struct lull_symbols *symbols, const char *path, struct lul
     GElf_Addr bias;
     GElf_Ehdr header;
     size_t size = 0;
-    Elf *elf = dwfl_module_getelf(symbols->module, &bias);
-    symbols->image = elf ? (const uint8_t *)elf_rawfile(elf, &size) : NULL;
-    symbols->image_size = size;
+    Elf *elf = dwfl_module_getelf(symbols->linked.module, &bias);
+    symbols->linked.image = elf ? (const uint8_t *)elf_rawfile(elf, &size) : NULL;
+    symbols->linked.image_size = size;
     if (elf && gelf_getehdr(elf, &header)) {
-        symbols->machine = header.e_machine;
+        symbols->linked.machine = header.e_machine;
         symbols->relocated = header.e_type == ET_REL;
     }
-    symbols->dwarf = dwfl_module_getdwarf(symbols->module, &symbols->dwarf_bias);
+    symbols->dwarf = dwfl_module_getdwarf(symbols->linked.module, &symbols->dwarf_bias);
     const char *cause = symbols->dwarf ? NULL : dwfl_errmsg(-1);
     if (symbols->dwarf)
         list_units(symbols);
@@ -1499,10 +747,11 @@ enum lull_symbols_found lull_symbols_open_told(const char *path, const char *bui
     }
     enum lull_symbols_found found;
     symbols->dwfl = dwfl_begin(&callbacks);
-    symbols->module = symbols->dwfl ? dwfl_report_offline(symbols->dwfl, path, path, -1) : NULL;
-    if (symbols->module && dwfl_report_end(symbols->dwfl, NULL, NULL) == 0 &&
-        dwfl_module_getelf(symbols->module, &symbols->bias))
-        found = check_build_id(symbols->module, path, build_id, why);
+    symbols->linked.module =
+        symbols->dwfl ? dwfl_report_offline(symbols->dwfl, path, path, -1) : NULL;
+    if (symbols->linked.module && dwfl_report_end(symbols->dwfl, NULL, NULL) == 0 &&
+        dwfl_module_getelf(symbols->linked.module, &symbols->linked.bias))
+        found = check_build_id(symbols->linked.module, path, build_id, why);
     else
         found = fail_absent(why, path);
     if (found != LULL_SYMBOLS_FOUND) {
@@ -1520,127 +769,6 @@ enum lull_symbols_found lull_symbols_open(const char *path, const char *build_id
     return lull_symbols_open_told(path, build_id, ret_symbols, NULL);
 }
 
-/* ---- callers --------------------------------------------------------------------------------- */
-
-/* Numbers of registers in DWARF. */
-struct unwind_registers {
-    unsigned machine, frame, stack;
-};
-
-static const struct unwind_registers *registers_of(unsigned machine)
-{
-    static const struct unwind_registers known[] = {{EM_X86_64, 6, 7}, {EM_AARCH64, 29, 31}};
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (known[i].machine == machine)
-            return &known[i];
-    return NULL;
-}
-
-/* Whether an operation is a register and a number, and which. */
-static bool is_register_and(const Dwarf_Op *op, uint64_t *ret_register, int64_t *ret_number)
-{
-    if (op->atom == DW_OP_bregx) {
-        *ret_register = op->number;
-        *ret_number = (int64_t)op->number2;
-        return true;
-    }
-    *ret_register = (uint64_t)op->atom - DW_OP_breg0;
-    *ret_number = (int64_t)op->number;
-    return op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31;
-}
-
-static void read_frame_address(Dwarf_Frame *frame, const struct unwind_registers *registers,
-                               struct lull_unwind_rule *rule)
-{
-    Dwarf_Op *ops;
-    size_t n;
-    uint64_t base;
-    if (dwarf_frame_cfa(frame, &ops, &n) != 0 || n == 0 ||
-        !is_register_and(&ops[0], &base, &rule->address))
-        return;
-    if (n == 1 && base == registers->stack)
-        rule->how = LULL_UNWIND_FROM_STACK;
-    else if (n == 1 && base == registers->frame)
-        rule->how = LULL_UNWIND_FROM_REGISTER;
-    else if (n == 2 && base == registers->frame && ops[1].atom == DW_OP_deref)
-        rule->how = LULL_UNWIND_IN_MEMORY; /* gcc's, where it aligns the stack */
-}
-
-/* *ret_undefined: the value is told not to be there. */
-static enum lull_unwind_saved read_saved_register(Dwarf_Frame *frame,
-                                                  const struct unwind_registers *registers,
-                                                  int number, int64_t *ret_at, bool *ret_undefined)
-{
-    Dwarf_Op memory[3], *ops;
-    size_t n;
-    uint64_t base;
-    *ret_undefined = false;
-    *ret_at = 0;
-    if (dwarf_frame_register(frame, number, memory, &ops, &n) != 0)
-        return LULL_UNWIND_LOST;
-    if (n == 0) {
-        *ret_undefined = ops != NULL;
-        return ops ? LULL_UNWIND_LOST : LULL_UNWIND_SAME;
-    }
-    if (n <= 2 && ops[0].atom == DW_OP_call_frame_cfa &&
-        (n == 1 || ops[1].atom == DW_OP_plus_uconst)) {
-        *ret_at = n == 2 ? (int64_t)ops[1].number : 0;
-        return LULL_UNWIND_AT_ADDRESS;
-    }
-    return n == 1 && is_register_and(&ops[0], &base, ret_at) && base == registers->frame
-               ? LULL_UNWIND_AT_REGISTER
-               : LULL_UNWIND_LOST;
-}
-
-/* The row of a table for an address; NULL: there is none. */
-static Dwarf_Frame *row_of_table(Dwarf_CFI *table, uint64_t address)
-{
-    Dwarf_Frame *frame;
-    return table && dwarf_cfi_addrframe(table, address, &frame) == 0 ? frame : NULL;
-}
-
-static Dwarf_Frame *find_unwind_row(struct lull_symbols *symbols, uint64_t offset)
-{
-    const uint64_t address = offset + symbols->bias;
-    Dwarf_Addr bias = 0;
-    Dwarf_CFI *table = dwfl_module_eh_cfi(symbols->module, &bias);
-    Dwarf_Frame *frame = row_of_table(table, address - bias);
-    if (frame)
-        return frame;
-    table =
-        dwfl_module_dwarf_cfi(symbols->module, &bias); /* may open a file of debug information */
-    return row_of_table(table, address - bias);
-}
-
-/* No frame is larger; tables may say anything. */
-static bool is_near(int64_t bytes)
-{
-    return bytes > INT32_MIN && bytes < INT32_MAX;
-}
-
-struct lull_unwind_rule lull_symbols_unwind(struct lull_symbols *symbols, uint64_t offset)
-{
-    const struct unwind_registers *registers = registers_of(symbols->machine);
-    struct lull_unwind_rule rule = {.how = LULL_UNWIND_UNKNOWN};
-    Dwarf_Frame *frame = registers ? find_unwind_row(symbols, offset) : NULL;
-    bool outermost, ignored, signal;
-    Dwarf_Addr begin, end;
-    if (!frame)
-        return rule;
-    const int return_address = dwarf_frame_info(frame, &begin, &end, &signal);
-    read_frame_address(frame, registers, &rule);
-    rule.saved_return =
-        (uint8_t)read_saved_register(frame, registers, return_address, &rule.return_at, &outermost);
-    rule.saved_frame = (uint8_t)read_saved_register(frame, registers, (int)registers->frame,
-                                                    &rule.frame_at, &ignored);
-    if (outermost)
-        rule.how = LULL_UNWIND_OUTERMOST;
-    else if (!is_near(rule.address) || !is_near(rule.return_at) || !is_near(rule.frame_at))
-        rule.how = LULL_UNWIND_UNKNOWN;
-    free(frame);
-    return rule;
-}
-
 void lull_symbols_close(struct lull_symbols *symbols)
 {
     close_own_dwarf(symbols);
@@ -1656,8 +784,7 @@ void lull_symbols_close(struct lull_symbols *symbols)
     forget_texts(&symbols->of_linked);
     free(symbols->of_unit.all);
     free(symbols->of_linked.all);
-    free(symbols->linked);
-    free(symbols->slots);
+    lull_linked_free(&symbols->linked);
     free(symbols);
 }
 
@@ -1676,19 +803,6 @@ enum lull_symbols_found lull_symbols_open_told(const char *path, const char *bui
     (void)build_id, (void)ret_symbols;
     lull_fail(why, LULL_ERR_UNSUPPORTED, "%s: lull was built without libdw", path);
     return LULL_SYMBOLS_NOT_BUILT;
-}
-
-struct lull_unwind_rule lull_symbols_unwind(struct lull_symbols *symbols, uint64_t offset)
-{
-    (void)symbols, (void)offset;
-    return (struct lull_unwind_rule){.how = LULL_UNWIND_UNKNOWN};
-}
-
-const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
-                                          struct lull_arena *arena)
-{
-    (void)symbols, (void)offset, (void)arena;
-    return NULL;
 }
 
 uint64_t lull_symbols_unit(struct lull_symbols *symbols, uint64_t offset)
