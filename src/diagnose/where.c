@@ -109,42 +109,6 @@ static void name_frames(struct lull_case *c, const struct lull_object *object,
         c->names->functions[frames[place->n_frames - 1].function].outermost = true;
 }
 
-/* Finds the distinct places of all threads. False: not enough memory. */
-static bool gather_places(struct lull_case *c, struct named_code *named,
-                          struct lull_code_place **ret_places, uint32_t *ret_count)
-{
-    const struct lull_sampled *sampled = named->sampled;
-    struct lull_hash numbers = {0};
-    struct lull_code_place *places = NULL;
-    size_t capacity = 0;
-    uint32_t n = 0;
-    bool good = true;
-    named->place_of =
-        lull_arena_zero(c->arena, sampled->trace->n_locations + (size_t)1, sizeof *named->place_of);
-    for (uint32_t l = 0; l < sampled->trace->n_locations && good; l++) {
-        const struct lull_sampled_thread *thread = &sampled->threads[l];
-        named->place_of[l] =
-            lull_arena_zero(c->arena, thread->n_items + (size_t)1, sizeof **named->place_of);
-        for (uint32_t i = 0; i < thread->n_items && good; i++) {
-            const uint64_t key[] = {thread->items[i].object, thread->items[i].offset};
-            const uint64_t *number = lull_hash_add(&numbers, key, sizeof key, n, NULL);
-            good = number != NULL;
-            if (!good)
-                break;
-            named->place_of[l][i] = (uint32_t)*number;
-            if (*number < n)
-                continue;
-            places = lull_arena_grow(c->arena, places, &capacity, n + (size_t)1, sizeof *places);
-            places[n++] = (struct lull_code_place){.object = thread->items[i].object,
-                                                   .offset = thread->items[i].offset};
-        }
-    }
-    lull_hash_free(&numbers);
-    *ret_places = places;
-    *ret_count = n;
-    return good;
-}
-
 /* The object that most samples are in of those whose files were not found; NULL: no sample is. */
 static const struct lull_places_file *worst_file(const struct named_code *named,
                                                  const struct lull_places_file *files,
@@ -155,7 +119,7 @@ static const struct lull_places_file *worst_file(const struct named_code *named,
     const struct lull_places_file *worst = NULL;
     for (uint32_t l = 0; l < trace->n_locations; l++)
         for (uint32_t i = 0; i < named->sampled->threads[l].n_items; i++) {
-            const struct lull_sampled_item *item = &named->sampled->threads[l].items[i];
+            const struct lull_samples_item *item = &named->sampled->threads[l].items[i];
             if (item->object >= trace->n_objects || files[item->object].found == LULL_SYMBOLS_FOUND)
                 continue;
             weights[item->object] += item->weight;
@@ -190,7 +154,8 @@ static void name_code(struct lull_case *c, struct named_code *named)
     struct lull_code_place *places;
     struct lull_places_file *files;
     uint32_t n;
-    if (!gather_places(c, named, &places, &n) ||
+    if (lull_code_list_places(trace, named->sampled->threads, c->arena, &places, &n, NULL) !=
+            LULL_OK ||
         lull_code_name(trace, places, n, true, lull_worker_count(), c->arena, &files, NULL) !=
             LULL_OK)
         return;
@@ -201,6 +166,16 @@ static void name_code(struct lull_case *c, struct named_code *named)
         names[i].loop = places[i].loop;
     }
     named->places = names;
+    named->place_of =
+        lull_arena_zero(c->arena, trace->n_locations + (size_t)1, sizeof *named->place_of);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_samples *thread = &named->sampled->threads[l];
+        named->place_of[l] =
+            lull_arena_zero(c->arena, thread->n_items + (size_t)1, sizeof **named->place_of);
+        for (size_t i = 0; i < thread->n_items; i++)
+            named->place_of[l][i] =
+                lull_code_find_place(places, n, thread->items[i].object, thread->items[i].offset);
+    }
     if (n > 0)
         tell_absent(c, named, worst_file(named, files, c->arena));
 }
@@ -252,10 +227,10 @@ static bool is_in_region(const struct named_code *named, uint32_t process,
 
 static bool is_meant_sample(const struct named_code *named, uint32_t location,
                             const struct lull_where_samples *samples,
-                            const struct lull_sampled_item *item)
+                            const struct lull_samples_item *item)
 {
     const struct lull_trace *trace = named->sampled->trace;
-    const struct lull_sampled_context *context = &item->context;
+    const struct lull_samples_context *context = &item->context;
     if ((samples->before_call && context->call != samples->call) ||
         (samples->serial && context->parallel != LULL_NONE) ||
         (samples->locked && !context->locked))
@@ -292,7 +267,7 @@ static struct thread_sums sum_thread(struct lull_case *c, const struct named_cod
                                      struct function_list *list)
 {
     struct lull_where_names *names = c->names;
-    const struct lull_sampled_thread *thread = &named->sampled->threads[location];
+    const struct lull_samples *thread = &named->sampled->threads[location];
     const struct lull_trace *trace = named->sampled->trace;
     const double part = lull_evidence_core_part(trace, named->breakdown, named->sampled, location);
     struct thread_sums sums = {.useful = part *
@@ -301,7 +276,7 @@ static struct thread_sums sum_thread(struct lull_case *c, const struct named_cod
                                .heaviest = (double)thread->heaviest};
     const double scale = scale_of ? scale_of(&sums) : 1;
     for (uint32_t i = 0; i < thread->n_items; i++) {
-        const struct lull_sampled_item *item = &thread->items[i];
+        const struct lull_samples_item *item = &thread->items[i];
         if (!is_meant_sample(named, location, samples, item))
             continue;
         const struct named_place *place = &named->places[named->place_of[location][i]];
@@ -508,9 +483,9 @@ static struct lull_where tell_candidate(struct lull_case *c, const struct named_
                                .high = fmin(1, candidate->share.high),
                                .ns = candidate->own.ns};
     for (uint32_t k = 0; k < n_locations; k++) {
-        const struct lull_sampled_thread *thread = &named->sampled->threads[locations[k]];
+        const struct lull_samples *thread = &named->sampled->threads[locations[k]];
         for (uint32_t i = 0; i < thread->n_items; i++) {
-            const struct lull_sampled_item *item = &thread->items[i];
+            const struct lull_samples_item *item = &thread->items[i];
             if (!is_meant_sample(named, locations[k], samples, item) ||
                 !add_place(c, &named->places[named->place_of[locations[k]][i]], candidate->function,
                            (double)item->weight, &list))

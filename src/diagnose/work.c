@@ -345,22 +345,23 @@ static void take_span(struct lull_work_collector *collector, struct reading *rea
     }
 }
 
-static void take_code(struct lull_work_collector *collector, uint32_t location,
+static void take_code(struct lull_work_collector *collector, unsigned worker, uint32_t location,
                       const struct lull_step *step, uint32_t path)
 {
-    if (!lull_sampled_take(collector->sampled, location, step, path))
+    if (!lull_sampled_take(collector->sampled, worker, location, step, path))
         atomic_store(&collector->no_memory, true);
 }
 
 /* Takes the steps of the first thread of a process. */
 static void take_first_thread(struct lull_work_collector *collector, uint32_t process,
-                              struct sums *sums, const struct lull_steps *steps)
+                              unsigned worker, const struct lull_steps *steps)
 {
     struct reading *reading = &collector->readings[process];
+    struct sums *sums = &collector->sums[worker];
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
         if (LULL_STEP_MASK(step->kind) & LULL_SAMPLED_STEPS)
-            take_code(collector, steps->location, step, current_path(reading));
+            take_code(collector, worker, steps->location, step, current_path(reading));
         if (step->kind == LULL_STEP_SEND)
             begin_send(collector, reading, step);
         if (step->kind == LULL_STEP_SPAN && reading->sends_in != LULL_NONE)
@@ -387,11 +388,11 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     const struct lull_trace *trace = collector->trace;
     const uint32_t process = trace->locations[steps->location].process;
     if (trace->processes[process].first_location == steps->location)
-        take_first_thread(collector, process, &collector->sums[worker], steps);
+        take_first_thread(collector, process, worker, steps);
     else
         for (uint32_t i = 0; i < steps->count; i++)
             if (LULL_STEP_MASK(steps->steps[i].kind) & LULL_SAMPLED_STEPS)
-                take_code(collector, steps->location, &steps->steps[i], 0);
+                take_code(collector, worker, steps->location, &steps->steps[i], 0);
     return atomic_load_explicit(&collector->no_memory, memory_order_relaxed)
                ? lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
                            trace->path)
@@ -420,7 +421,7 @@ lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
         collector->readings = calloc(trace->n_processes + (size_t)1, sizeof *collector->readings);
         collector->sums = calloc(workers + (size_t)1, sizeof *collector->sums);
         collector->is_send = calloc(trace->n_regions + (size_t)1, sizeof *collector->is_send);
-        collector->sampled = lull_sampled_create(trace);
+        collector->sampled = lull_sampled_create(trace, workers);
     }
     if (!collector || !collector->readings || !collector->sums || !collector->is_send ||
         !collector->sampled) {

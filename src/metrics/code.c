@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "metrics/callers.h"
 #include "team/division.h"
 
 #include <math.h>
@@ -127,32 +128,15 @@ const char *lull_code_name_of(const struct lull_trace *trace, const struct lull_
 
 /* ==== the collector =========================================================================== */
 
-/* A place as a key of a hash table; no padding. */
-struct place_key {
-    uint64_t offset;
-    uint64_t object;
-};
-
-struct sampled_part {
-    struct place_key key;
-    uint64_t weight; /* UINT64_MAX: so much or more */
-    uint64_t alone;  /* the part of it while other threads are idle: outside of parallel regions */
-};
-
-/* What a thread has been seen to do. While it is read, `open` has the places and their weights. */
+/* Beside its samples. */
 struct sampled_thread {
-    struct lull_hash *open;     /* NULL: there is no useful sample yet, or the thread has ended */
-    struct lull_hash *alone;    /* likewise, of those samples outside of parallel regions */
-    struct sampled_part *parts; /* by object and offset, once it has ended */
-    size_t n_parts;
     int64_t useful_ns;
-    uint64_t samples, useful_samples;
-    double weights, squares; /* sums over its useful samples */
+    uint64_t samples; /* of all activities */
 };
 
 /* Weights by place and bin of time. */
 struct binned {
-    struct lull_hash places; /* by struct place_key: their index */
+    struct lull_hash places; /* by struct lull_caller: their index */
     uint64_t *weights;       /* [places][bins] */
     size_t capacity;         /* in weights */
 };
@@ -161,10 +145,12 @@ struct lull_code_collector {
     const struct lull_trace *trace;
     const struct lull_reading *reading;
     struct sampled_thread *threads; /* [n_locations] */
+    struct lull_samples *samples;   /* [n_locations]; sorted, once the thread has ended */
     unsigned workers;
     uint32_t bins;
-    int64_t begin, end;    /* of the bins */
-    struct binned *binned; /* [workers]; NULL: without bins */
+    int64_t begin, end;           /* of the bins */
+    struct binned *binned;        /* [workers]; NULL: without bins */
+    struct lull_callers *callers; /* NULL: there are no functions of Python */
 };
 
 uint32_t lull_code_team_size(const struct lull_trace *trace, uint32_t process)
@@ -177,13 +163,8 @@ uint32_t lull_code_team_size(const struct lull_trace *trace, uint32_t process)
     return n;
 }
 
-static uint64_t add_weights(uint64_t a, uint64_t b)
-{
-    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 /* The weights of a place in all bins; NULL: no memory. */
-static uint64_t *weights_of(struct binned *binned, uint32_t bins, const struct place_key *key)
+static uint64_t *weights_of(struct binned *binned, uint32_t bins, const struct lull_caller *key)
 {
     bool is_new;
     const size_t n = binned->places.count;
@@ -210,84 +191,31 @@ static uint32_t bin_of(const struct lull_code_collector *collector, int64_t time
     return (uint32_t)(((__int128)(at + 1) * collector->bins + length - 1) / length - 1);
 }
 
-/* Adds a weight to that of a place in a table, which may not be there yet. False: no memory. */
-static bool add_to_table(struct lull_hash **table, const struct place_key *key, uint64_t weight)
+static bool take_sample(const struct lull_code_collector *collector, unsigned worker,
+                        uint32_t location, const struct lull_step *step)
 {
-    if (!*table && !(*table = calloc(1, sizeof **table)))
-        return false;
-    uint64_t *sum = lull_hash_add(*table, key, sizeof *key, 0, NULL);
-    if (sum)
-        *sum = add_weights(*sum, weight);
-    return sum != NULL;
-}
-
-/* `has_others`: other threads of the process are idle while this one is outside of parallel regions. */
-static bool take_sample(const struct lull_code_collector *collector, struct binned *binned,
-                        struct sampled_thread *thread, bool has_others,
-                        const struct lull_step *step)
-{
-    const struct place_key key = {step->sample.offset, step->object};
-    thread->samples++;
+    struct lull_samples *samples = &collector->samples[location];
+    struct binned *binned = collector->binned ? &collector->binned[worker] : NULL;
     if (step->activity != LULL_USEFUL || step->sample.weight == 0)
         return true;
-    if (!add_to_table(&thread->open, &key, step->sample.weight) ||
-        (has_others && !step->parallel && !add_to_table(&thread->alone, &key, step->sample.weight)))
+    const struct lull_caller place = lull_callers_place(collector->callers, worker, location, step);
+    const struct lull_samples_item item = {.context.parallel =
+                                               step->parallel ? LULL_SAMPLES_UNNAMED : LULL_NONE,
+                                           .offset = place.offset,
+                                           .object = (uint32_t)place.object,
+                                           .count = 1,
+                                           .weight = step->sample.weight};
+    lull_samples_count(samples, item.weight);
+    if (!lull_samples_add(samples, &item, SIZE_MAX))
         return false;
-    thread->useful_samples++;
-    thread->weights += (double)step->sample.weight;
-    thread->squares += (double)step->sample.weight * (double)step->sample.weight;
     if (!binned)
         return true;
-    uint64_t *weights = weights_of(binned, collector->bins, &key);
+    uint64_t *weights =
+        weights_of(binned, collector->bins, &(const struct lull_caller){item.offset, item.object});
     if (weights)
         weights[bin_of(collector, step->time)] =
-            add_weights(weights[bin_of(collector, step->time)], step->sample.weight);
+            lull_samples_weights(weights[bin_of(collector, step->time)], item.weight);
     return weights != NULL;
-}
-
-static int compare_keys(const struct place_key *a, const struct place_key *b)
-{
-    if (a->object != b->object)
-        return a->object < b->object ? -1 : 1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    return compare_keys(&((const struct sampled_part *)a)->key,
-                        &((const struct sampled_part *)b)->key);
-}
-
-static void close_table(struct lull_hash **table)
-{
-    if (*table)
-        lull_hash_free(*table);
-    free(*table);
-    *table = NULL;
-}
-
-/* The thread has ended: what its table has becomes a sorted array. */
-static bool end_sampled_thread(struct sampled_thread *thread, const struct lull_ledger *ledger)
-{
-    thread->useful_ns =
-        ledger->ns[LULL_SLOT(LULL_USEFUL, 0)] + ledger->ns[LULL_SLOT(LULL_USEFUL, 1)];
-    if (!thread->open)
-        return true;
-    thread->n_parts = thread->open->count;
-    thread->parts = calloc(thread->n_parts, sizeof *thread->parts);
-    for (size_t i = 0; thread->parts && i < thread->n_parts; i++) {
-        memcpy(&thread->parts[i].key, lull_hash_key(thread->open, i), sizeof(struct place_key));
-        thread->parts[i].weight = thread->open->entries[i].value;
-        const uint64_t *alone = thread->alone ? lull_hash_find(thread->alone, &thread->parts[i].key,
-                                                               sizeof(struct place_key))
-                                              : NULL;
-        thread->parts[i].alone = alone ? *alone : 0;
-    }
-    if (thread->parts)
-        qsort(thread->parts, thread->n_parts, sizeof *thread->parts, by_key);
-    close_table(&thread->open);
-    close_table(&thread->alone);
-    return thread->parts != NULL;
 }
 
 static lull_status take_code_steps(void *context, unsigned worker, const struct lull_steps *steps,
@@ -296,18 +224,19 @@ static lull_status take_code_steps(void *context, unsigned worker, const struct 
     const struct lull_code_collector *collector = context;
     const struct lull_trace *trace = collector->trace;
     struct sampled_thread *thread = &collector->threads[steps->location];
-    struct binned *binned = collector->binned ? &collector->binned[worker] : NULL;
-    const uint32_t process = trace->locations[steps->location].process;
-    const bool has_others = trace->processes[process].first_location == steps->location &&
-                            lull_code_team_size(trace, process) > 1;
+    struct lull_samples *samples = &collector->samples[steps->location];
     bool good = true;
     if (trace->locations[steps->location].kind != LULL_LOCATION_THREAD)
         return LULL_OK;
     for (uint32_t i = 0; good && i < steps->count; i++) {
-        if (steps->steps[i].kind == LULL_STEP_SAMPLE)
-            good = take_sample(collector, binned, thread, has_others, &steps->steps[i]);
-        else if (steps->steps[i].kind == LULL_STEP_END)
-            good = end_sampled_thread(thread, steps->ledger);
+        if (steps->steps[i].kind == LULL_STEP_SAMPLE) {
+            thread->samples++;
+            good = take_sample(collector, worker, steps->location, &steps->steps[i]);
+        } else if (steps->steps[i].kind == LULL_STEP_END) {
+            thread->useful_ns = steps->ledger->ns[LULL_SLOT(LULL_USEFUL, 0)] +
+                                steps->ledger->ns[LULL_SLOT(LULL_USEFUL, 1)];
+            lull_samples_sort(samples);
+        }
     }
     return good ? LULL_OK
                 : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
@@ -344,11 +273,14 @@ lull_status lull_code_create(const struct lull_trace *trace, const struct lull_r
     struct lull_code_collector *collector = calloc(1, sizeof *collector);
     if (collector) {
         collector->threads = calloc(trace->n_locations + (size_t)1, sizeof *collector->threads);
+        collector->samples = calloc(trace->n_locations + (size_t)1, sizeof *collector->samples);
         collector->binned = bins > 0 ? calloc(workers, sizeof *collector->binned) : NULL;
     }
-    if (!collector || !collector->threads || (bins > 0 && !collector->binned)) {
+    if (!collector || !collector->threads || !collector->samples ||
+        (bins > 0 && !collector->binned)) {
         if (collector) {
             free(collector->threads);
+            free(collector->samples);
             free(collector->binned);
         }
         free(collector);
@@ -360,6 +292,11 @@ lull_status lull_code_create(const struct lull_trace *trace, const struct lull_r
     collector->workers = workers;
     collector->bins = bins;
     choose_axis(collector);
+    if (lull_callers_has_python(trace) &&
+        lull_callers_create(trace, workers, &collector->callers, err) != LULL_OK) {
+        lull_code_destroy(collector);
+        return LULL_ERR_MEMORY;
+    }
     *ret_collector = collector;
     return LULL_OK;
 }
@@ -368,49 +305,47 @@ void lull_code_destroy(struct lull_code_collector *collector)
 {
     if (!collector)
         return;
-    for (uint32_t l = 0; l < collector->trace->n_locations; l++) {
-        close_table(&collector->threads[l].open);
-        close_table(&collector->threads[l].alone);
-        free(collector->threads[l].parts);
-    }
+    for (uint32_t l = 0; l < collector->trace->n_locations; l++)
+        lull_samples_free(&collector->samples[l]);
     for (unsigned w = 0; collector->binned && w < collector->workers; w++) {
         lull_hash_free(&collector->binned[w].places);
         free(collector->binned[w].weights);
     }
+    lull_callers_destroy(collector->callers);
     free(collector->binned);
+    free(collector->samples);
     free(collector->threads);
     free(collector);
 }
 
 /* ---- a team ---------------------------------------------------------------------------------- */
 
-static bool put_thread(struct sampled_thread *thread, struct lull_flow *flow)
+static bool put_thread(const struct lull_code_collector *collector, uint32_t location,
+                       struct lull_flow *flow)
 {
-    return lull_flow_put(flow, thread, sizeof *thread) &&
-           lull_flow_put_items(flow, thread->parts, thread->n_parts, sizeof *thread->parts);
+    return lull_flow_put(flow, &collector->threads[location], sizeof *collector->threads) &&
+           lull_samples_put(&collector->samples[location], flow);
 }
 
-static bool get_thread(struct sampled_thread *thread, struct lull_flow *flow)
+static bool get_thread(const struct lull_code_collector *collector, uint32_t location,
+                       struct lull_flow *flow)
 {
-    const bool good = lull_flow_get(flow, thread, sizeof *thread);
-    thread->open = thread->alone = NULL; /* what came are addresses of the other process */
-    thread->parts = NULL;
-    if (good)
-        thread->parts = lull_flow_get_items(flow, sizeof *thread->parts, &thread->n_parts);
-    return thread->parts != NULL;
+    return lull_flow_get(flow, &collector->threads[location], sizeof *collector->threads) &&
+           lull_samples_get(&collector->samples[location], flow);
 }
 
 /* Calls a function for each location of a member, until one fails. */
 static bool go_over_threads(const struct lull_code_collector *collector, uint32_t member,
                             struct lull_flow *flow,
-                            bool (*go)(struct sampled_thread *thread, struct lull_flow *flow))
+                            bool (*go)(const struct lull_code_collector *collector,
+                                       uint32_t location, struct lull_flow *flow))
 {
     const uint32_t *cuts = collector->reading->division->cuts;
     bool good = true;
     for (uint32_t p = cuts[member]; p < cuts[member + 1]; p++) {
         const struct lull_process *process = &collector->trace->processes[p];
         for (uint32_t i = 0; good && i < process->n_locations; i++)
-            good = go(&collector->threads[process->first_location + i], flow);
+            good = go(collector, process->first_location + i, flow);
     }
     return good;
 }
@@ -426,10 +361,10 @@ static bool put_bins(const struct lull_code_collector *collector, struct lull_fl
     for (unsigned w = 0; good && w < collector->workers; w++) {
         const struct binned *binned = &collector->binned[w];
         for (size_t i = 0; good && i < binned->places.count; i++)
-            good =
-                lull_flow_put(flow, lull_hash_key(&binned->places, i), sizeof(struct place_key)) &&
-                lull_flow_put(flow, binned->weights + i * collector->bins,
-                              collector->bins * sizeof *binned->weights);
+            good = lull_flow_put(flow, lull_hash_key(&binned->places, i),
+                                 sizeof(struct lull_caller)) &&
+                   lull_flow_put(flow, binned->weights + i * collector->bins,
+                                 collector->bins * sizeof *binned->weights);
     }
     return good;
 }
@@ -439,12 +374,12 @@ static bool get_bins(const struct lull_code_collector *collector, struct lull_fl
     uint64_t n = 0, *part = calloc(collector->bins, sizeof *part);
     bool good = part && lull_flow_get(flow, &n, sizeof n);
     for (; good && n > 0; n--) {
-        struct place_key key;
+        struct lull_caller key;
         good = lull_flow_get(flow, &key, sizeof key) &&
                lull_flow_get(flow, part, collector->bins * sizeof *part);
         uint64_t *weights = good ? weights_of(&collector->binned[0], collector->bins, &key) : NULL;
         for (uint32_t b = 0; weights && b < collector->bins; b++)
-            weights[b] = add_weights(weights[b], part[b]);
+            weights[b] = lull_samples_weights(weights[b], part[b]);
         good = weights != NULL;
     }
     free(part);
@@ -478,25 +413,27 @@ lull_status lull_code_gather(struct lull_code_collector *collector, struct lull_
 static int by_place(const void *a, const void *b)
 {
     const struct lull_code_place *x = a, *y = b;
-    return compare_keys(&(const struct place_key){x->offset, x->object},
-                        &(const struct place_key){y->offset, y->object});
+    if (x->object != y->object)
+        return x->object < y->object ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
 }
 
-/* All places at which a thread was sampled, each once. */
-static bool list_places(const struct lull_code_collector *collector, struct lull_arena *arena,
-                        struct lull_code_place **ret_places, uint32_t *ret_n)
+lull_status lull_code_list_places(const struct lull_trace *trace,
+                                  const struct lull_samples *threads, struct lull_arena *arena,
+                                  struct lull_code_place **ret_places, uint32_t *ret_n,
+                                  struct lull_error *err)
 {
     struct lull_hash table = {0};
     bool good = true;
-    for (uint32_t l = 0; good && l < collector->trace->n_locations; l++) {
-        const struct sampled_thread *thread = &collector->threads[l];
-        for (size_t i = 0; good && i < thread->n_parts; i++)
-            good = lull_hash_add(&table, &thread->parts[i].key, sizeof(struct place_key), 0, NULL);
-    }
+    for (uint32_t l = 0; good && l < trace->n_locations; l++)
+        for (size_t i = 0; good && i < threads[l].n_items; i++) {
+            const struct lull_caller key = {threads[l].items[i].offset, threads[l].items[i].object};
+            good = lull_hash_add(&table, &key, sizeof key, 0, NULL);
+        }
     struct lull_code_place *places =
         good ? lull_arena_try(arena, table.count + 1, sizeof *places) : NULL;
     for (size_t i = 0; places && i < table.count; i++) {
-        struct place_key key;
+        struct lull_caller key;
         memcpy(&key, lull_hash_key(&table, i), sizeof key);
         places[i].offset = key.offset;
         places[i].object = (uint32_t)key.object;
@@ -506,70 +443,84 @@ static bool list_places(const struct lull_code_collector *collector, struct lull
     *ret_places = places;
     *ret_n = (uint32_t)table.count;
     lull_hash_free(&table);
-    return places != NULL;
+    return places
+               ? LULL_OK
+               : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
 }
 
-/* The index of a place, which is one of the `n`. */
-static size_t find_place(const struct place_key *key, const struct lull_code_place *places,
-                         size_t n)
+uint32_t lull_code_find_place(const struct lull_code_place *places, uint32_t n, uint32_t object,
+                              uint64_t offset)
 {
-    const struct lull_code_place like = {.offset = key->offset, .object = (uint32_t)key->object};
+    const struct lull_code_place like = {.offset = offset, .object = object};
     const struct lull_code_place *place = bsearch(&like, places, n, sizeof *places, by_place);
-    return (size_t)(place - places);
+    return (uint32_t)(place - places);
 }
 
 /* Divides the useful time of a thread in proportion to weights: the sum of the first parts is what their
- * weights have of it, rounded down, so that all of them add up to it. */
-static void divide_time(const struct sampled_thread *from, const struct lull_code_place *places,
-                        size_t n_places, struct lull_code_part *parts)
+ * weights have of it, rounded down, so that all of them add up to it. `has_others`: other threads of the
+ * process are idle while this one is outside of parallel regions. Returns how many parts there are. */
+static uint32_t divide_time(const struct lull_samples *from, int64_t useful_ns, bool has_others,
+                            const struct lull_code *code, struct lull_code_part *parts)
 {
-    uint64_t all = 0, so_far = 0;
+    uint64_t so_far = 0;
     int64_t divided = 0;
-    for (size_t i = 0; i < from->n_parts; i++)
-        all = add_weights(all, from->parts[i].weight);
-    for (size_t i = 0; i < from->n_parts; i++) {
-        so_far = add_weights(so_far, from->parts[i].weight);
+    uint32_t n = 0;
+    for (size_t i = 0, end; i < from->n_items; i = end) {
+        const struct lull_samples_item *first = &from->items[i];
+        uint64_t weight = 0, outside = 0;
+        for (end = i; end < from->n_items && from->items[end].object == first->object &&
+                      from->items[end].offset == first->offset;
+             end++) {
+            weight = lull_samples_weights(weight, from->items[end].weight);
+            if (from->items[end].context.parallel == LULL_NONE)
+                outside = lull_samples_weights(outside, from->items[end].weight);
+        }
+        so_far = lull_samples_weights(so_far, weight);
         const int64_t until =
-            so_far == all ? from->useful_ns
-                          : (int64_t)((double)from->useful_ns * ((double)so_far / (double)all));
-        const double alone = (double)from->parts[i].alone / (double)from->parts[i].weight;
-        parts[i] = (struct lull_code_part){
-            .place = (uint32_t)find_place(&from->parts[i].key, places, n_places),
-            .ns = until - divided,
-            .alone_ns = (int64_t)(alone * (double)(until - divided))};
+            so_far == from->weight
+                ? useful_ns
+                : (int64_t)((double)useful_ns * ((double)so_far / (double)from->weight));
+        const double alone = has_others ? (double)outside / (double)weight : 0;
+        parts[n++] =
+            (struct lull_code_part){.place = lull_code_find_place(code->places, code->n_places,
+                                                                  first->object, first->offset),
+                                    .ns = until - divided,
+                                    .alone_ns = (int64_t)(alone * (double)(until - divided))};
         divided = until;
     }
+    return n;
 }
 
 /* The parts of the threads of the application, and what there is of samples. */
-static bool fill_code_threads(const struct lull_code_collector *collector,
-                              const struct lull_code_place *places, struct lull_arena *arena,
+static bool fill_code_threads(const struct lull_code_collector *collector, struct lull_arena *arena,
                               struct lull_code *code)
 {
     const struct lull_trace *trace = collector->trace;
     struct lull_code_thread *threads =
         lull_arena_try(arena, trace->n_locations + (size_t)1, sizeof *threads);
     for (uint32_t l = 0; threads && l < trace->n_locations; l++) {
-        const struct sampled_thread *from = &collector->threads[l];
+        const struct lull_samples *from = &collector->samples[l];
+        const uint32_t process = trace->locations[l].process;
+        const bool has_others = trace->processes[process].first_location == l &&
+                                lull_code_team_size(trace, process) > 1;
         struct lull_code_thread *to = &threads[l];
-        struct lull_code_part *parts = lull_arena_try(arena, from->n_parts, sizeof *parts);
-        if (from->n_parts > 0 && !parts)
+        struct lull_code_part *parts = lull_arena_try(arena, from->n_items, sizeof *parts);
+        if (from->n_items > 0 && !parts)
             return false;
-        divide_time(from, places, code->n_places, parts);
+        to->useful_ns = collector->threads[l].useful_ns;
+        to->n_parts = divide_time(from, to->useful_ns, has_others, code, parts);
         to->parts = parts;
-        to->n_parts = (uint32_t)from->n_parts;
-        to->useful_ns = from->useful_ns;
-        to->effective = from->n_parts > 0 ? from->weights * from->weights / from->squares : 0;
-        code->samples += from->samples;
-        code->useful_samples += from->useful_samples;
+        to->effective =
+            from->count > 0 ? (double)from->weight * (double)from->weight / from->squares : 0;
+        code->samples += collector->threads[l].samples;
+        code->useful_samples += from->count;
     }
     code->threads = threads;
     return threads != NULL;
 }
 
 /* The weights by place and bin, of all workers together. */
-static bool fill_bins(const struct lull_code_collector *collector,
-                      const struct lull_code_place *places, struct lull_arena *arena,
+static bool fill_bins(const struct lull_code_collector *collector, struct lull_arena *arena,
                       struct lull_code *code)
 {
     uint64_t *all =
@@ -577,11 +528,13 @@ static bool fill_bins(const struct lull_code_collector *collector,
     for (unsigned w = 0; all && w < collector->workers; w++) {
         const struct binned *binned = &collector->binned[w];
         for (size_t i = 0; i < binned->places.count; i++) {
-            struct place_key key;
+            struct lull_caller key;
             memcpy(&key, lull_hash_key(&binned->places, i), sizeof key);
-            uint64_t *to = all + find_place(&key, places, code->n_places) * collector->bins;
+            uint64_t *to = all + (size_t)collector->bins *
+                                     lull_code_find_place(code->places, code->n_places,
+                                                          (uint32_t)key.object, key.offset);
             for (uint32_t b = 0; b < collector->bins; b++)
-                to[b] = add_weights(to[b], binned->weights[i * collector->bins + b]);
+                to[b] = lull_samples_weights(to[b], binned->weights[i * collector->bins + b]);
         }
     }
     code->weights = all;
@@ -599,13 +552,15 @@ lull_status lull_code_conclude(struct lull_code_collector *collector, bool loops
     struct lull_code_place *places = NULL;
     struct lull_places_file *files = NULL;
     *ret_code = (struct lull_code){0};
-    if (!list_places(collector, arena, &places, &ret_code->n_places) ||
-        !fill_code_threads(collector, places, arena, ret_code) ||
-        (collector->binned && !fill_bins(collector, places, arena, ret_code)))
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
-    const lull_status status =
-        lull_code_name(trace, places, ret_code->n_places, loops, workers, arena, &files, err);
+    lull_status status =
+        lull_code_list_places(trace, collector->samples, arena, &places, &ret_code->n_places, err);
     ret_code->places = places;
+    if (status == LULL_OK && (!fill_code_threads(collector, arena, ret_code) ||
+                              (collector->binned && !fill_bins(collector, arena, ret_code))))
+        status = lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for samples", trace->path);
+    if (status == LULL_OK)
+        status =
+            lull_code_name(trace, places, ret_code->n_places, loops, workers, arena, &files, err);
     ret_code->files = files;
     return status;
 }

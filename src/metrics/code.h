@@ -7,16 +7,18 @@
  *
  *     U (sum of w of its samples) / (sum of w of all useful samples of the thread)
  *
- * in whole ns that add up to U. A thread that computed and has no useful sample is told as such. What
+ * in whole ns that add up to U. A sample in the interpreter of Python counts for the function of Python, where
+ * its stack tells that (metrics/callers.h). A thread that computed and has no useful sample is told as such. What
  * is outside of the windows of the reading has no part in either.
  *
- * A collector rides on a pass (activity/pass.h). Memory: 60 bytes for each thread and place in the code
- * at which it was sampled while the thread is read, 24 bytes afterwards: no more places than samples. */
+ * A collector rides on a pass (activity/pass.h). Memory: that of metrics/samples.h for each thread and place
+ * in the code at which it was sampled: no more places than samples. */
 #ifndef LULL_METRICS_CODE_H
 #define LULL_METRICS_CODE_H
 
 #include "activity/pass.h"
 #include "binary/places.h"
+#include "metrics/samples.h"
 
 /* ==== names =================================================================================== */
 
@@ -47,6 +49,15 @@ struct lull_code_place {
 lull_status lull_code_name(const struct lull_trace *trace, struct lull_code_place *places, size_t n,
                            bool loops, unsigned workers, struct lull_arena *arena,
                            struct lull_places_file **ret_files, struct lull_error *err);
+/* The distinct places of the samples of all threads ([n_locations]), by object and offset, in `arena`, to be
+ * named. Fails with LULL_ERR_MEMORY. */
+lull_status lull_code_list_places(const struct lull_trace *trace,
+                                  const struct lull_samples *threads, struct lull_arena *arena,
+                                  struct lull_code_place **ret_places, uint32_t *ret_n,
+                                  struct lull_error *err);
+/* The index of a place that is in such a list. */
+uint32_t lull_code_find_place(const struct lull_code_place *places, uint32_t n, uint32_t object,
+                              uint64_t offset);
 /* Whether a place is in code that the system's kernel brings into each process (vdso), which no file has. */
 bool lull_code_is_of_system(const struct lull_trace *trace, const struct lull_code_place *place);
 /* "heat.c" of "/home/x/heat.c". */

@@ -9,8 +9,8 @@
 #include "base/json.h"
 #include "base/output_file.h"
 #include "base/parallel.h"
+#include "metrics/callers.h"
 #include "metrics/code.h"
-#include "study/callers.h"
 #include "team/division.h"
 
 #include <pthread.h>
@@ -32,12 +32,6 @@ struct path_key {
     uint32_t more[];
 };
 
-/* A place in the code. */
-struct place_key {
-    uint64_t offset;
-    uint64_t object;
-};
-
 /* Neighbouring samples of a location with the same path. */
 struct path_run {
     uint32_t path;
@@ -51,18 +45,17 @@ struct path_thread {
     size_t n_runs, runs_capacity;
 };
 
+/* All but what belongs to a thread or worker is guarded by `lock`. */
 struct path_reader {
     const struct lull_trace *trace;
+    bool is_tree; /* useful samples are wanted, by path; else all, in order of time, too */
     struct lull_hash paths;      /* by struct path_key: their numbers, in order of arrival */
     struct path_thread *threads; /* [n_locations] */
     struct path_key *key;        /* the one that is looked up */
     size_t key_capacity;         /* bytes */
-    struct lull_hash places;     /* by struct place_key: their numbers, in order of arrival */
+    struct lull_hash places;     /* by struct lull_caller: their numbers, in order of arrival */
     struct lull_callers *callers;
-    struct lull_sample_details *details; /* of `location`; NULL: its samples have no stacks */
-    uint32_t location;                   /* LULL_NONE at first */
-    /* For the tree: the weights of useful samples by path, and what guards all but the threads. */
-    uint64_t *weights;
+    uint64_t *weights; /* of the tree, by path */
     size_t weights_capacity;
     pthread_mutex_t lock;
 };
@@ -83,7 +76,7 @@ static bool change_user(struct path_thread *thread, const struct lull_step *step
 /* The number of a place; LULL_NONE: no memory. */
 static uint32_t number_place(struct path_reader *reader, uint32_t object, uint64_t offset)
 {
-    const struct place_key key = {offset, object};
+    const struct lull_caller key = {offset, object};
     const uint64_t *number =
         lull_hash_add(&reader->places, &key, sizeof key, reader->places.count, NULL);
     return number ? (uint32_t)*number : LULL_NONE;
@@ -91,35 +84,29 @@ static uint32_t number_place(struct path_reader *reader, uint32_t object, uint64
 
 /* Writes the numbers of the callers' places; *ret_whole as for lull_callers_find. Returns how many there
  * are: none, where the sample has no stack. */
-static uint32_t add_callers_of(struct path_reader *reader, const struct lull_step *step,
-                               uint32_t *ret_places, bool *ret_whole, bool *ret_good)
+static uint32_t add_callers_of(struct path_reader *reader, unsigned worker, uint32_t location,
+                               const struct lull_step *step, uint32_t *ret_places, bool *ret_whole,
+                               bool *ret_good)
 {
     struct lull_caller callers[MOST_CALLERS];
-    struct lull_sample_detail detail;
-    struct lull_error ignored;
-    *ret_whole = true;
-    if (!reader->details ||
-        lull_trace_read_detail(reader->trace, reader->details, step->sample.number, &detail,
-                               &ignored) != LULL_OK)
-        return 0;
-    if (detail.n_stack == 0)
-        return 0;
-    const uint32_t n = lull_callers_find(reader->callers, step->object, step->sample.offset,
-                                         &detail, callers, MOST_CALLERS, ret_whole);
+    const uint32_t n = lull_callers_find(reader->callers, worker, location, step, callers,
+                                         MOST_CALLERS, ret_whole);
     for (uint32_t i = 0; i < n; i++) {
-        ret_places[i] = number_place(reader, callers[i].object, callers[i].offset);
+        ret_places[i] = number_place(reader, (uint32_t)callers[i].object, callers[i].offset);
         *ret_good &= ret_places[i] != LULL_NONE;
     }
     return n;
 }
 
 /* The number of the path of a sample; NULL: no memory. */
-static const uint64_t *number_of_path(struct path_reader *reader, const struct path_thread *thread,
-                                      const struct lull_step *step)
+static const uint64_t *number_of_path(struct path_reader *reader, unsigned worker,
+                                      uint32_t location, const struct lull_step *step)
 {
+    const struct path_thread *thread = &reader->threads[location];
     uint32_t callers[MOST_CALLERS];
     bool good = true, whole;
-    const uint32_t n_callers = add_callers_of(reader, step, callers, &whole, &good);
+    const uint32_t n_callers =
+        add_callers_of(reader, worker, location, step, callers, &whole, &good);
     const uint32_t place = number_place(reader, step->object, step->sample.offset);
     const size_t size =
         sizeof *reader->key + (thread->n_users + n_callers) * sizeof *reader->key->more;
@@ -138,31 +125,51 @@ static const uint64_t *number_of_path(struct path_reader *reader, const struct p
     return lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL);
 }
 
-static bool add_path(struct path_reader *reader, struct path_thread *thread,
-                     const struct lull_step *step)
+/* Adds to the weight of a path. False: no memory. */
+static bool weigh_path(struct path_reader *reader, uint64_t path, uint64_t weight)
 {
-    const uint64_t *path = number_of_path(reader, thread, step);
-    if (!path || !lull_array_reserve(&thread->runs, &thread->runs_capacity, thread->n_runs + 1,
-                                     sizeof *thread->runs))
+    const size_t known = reader->weights_capacity;
+    if (!lull_array_reserve(&reader->weights, &reader->weights_capacity, path + 1,
+                            sizeof *reader->weights))
         return false;
-    struct path_run *last = thread->n_runs > 0 ? &thread->runs[thread->n_runs - 1] : NULL;
-    if (last && last->path == *path)
-        last->weight += step->sample.weight;
-    else
-        thread->runs[thread->n_runs++] = (struct path_run){(uint32_t)*path, step->sample.weight};
+    if (reader->weights_capacity > known)
+        memset(reader->weights + known, 0,
+               (reader->weights_capacity - known) * sizeof *reader->weights);
+    reader->weights[path] += weight;
     return true;
 }
 
-/* Samples of one location come one after the other for some time. */
-static lull_status open_details(struct path_reader *reader, uint32_t location,
-                                struct lull_error *err)
+/* Adds a path behind those of the samples before. False: no memory. */
+static bool append_path(struct path_thread *thread, uint64_t path, uint64_t weight)
 {
-    if (reader->location == location)
-        return LULL_OK;
-    lull_trace_details_close(reader->trace, reader->details);
-    reader->details = NULL;
-    reader->location = location;
-    return lull_trace_details_open(reader->trace, location, &reader->details, err);
+    struct path_run *last = thread->n_runs > 0 ? &thread->runs[thread->n_runs - 1] : NULL;
+    if (last && last->path == path) {
+        last->weight += weight;
+        return true;
+    }
+    if (!lull_array_reserve(&thread->runs, &thread->runs_capacity, thread->n_runs + 1,
+                            sizeof *thread->runs))
+        return false;
+    thread->runs[thread->n_runs++] = (struct path_run){(uint32_t)path, weight};
+    return true;
+}
+
+static bool add_path(struct path_reader *reader, unsigned worker, uint32_t location,
+                     const struct lull_step *step)
+{
+    const uint64_t weight = step->sample.weight;
+    pthread_mutex_lock(&reader->lock);
+    const uint64_t *path = number_of_path(reader, worker, location, step);
+    const bool good =
+        path && (reader->is_tree ? weigh_path(reader, *path, weight)
+                                 : append_path(&reader->threads[location], *path, weight));
+    pthread_mutex_unlock(&reader->lock);
+    return good;
+}
+
+static lull_status fail_paths(const struct lull_trace *trace, struct lull_error *err)
+{
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths", trace->path);
 }
 
 static lull_status take_path_steps(void *context, unsigned worker, const struct lull_steps *steps,
@@ -170,20 +177,35 @@ static lull_status take_path_steps(void *context, unsigned worker, const struct 
 {
     struct path_reader *reader = context;
     struct path_thread *thread = &reader->threads[steps->location];
-    (void)worker;
-    const lull_status status = open_details(reader, steps->location, err);
     bool good = true;
-    if (status != LULL_OK)
-        return status;
     for (uint32_t i = 0; good && i < steps->count; i++) {
-        if (steps->steps[i].kind == LULL_STEP_USER)
-            good = change_user(thread, &steps->steps[i]);
-        else if (steps->steps[i].kind == LULL_STEP_SAMPLE)
-            good = add_path(reader, thread, &steps->steps[i]);
+        const struct lull_step *step = &steps->steps[i];
+        if (step->kind == LULL_STEP_USER)
+            good = change_user(thread, step);
+        else if (step->kind == LULL_STEP_SAMPLE &&
+                 (!reader->is_tree || step->activity == LULL_USEFUL))
+            good = add_path(reader, worker, steps->location, step);
     }
-    return good ? LULL_OK
-                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths",
-                            reader->trace->path);
+    return good ? LULL_OK : fail_paths(reader->trace, err);
+}
+
+static struct lull_consumer path_consumer(struct path_reader *reader)
+{
+    return (struct lull_consumer){.context = reader,
+                                  .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
+                                           LULL_STEP_MASK(LULL_STEP_USER),
+                                  .steps = take_path_steps};
+}
+
+/* What there is is released by free_reader, also where this fails. */
+static lull_status begin_reader(struct path_reader *reader, const struct lull_trace *trace,
+                                unsigned workers, struct lull_error *err)
+{
+    reader->trace = trace;
+    pthread_mutex_init(&reader->lock, NULL);
+    reader->threads = calloc(trace->n_locations + (size_t)1, sizeof *reader->threads);
+    return reader->threads ? lull_callers_create(trace, workers, &reader->callers, err)
+                           : fail_paths(trace, err);
 }
 
 static void free_reader(struct path_reader *reader)
@@ -195,8 +217,8 @@ static void free_reader(struct path_reader *reader)
     free(reader->threads);
     free(reader->weights);
     free(reader->key);
-    lull_trace_details_close(reader->trace, reader->details);
     lull_callers_destroy(reader->callers);
+    pthread_mutex_destroy(&reader->lock);
     lull_hash_free(&reader->places);
     lull_hash_free(&reader->paths);
 }
@@ -358,7 +380,7 @@ static lull_status name_paths(struct named_paths *named, struct lull_error *err)
     if (!places)
         return lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
     for (size_t i = 0; i < n_places; i++) {
-        struct place_key key;
+        struct lull_caller key;
         memcpy(&key, lull_hash_key(&reader->places, i), sizeof key);
         places[i] = (struct lull_code_place){.offset = key.offset, .object = (uint32_t)key.object};
     }
@@ -537,17 +559,11 @@ static lull_status convert_paths(const struct lull_trace *trace, write_paths *wr
                                          .progress = progress,
                                          .progress_context = progress_context};
     const struct lull_pass_options options = {.reading = &reading};
-    struct path_reader reader = {.trace = trace, .location = LULL_NONE};
-    const struct lull_consumer consumer = {.context = &reader,
-                                           .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
-                                                    LULL_STEP_MASK(LULL_STEP_USER),
-                                           .steps = take_path_steps};
-    reader.threads = calloc(trace->n_locations + (size_t)1, sizeof *reader.threads);
-    if (!reader.threads)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths", trace->path);
+    struct path_reader reader = {.is_tree = false};
     struct named_paths named = {
         .trace = trace, .reader = &reader, .arena = lull_arena_create(NULL)};
-    lull_status status = lull_callers_create(trace, &reader.callers, err);
+    const struct lull_consumer consumer = path_consumer(&reader);
+    lull_status status = begin_reader(&reader, trace, 1, err);
     if (status == LULL_OK)
         status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status == LULL_OK && reader.paths.count == 0)
@@ -592,66 +608,20 @@ const struct lull_format lull_format_speedscope = {
 
 /* ==== the tree ================================================================================ */
 
-/* ---- while the run is read ------------------------------------------------------------------- */
-
-/* Adds to the weight of a path. False: no memory. */
-static bool weigh_path(struct path_reader *reader, uint64_t path, uint64_t weight)
-{
-    const size_t known = reader->weights_capacity;
-    if (!lull_array_reserve(&reader->weights, &reader->weights_capacity, path + 1,
-                            sizeof *reader->weights))
-        return false;
-    if (reader->weights_capacity > known)
-        memset(reader->weights + known, 0,
-               (reader->weights_capacity - known) * sizeof *reader->weights);
-    reader->weights[path] += weight;
-    return true;
-}
-
-static lull_status take_tree_steps(void *context, unsigned worker, const struct lull_steps *steps,
-                                   struct lull_error *err)
-{
-    struct path_reader *reader = context;
-    struct path_thread *thread = &reader->threads[steps->location];
-    bool good = true;
-    (void)worker;
-    for (uint32_t i = 0; good && i < steps->count; i++) {
-        const struct lull_step *step = &steps->steps[i];
-        if (step->kind == LULL_STEP_USER)
-            good = change_user(thread, step);
-        if (step->kind != LULL_STEP_SAMPLE || step->activity != LULL_USEFUL)
-            continue;
-        pthread_mutex_lock(&reader->lock);
-        const uint64_t *path = number_of_path(reader, thread, step);
-        good = path && weigh_path(reader, *path, step->sample.weight);
-        pthread_mutex_unlock(&reader->lock);
-    }
-    return good ? LULL_OK
-                : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths",
-                            reader->trace->path);
-}
-
 static lull_status tree_create(void *state, const void *options, struct lull_joint_pass *joint,
                                struct lull_error *err)
 {
     struct lull_path_state *of = state;
     struct path_reader *reader = calloc(1, sizeof *reader);
     (void)options;
-    if (reader)
-        reader->threads = calloc(joint->trace->n_locations + (size_t)1, sizeof *reader->threads);
-    if (!reader || !reader->threads) {
-        free(reader);
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths",
-                         joint->trace->path);
-    }
-    reader->trace = joint->trace;
-    pthread_mutex_init(&reader->lock, NULL);
+    if (!reader)
+        return fail_paths(joint->trace, err);
     of->reader = reader;
-    lull_joint_pass_add(joint, (struct lull_consumer){.context = reader,
-                                                      .wants = LULL_STEP_MASK(LULL_STEP_SAMPLE) |
-                                                               LULL_STEP_MASK(LULL_STEP_USER),
-                                                      .steps = take_tree_steps});
-    return LULL_OK;
+    reader->is_tree = true;
+    const lull_status status = begin_reader(reader, joint->trace, joint->workers, err);
+    if (status == LULL_OK)
+        lull_joint_pass_add(joint, path_consumer(reader));
+    return status;
 }
 
 static void tree_release(void *state)
@@ -660,14 +630,13 @@ static void tree_release(void *state)
     if (!of->reader)
         return;
     free_reader(of->reader);
-    pthread_mutex_destroy(&of->reader->lock);
     free(of->reader);
     of->reader = NULL;
 }
 
 /* ---- a team ---------------------------------------------------------------------------------- */
 
-/* Without stacks a path has no callers, and the places of the samples are all there are. */
+/* A path is put with the places that it names, which have other numbers elsewhere. */
 static bool put_tree(void *context, struct lull_flow *flow)
 {
     const struct path_reader *reader = context;
@@ -677,12 +646,26 @@ static bool put_tree(void *context, struct lull_flow *flow)
         const unsigned char *bytes = lull_hash_key(&reader->paths, i);
         struct path_key key;
         memcpy(&key, bytes, sizeof key);
-        good = lull_flow_put(flow, lull_hash_key(&reader->places, key.place),
-                             sizeof(struct place_key)) &&
-               lull_flow_put_items(flow, bytes, sizeof key + key.n * sizeof *key.more, 1) &&
-               lull_flow_put(flow, &reader->weights[i], sizeof reader->weights[i]);
+        good = lull_flow_put_items(flow, bytes, reader->paths.entries[i].size, 1) &&
+               lull_flow_put(flow, &reader->weights[i], sizeof reader->weights[i]) &&
+               lull_flow_put(flow, lull_hash_key(&reader->places, key.place),
+                             sizeof(struct lull_caller));
+        for (uint32_t c = 0; good && c < key.n_callers; c++)
+            good = lull_flow_put(
+                flow, lull_hash_key(&reader->places, nth_number(bytes + sizeof key, key.n + c)),
+                sizeof(struct lull_caller));
     }
     return good;
+}
+
+/* The number of the place that comes next. False: the flow has failed, or no memory. */
+static bool get_place(struct path_reader *reader, struct lull_flow *flow, uint32_t *ret_number)
+{
+    struct lull_caller place;
+    if (!lull_flow_get(flow, &place, sizeof place))
+        return false;
+    *ret_number = number_place(reader, (uint32_t)place.object, place.offset);
+    return *ret_number != LULL_NONE;
 }
 
 static bool get_tree(void *context, uint32_t member, struct lull_flow *flow)
@@ -693,18 +676,14 @@ static bool get_tree(void *context, uint32_t member, struct lull_flow *flow)
     (void)member;
     for (; good && n > 0; n--) {
         size_t size;
-        uint64_t weight;
-        struct place_key place;
-        struct path_key *key = NULL;
-        good = lull_flow_get(flow, &place, sizeof place) &&
-               (key = lull_flow_get_items(flow, 1, &size)) &&
-               lull_flow_get(flow, &weight, sizeof weight);
-        if (good) /* places have other numbers here */
-            key->place = number_place(reader, (uint32_t)place.object, place.offset);
+        uint64_t weight = 0;
+        struct path_key *key = lull_flow_get_items(flow, 1, &size);
+        good = key && lull_flow_get(flow, &weight, sizeof weight) &&
+               get_place(reader, flow, &key->place);
+        for (uint32_t c = 0; good && c < key->n_callers; c++)
+            good = get_place(reader, flow, &key->more[key->n + c]);
         const uint64_t *path =
-            good && key->place != LULL_NONE
-                ? lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL)
-                : NULL;
+            good ? lull_hash_add(&reader->paths, key, size, reader->paths.count, NULL) : NULL;
         good = path && weigh_path(reader, *path, weight);
         free(key);
     }

@@ -129,9 +129,9 @@ static uint32_t parallel_around(const struct history *history, size_t at)
 {
     while (at-- > 0)
         if (history->steps[at].kind == LULL_STEP_FORK)
-            return history->steps[at].region == LULL_NONE ? LULL_SAMPLED_UNNAMED
+            return history->steps[at].region == LULL_NONE ? LULL_SAMPLES_UNNAMED
                                                           : history->steps[at].region;
-    return LULL_SAMPLED_UNNAMED;
+    return LULL_SAMPLES_UNNAMED;
 }
 
 static void reach_row(const struct row *row, bool first)
@@ -210,11 +210,11 @@ static struct rows rows_of_work(const struct lull_trace *trace, const struct lul
 {
     struct rows rows = {0};
     for (uint32_t l = 0; l < trace->n_locations && work->sampled; l++) {
-        const struct lull_sampled_thread *thread = &work->sampled->threads[l];
+        const struct lull_samples *thread = &work->sampled->threads[l];
         const uint32_t process = trace->locations[l].process;
         uint64_t weight = 0;
         for (uint32_t i = 0; i < thread->n_items; i++) {
-            const struct lull_sampled_item *item = &thread->items[i];
+            const struct lull_samples_item *item = &thread->items[i];
             struct row row = {.location = l,
                               .call = item->context.call,
                               .parallel = item->context.parallel,

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "study/callers.h"
+#include "metrics/callers.h"
 
 #include "base/array.h"
 #include "base/hash.h"
 #include "binary/symbols.h"
 
+#include <pthread.h>
 #include <stdlib.h>
+
+/* The stacks of the samples of one location. */
+struct opened_stacks {
+    struct lull_sample_details *details; /* NULL: there are none */
+    uint32_t location;                   /* 1 + its index; 0: of none yet */
+};
 
 struct lull_callers {
     const struct lull_trace *trace;
+    unsigned workers;
+    struct opened_stacks *stacks;  /* [workers] */
+    pthread_mutex_t lock;          /* of what follows */
     struct lull_symbols **symbols; /* [n_objects]; NULL: not opened, or not to be had */
     bool *opened;                  /* [n_objects] */
-    struct lull_hash known;        /* rules by struct rule_key */
+    struct lull_hash known;        /* rules by place */
     struct lull_unwind_rule *rules;
     size_t n_rules, capacity;
-};
-
-struct rule_key {
-    uint64_t offset;
-    uint64_t object;
 };
 
 /* ---- rules ----------------------------------------------------------------------------------- */
@@ -35,11 +40,24 @@ static struct lull_unwind_rule read_rule(struct lull_callers *callers, uint32_t 
                                     : (struct lull_unwind_rule){.how = LULL_UNWIND_UNKNOWN};
 }
 
+/* Whether the code is a stub that stands for a function of Python. */
+static bool is_stub(const struct lull_callers *callers, uint32_t object)
+{
+    return callers->trace->objects[object].function != NULL;
+}
+
 /* The rule of a place, which is read once. */
 static struct lull_unwind_rule find_rule(struct lull_callers *callers, uint32_t object,
                                          uint64_t offset)
 {
-    const struct rule_key key = {offset, object};
+    static const struct lull_unwind_rule of_stub = {.how = LULL_UNWIND_FROM_STACK,
+                                                    .address = 16,
+                                                    .saved_return = LULL_UNWIND_AT_ADDRESS,
+                                                    .return_at = -8,
+                                                    .saved_frame = LULL_UNWIND_SAME};
+    if (is_stub(callers, object))
+        return of_stub;
+    const struct lull_caller key = {offset, object};
     const uint64_t *index = lull_hash_find(&callers->known, &key, sizeof key);
     if (index)
         return callers->rules[*index];
@@ -116,7 +134,8 @@ static bool saved_at(const struct walk *walk, uint8_t how, int64_t at, int64_t a
 }
 
 /* One frame outwards; false: it is not known how. */
-static bool step_out(struct walk *walk, const struct lull_unwind_rule *rule)
+static bool step_out(const struct lull_callers *callers, struct walk *walk,
+                     const struct lull_unwind_rule *rule)
 {
     int64_t address, where;
     const struct lull_stack_word *back = NULL, *frame;
@@ -127,7 +146,10 @@ static bool step_out(struct walk *walk, const struct lull_unwind_rule *rule)
         back = word_at(walk->detail, where);
     else if (rule->saved_return == LULL_UNWIND_SAME && walk->innermost)
         back = find_slot(walk->detail, LULL_STACK_LINK);
-    if (!back || back->object == LULL_NONE || back->offset == 0)
+    if (!back || back->object == LULL_NONE)
+        return false;
+    const bool to_stub = is_stub(callers, back->object); /* has no offset */
+    if (!to_stub && back->offset == 0)
         return false;
     if (saved_at(walk, rule->saved_frame, rule->frame_at, address, &where)) {
         frame = word_at(walk->detail, where);
@@ -138,14 +160,15 @@ static bool step_out(struct walk *walk, const struct lull_unwind_rule *rule)
     }
     walk->stack = address;
     walk->object = back->object;
-    walk->offset = back->offset - 1; /* in the call, which may be the last of its function */
+    walk->offset =
+        to_stub ? 0 : back->offset - 1; /* in the call, which may be the last of its function */
     walk->innermost = false;
     return true;
 }
 
-uint32_t lull_callers_find(struct lull_callers *callers, uint32_t object, uint64_t offset,
-                           const struct lull_sample_detail *detail, struct lull_caller *ret_callers,
-                           uint32_t most, bool *ret_whole)
+static uint32_t walk_out(struct lull_callers *callers, const struct lull_caller *from,
+                         const struct lull_sample_detail *detail, struct lull_caller *ret_callers,
+                         uint32_t most, bool *ret_whole)
 {
     /* by the frame register: behind the old one stands the return address */
     static const struct lull_unwind_rule usual = {.how = LULL_UNWIND_FROM_REGISTER,
@@ -156,8 +179,8 @@ uint32_t lull_callers_find(struct lull_callers *callers, uint32_t object, uint64
                                                   .frame_at = -16};
     const struct lull_stack_word *frame = find_slot(detail, LULL_STACK_FRAME);
     struct walk walk = {.detail = detail,
-                        .object = object,
-                        .offset = offset,
+                        .object = from->object,
+                        .offset = from->offset,
                         .has_frame = is_in_stack(frame),
                         .innermost = true};
     uint32_t n = 0;
@@ -171,42 +194,109 @@ uint32_t lull_callers_find(struct lull_callers *callers, uint32_t object, uint64
             *ret_whole = true;
             break;
         }
-        if (!step_out(&walk, rule.how == LULL_UNWIND_UNKNOWN ? &usual : &rule))
+        if (!step_out(callers, &walk, rule.how == LULL_UNWIND_UNKNOWN ? &usual : &rule))
             break;
         ret_callers[n] = (struct lull_caller){walk.offset, walk.object};
     }
     return n;
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+/* Samples of one location come one after the other for some time. */
+static lull_status open_stacks(struct lull_callers *callers, unsigned worker, uint32_t location,
+                               struct lull_error *err)
+{
+    struct opened_stacks *stacks = &callers->stacks[worker];
+    if (stacks->location == location + 1)
+        return LULL_OK;
+    lull_trace_details_close(callers->trace, stacks->details);
+    *stacks = (struct opened_stacks){.location = location + 1};
+    return lull_trace_details_open(callers->trace, location, &stacks->details, err);
+}
+
+uint32_t lull_callers_find(struct lull_callers *callers, unsigned worker, uint32_t location,
+                           const struct lull_step *sample, struct lull_caller *ret_callers,
+                           uint32_t most, bool *ret_whole)
+{
+    const struct lull_caller from = {sample->sample.offset, sample->object};
+    struct lull_sample_detail detail;
+    struct lull_error ignored;
+    *ret_whole = true;
+    if (open_stacks(callers, worker, location, &ignored) != LULL_OK ||
+        !callers->stacks[worker].details ||
+        lull_trace_read_detail(callers->trace, callers->stacks[worker].details,
+                               sample->sample.number, &detail, &ignored) != LULL_OK ||
+        detail.n_stack == 0)
+        return 0;
+    pthread_mutex_lock(&callers->lock);
+    const uint32_t n = walk_out(callers, &from, &detail, ret_callers, most, ret_whole);
+    pthread_mutex_unlock(&callers->lock);
+    return n;
+}
+
+struct lull_caller lull_callers_place(struct lull_callers *callers, unsigned worker,
+                                      uint32_t location, const struct lull_step *sample)
+{
+    enum { MOST = 64 };
+    const struct lull_caller place = {sample->sample.offset, sample->object};
+    struct lull_caller found[MOST];
+    bool whole;
+    if (!callers || sample->object == LULL_NONE || is_stub(callers, sample->object))
+        return place;
+    const uint32_t n = lull_callers_find(callers, worker, location, sample, found, MOST, &whole);
+    for (uint32_t i = 0; i < n; i++)
+        if (found[i].object != place.object)
+            return found[i].object != LULL_NONE && is_stub(callers, (uint32_t)found[i].object)
+                       ? found[i]
+                       : place;
+    return place;
+}
+
 /* ---- life ------------------------------------------------------------------------------------ */
 
-lull_status lull_callers_create(const struct lull_trace *trace, struct lull_callers **ret_callers,
-                                struct lull_error *err)
+bool lull_callers_has_python(const struct lull_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->n_objects; i++)
+        if (trace->objects[i].function)
+            return true;
+    return false;
+}
+
+lull_status lull_callers_create(const struct lull_trace *trace, unsigned workers,
+                                struct lull_callers **ret_callers, struct lull_error *err)
 {
     struct lull_callers *callers = calloc(1, sizeof *callers);
     if (callers) {
         callers->trace = trace;
+        callers->workers = workers;
+        pthread_mutex_init(&callers->lock, NULL);
+        callers->stacks = calloc(workers, sizeof *callers->stacks);
         callers->symbols = calloc(trace->n_objects + (size_t)1, sizeof *callers->symbols);
         callers->opened = calloc(trace->n_objects + (size_t)1, sizeof *callers->opened);
     }
-    if (callers && callers->symbols && callers->opened) {
+    if (callers && callers->stacks && callers->symbols && callers->opened) {
         *ret_callers = callers;
         return LULL_OK;
     }
     lull_callers_destroy(callers);
-    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for call paths", trace->path);
+    return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for stacks", trace->path);
 }
 
 void lull_callers_destroy(struct lull_callers *callers)
 {
     if (!callers)
         return;
+    for (unsigned w = 0; callers->stacks && w < callers->workers; w++)
+        lull_trace_details_close(callers->trace, callers->stacks[w].details);
     for (uint32_t i = 0; callers->symbols && i < callers->trace->n_objects; i++)
         if (callers->symbols[i])
             lull_symbols_close(callers->symbols[i]);
+    free(callers->stacks);
     free(callers->symbols);
     free(callers->opened);
     free(callers->rules);
     lull_hash_free(&callers->known);
+    pthread_mutex_destroy(&callers->lock);
     free(callers);
 }
