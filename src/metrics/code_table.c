@@ -299,28 +299,53 @@ static int by_row_and_time(const void *a, const void *b)
     return (x->process > y->process) - (x->process < y->process);
 }
 
+static bool is_analysed(const struct table_maker *maker, uint32_t process)
+{
+    const uint32_t application = maker->reading->application;
+    return application == LULL_NONE || maker->trace->processes[process].application == application;
+}
+
 /* The k-th smallest of the times of all processes, most of which may have none in the row. */
-static int64_t ranked(const struct row_time *times, size_t n, uint32_t n_processes, size_t k)
+static int64_t ranked(const struct row_time *times, size_t n, size_t n_processes, size_t k)
 {
     const size_t without = n_processes - n;
     return k < without ? 0 : times[k - without].ns;
 }
 
-/* Smallest, median and largest time of a process, of the n that have some in the row. */
-static void compare_processes(struct lull_code_row *row, const struct row_time *times, size_t n,
-                              uint32_t n_processes, struct lull_arena *arena)
+/* The first process that has the least time: one without any, where there is one. `in_row` is
+ * [n_processes] of the trace and holds false between calls. */
+static uint32_t least_process(const struct table_maker *maker, const struct row_time *times,
+                              size_t n, bool *in_row)
 {
-    struct lull_code_time *kept = lull_arena_alloc(arena, n * sizeof *kept);
+    uint32_t least = LULL_NONE;
+    for (size_t i = 0; i < n; i++)
+        in_row[times[i].process] = true;
+    if (n < maker->n_processes)
+        for (least = 0; in_row[least] || !is_analysed(maker, least);)
+            least++;
+    else
+        least = times[0].process; /* of one time the processes ascend */
+    for (size_t i = 0; i < n; i++)
+        in_row[times[i].process] = false;
+    return least;
+}
+
+/* Smallest, median and largest time of a process, of the n that have some in the row. */
+static void compare_processes(const struct table_maker *maker, struct lull_code_row *row,
+                              const struct row_time *times, size_t n, bool *in_row)
+{
+    struct lull_code_time *kept = lull_arena_alloc(maker->arena, n * sizeof *kept);
     for (size_t i = 0; i < n; i++)
         kept[i] = (struct lull_code_time){times[i].process, times[i].ns};
     row->times = kept;
     row->n_times = (uint32_t)n;
-    const size_t middle = n_processes / 2;
-    row->min_ns = ranked(times, n, n_processes, 0);
+    const size_t all = maker->n_processes, middle = all / 2;
+    row->min_ns = ranked(times, n, all, 0);
     row->max_ns = times[n - 1].ns;
-    row->median_ns = ranked(times, n, n_processes, middle);
-    if (n_processes % 2 == 0)
-        row->median_ns = (ranked(times, n, n_processes, middle - 1) + row->median_ns) / 2;
+    row->median_ns = ranked(times, n, all, middle);
+    if (all % 2 == 0)
+        row->median_ns = (ranked(times, n, all, middle - 1) + row->median_ns) / 2;
+    row->min_process = least_process(maker, times, n, in_row);
     for (size_t i = n; i-- > 0 && times[i].ns == row->max_ns;)
         row->max_process = times[i].process;
 }
@@ -329,12 +354,11 @@ static bool divide_among_rows(struct table_maker *maker, struct lull_code_table 
 {
     const struct lull_trace *trace = maker->trace;
     int64_t *sums = calloc(2 * maker->n_rows + 1, sizeof *sums);
+    bool *in_row = calloc(trace->n_processes + (size_t)1, sizeof *in_row);
     struct useful useful = {0};
-    if (!sums)
-        return false;
-    for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (maker->reading->application == LULL_NONE ||
-            trace->processes[p].application == maker->reading->application) {
+    const bool good = sums && in_row;
+    for (uint32_t p = 0; good && p < trace->n_processes; p++)
+        if (is_analysed(maker, p)) {
             add_process(maker, p, sums, sums + maker->n_rows, &useful, table);
             maker->n_processes++;
         }
@@ -346,10 +370,11 @@ static bool divide_among_rows(struct table_maker *maker, struct lull_code_table 
         struct draft *draft = &maker->rows[maker->times[i].row];
         for (end = i + 1; end < maker->n_times && maker->times[end].row == maker->times[i].row;)
             end++;
-        compare_processes(&draft->row, &maker->times[i], end - i, maker->n_processes, maker->arena);
+        compare_processes(maker, &draft->row, &maker->times[i], end - i, in_row);
     }
+    free(in_row);
     maker->useful = useful;
-    return true;
+    return good;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -425,7 +450,10 @@ static bool find_gaps(const struct table_maker *maker, struct lull_code_table *t
     for (uint32_t i = 0; gaps && table->useful_ns > 0 && i < code->n_places; i++) {
         const struct lull_code_place *place = &code->places[i];
         const bool named = place->known == LULL_CODE_NAMED;
-        if ((!named || line_of(place) == 0) && !lull_code_is_of_system(maker->trace, place))
+        const bool interpreted = place->object < maker->trace->n_objects &&
+                                 maker->trace->objects[place->object].function;
+        if ((!named || line_of(place) == 0) && !interpreted &&
+            !lull_code_is_of_system(maker->trace, place))
             ns[named] += maker->place_ns[i];
         unnamed = named ? unnamed : place->known;
         if (i + 1 < code->n_places && code->places[i + 1].object == place->object)
@@ -594,6 +622,8 @@ static bool add_calls(struct table_maker *maker, const struct lull_breakdown *br
             continue;
         *(mpi ? &draft->row.mpi_ns : &draft->row.openmp_ns) += ns;
         draft->row.waited_ns += waits;
+        if (region->activity == LULL_OMP_SYNC || region->activity == LULL_OMP_LOCK)
+            draft->row.openmp_waited_ns += ns;
     }
     lull_hash_free(&by_call);
     return good;

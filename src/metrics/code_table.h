@@ -38,14 +38,15 @@ struct lull_code_row {
     double share, low, high; /* of the useful time of all threads, with its interval */
     /* Of all processes of the application, also those that were never sampled there. */
     int64_t min_ns, median_ns, max_ns;
-    uint32_t max_process;               /* index; of several, the first */
+    uint32_t min_process, max_process;  /* indices; of several, the first */
     const struct lull_code_time *times; /* of the processes that have any, ascending */
     uint32_t n_times;
     uint32_t number; /* of the row in the order in which rows were found */
     /* Time in calls from there, of all threads. */
     int64_t mpi_ns,
-        openmp_ns;     /* in functions of MPI and of OpenMP's runtime, without useful time */
-    int64_t waited_ns; /* the part of mpi_ns that was a wait for other processes */
+        openmp_ns;            /* in functions of MPI and of OpenMP's runtime, without useful time */
+    int64_t waited_ns;        /* the part of mpi_ns that was a wait for other processes */
+    int64_t openmp_waited_ns; /* the part of openmp_ns at barriers, in taskwaits and for locks */
     int64_t
         idle_ns; /* that other threads were idle while the first one of their process computed there
                           outside of OpenMP parallel regions */

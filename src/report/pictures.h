@@ -174,7 +174,10 @@ struct lull_picture_code_line {
 struct lull_picture_function {
     const char *name, *place; /* "smooth", "heat.c:85" */
     struct lull_picture_code_time time;
-    double share, low, high;                    /* of the useful time, and its interval */
+    int64_t waited_ns;       /* the part of the time in calls that was a wait for others */
+    double share, low, high; /* of the useful time, and its interval */
+    /* Useful time of a rank; which rank has the least and which the most, negative: none has any. */
+    int64_t min_ns, median_ns, max_ns, min_rank, max_rank;
     const struct lull_picture_code_line *lines; /* ascending; there may be gaps */
     uint32_t n_lines;
     const char *note; /* what is to be known of the source, a sentence; NULL: nothing */
@@ -190,7 +193,9 @@ struct lull_picture_frame {
 struct lull_picture_code {
     const char *title, *about; /* about: how to read it, a sentence or two */
     bool has_calls;            /* times in calls are known */
+    bool has_waits;            /* waits in calls are known */
     bool has_idle;             /* threads may be idle */
+    bool has_ranks;            /* there are several ranks */
     const struct lull_picture_function *functions;
     uint32_t n_functions;
     const struct lull_picture_frame

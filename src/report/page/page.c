@@ -383,9 +383,13 @@ static void put_code_key(FILE *out, const struct lull_picture_code *code)
     fputs("</ul>\n", out);
 }
 
-static void put_code_seconds(FILE *out, int64_t ns)
+/* `rank`: whose time it is; negative: of several. */
+static void put_code_seconds(FILE *out, int64_t ns, int64_t rank)
 {
-    fprintf(out, ns > 0 ? "<td>%.3f</td>" : "<td>%.0f</td>", 1e-9 * (double)ns);
+    fprintf(out, ns > 0 ? "<td>%.3f" : "<td>%.0f", 1e-9 * (double)ns);
+    if (rank >= 0)
+        fprintf(out, " (rank %lld)", (long long)rank);
+    fputs("</td>", out);
 }
 
 static void put_code_functions(FILE *out, const struct lull_picture_code *code,
@@ -402,11 +406,16 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
     for (unsigned k = 0; k < CODE_PAINTS; k++)
         if (has_code_paint(code, k))
             fprintf(out, "<th scope=\"col\">%s, s</th>", code_paints[k].label);
+    if (code->has_waits)
+        fputs("<th scope=\"col\">waiting in calls, s</th>", out);
     fputs("<th scope=\"col\">share of useful time, %</th><th scope=\"col\">95 % from</th>"
-          "<th scope=\"col\">to</th><th scope=\"col\" class=\"words\">hottest "
-          "line</th></tr></thead>\n"
-          "<tbody>\n",
+          "<th scope=\"col\">to</th>",
           out);
+    if (code->has_ranks)
+        fputs("<th scope=\"col\">least of a rank, s</th><th scope=\"col\">median</th>"
+              "<th scope=\"col\">most</th>",
+              out);
+    fputs("<th scope=\"col\" class=\"words\">hottest line</th></tr></thead>\n<tbody>\n", out);
     for (uint32_t i = 0; i < code->n_functions; i++) {
         const struct lull_picture_function *function = &code->functions[i];
         put_name_between(out, arena, "<tr><th scope=\"row\">", function->name, "</th><td>");
@@ -414,9 +423,16 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
         fputs("</td>", out);
         for (unsigned k = 0; k < CODE_PAINTS; k++)
             if (has_code_paint(code, k))
-                put_code_seconds(out, code_time(&function->time, k));
+                put_code_seconds(out, code_time(&function->time, k), -1);
+        if (code->has_waits)
+            put_code_seconds(out, function->waited_ns, -1);
         fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td>", 100 * function->share,
                 100 * function->low, 100 * function->high);
+        if (code->has_ranks) {
+            put_code_seconds(out, function->min_ns, function->min_rank);
+            put_code_seconds(out, function->median_ns, -1);
+            put_code_seconds(out, function->max_ns, function->max_rank);
+        }
         put_name_between(out, arena, "<td class=\"words\">", function->place, "</td></tr>\n");
     }
     fputs("</tbody></table></div>\n", out);
@@ -467,7 +483,8 @@ static void put_icicle(FILE *out, const struct lull_picture_code *code, struct l
     const unsigned height = (deepest + 1) * ICICLE_ROW;
     fprintf(out,
             "<details><summary>Call paths: who called what</summary>\n<p>Below each function are "
-            "those that it called, as far as they were recorded or inlined; the width is the share "
+            "those that it called, as far as stacks, recorded functions or inlining tell; the "
+            "width is the share "
             "of the useful time.</p>\n<div class=\"scroll\" tabindex=\"0\"><svg class=\"icicle\" "
             "viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" role=\"img\" aria-label=\"call "
             "paths\">\n",

@@ -736,7 +736,7 @@ static void set_code_row(struct lull_table *table, uint32_t row, const struct lu
     const char *no_waits = no_calls      ? no_calls
                            : !run->waits ? "waits need events"
                                          : run->waits->absent;
-    const struct lull_process *process = &run->trace->processes[of->max_process];
+    const struct lull_process *processes = run->trace->processes;
     uint32_t column = 0;
     lull_table_set(table, row, column++, second_cell(of, level, arena));
     lull_table_set(table, row, column++, lull_cell_time(of->useful_ns));
@@ -746,11 +746,15 @@ static void set_code_row(struct lull_table *table, uint32_t row, const struct lu
     lull_table_set(table, row, column++, calls_cell(no_calls, of->mpi_ns));
     lull_table_set(table, row, column++, calls_cell(no_calls, of->openmp_ns));
     lull_table_set(table, row, column++, calls_cell(no_waits, of->waited_ns));
+    lull_table_set(table, row, column++, calls_cell(no_calls, of->openmp_waited_ns));
+    lull_table_set(table, row, column++, lull_cell_time(of->idle_ns));
     lull_table_set(table, row, column++, lull_cell_time(of->min_ns));
-    lull_table_set(table, row, column++, lull_cell_time(of->median_ns));
-    lull_table_set(table, row, column++, lull_cell_time(of->max_ns));
     if (of->max_ns > 0)
-        lull_table_set(table, row, column, lull_cell_count(process->rank));
+        lull_table_set(table, row, column, lull_cell_count(processes[of->min_process].rank));
+    lull_table_set(table, row, ++column, lull_cell_time(of->median_ns));
+    lull_table_set(table, row, ++column, lull_cell_time(of->max_ns));
+    if (of->max_ns > 0)
+        lull_table_set(table, row, ++column, lull_cell_count(processes[of->max_process].rank));
 }
 
 /* Useful time of threads that have no useful sample. */
@@ -782,7 +786,10 @@ static void add_code_rows(struct lull_document *document, const struct lull_run 
                                              {"mpi", "in MPI"},
                                              {"openmp", "in\nOpenMP"},
                                              {"waiting", "waiting\nin MPI"},
+                                             {"waiting_openmp", "waiting\nin OpenMP"},
+                                             {"idle", "others\nidle"},
                                              {"min", "rank\nleast"},
+                                             {"min_rank", "of\nrank"},
                                              {"median", "rank\nmedian"},
                                              {"max", "rank\nmost"},
                                              {"max_rank", "of\nrank"}};

@@ -93,6 +93,7 @@ static void add_functions(struct lull_document *document, const struct lull_run 
     for (uint32_t i = 0; i < table->n_rows; i++) {
         const struct lull_code_row *row = &table->rows[i];
         const struct lull_listed_function *listed = listed_of(listing, row);
+        const struct lull_process *processes = run->trace->processes;
         const bool calls = row->mpi_ns + row->openmp_ns >= LULL_CODE_GAP * (double)table->useful_ns;
         if (i >= shown && !calls)
             continue;
@@ -102,9 +103,15 @@ static void add_functions(struct lull_document *document, const struct lull_run 
                                                        lull_code_base_name(row->file), row->line)
                                    : lull_code_base_name(row->file),
             .time = time_of_row(row),
+            .waited_ns = row->waited_ns + row->openmp_waited_ns,
             .share = row->share,
             .low = row->low,
-            .high = row->high};
+            .high = row->high,
+            .min_ns = row->min_ns,
+            .median_ns = row->median_ns,
+            .max_ns = row->max_ns,
+            .min_rank = row->max_ns > 0 ? (int64_t)processes[row->min_process].rank : -1,
+            .max_rank = row->max_ns > 0 ? (int64_t)processes[row->max_process].rank : -1};
         if (listed)
             show_lines(listed, &functions[n], arena);
         n++;
@@ -115,6 +122,8 @@ static void add_functions(struct lull_document *document, const struct lull_run 
                  "other threads while the first computes there alone; lines: share in their "
                  "function, in %.",
         .has_calls = table->has_calls,
+        .has_waits = table->has_calls && run->waits && !run->waits->absent,
+        .has_ranks = run->processes > 1,
         .has_idle = table->has_idle,
         .functions = functions,
         .n_functions = n};

@@ -106,7 +106,7 @@ struct expected {
     const char *id, *function;
     uint32_t line;
     int64_t useful, min, median, max, mpi, waited;
-    uint32_t max_process;
+    uint32_t max_process, min_process;
 };
 
 static void check_rows(const struct lull_code_table *table, const struct expected *expected,
@@ -125,6 +125,7 @@ static void check_rows(const struct lull_code_table *table, const struct expecte
         assert_int_equal(row->waited_ns, expected[i].waited);
         assert_int_equal(row->openmp_ns, 0);
         assert_int_equal(row->max_process, expected[i].max_process);
+        assert_int_equal(row->min_process, expected[i].min_process);
         assert_true(row->low <= row->share && row->share <= row->high);
     }
     assert_int_equal(table->n_rows, n);
@@ -137,19 +138,19 @@ static void test_rows(void **state)
     static const struct expected by_function[] = {
         {"smooth (heat.py)", "smooth", 10, 900, 400, 450, 500, 150, 90, 1},
         {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1},
-        {"edge (heat.py)", "edge", 30, 400, 0, 200, 400, 0, 0, 0},
+        {"edge (heat.py)", "edge", 30, 400, 0, 200, 400, 0, 0, 0, 1},
         {"ask (net.py)", "ask", 7, 0, 0, 0, 0, 50, 0, 0}};
     static const struct expected by_line[] = {
         {"heat.py:10", "smooth", 10, 800, 300, 400, 500, 0, 0, 1},
         {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1},
-        {"heat.py:30", "edge", 30, 400, 0, 200, 400, 0, 0, 0},
-        {"heat.py:12", "smooth", 12, 100, 0, 50, 100, 0, 0, 0},
+        {"heat.py:30", "edge", 30, 400, 0, 200, 400, 0, 0, 0, 1},
+        {"heat.py:12", "smooth", 12, 100, 0, 50, 100, 0, 0, 0, 1},
         {"heat.py:11", "smooth", 11, 0, 0, 0, 0, 150, 90, 0},
         {"net.py:7", "ask", 7, 0, 0, 0, 0, 50, 0, 0}};
     static const struct expected by_loop[] = {
         {"smooth (heat.py), in no loop", "smooth", 10, 900, 400, 450, 500, 150, 90, 1},
         {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1},
-        {"edge (heat.py), in no loop", "edge", 30, 400, 0, 200, 400, 0, 0, 0},
+        {"edge (heat.py), in no loop", "edge", 30, 400, 0, 200, 400, 0, 0, 0, 1},
         {"ask (net.py), in no loop", "ask", 7, 0, 0, 0, 0, 50, 0, 0}};
     static const int64_t waited[] = {[SEND_OF_SMOOTH] = 90, [SEND_OF_OTHERS] = 0};
     struct lull_trace *trace = make_two();
@@ -348,12 +349,83 @@ static void test_idle_threads(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Of three ranks only the middle one computes at line 10, and only the last one at line 30: the first of the
+ * others has the least. */
+static void test_least(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_trace *trace = make_trace(3, 1);
+    (void)state;
+    for (uint32_t l = 0; l < 3; l++) {
+        add(trace, l, memory_event(0, LULL_EVENT_ENTER, MAIN));
+        sample(trace, l, 10, SMOOTH, 20, 1);
+        if (l > 0)
+            sample(trace, l, 20, l == 1 ? SMOOTH : EDGE, l == 1 ? 10 : 30, 3);
+        add(trace, l, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
+    }
+    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_table lines = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
+    assert_int_equal(lines.n_rows, 3);
+    assert_string_equal(lines.rows[0].id, "heat.py:20"); /* 1000, 250, 250 */
+    assert_int_equal(lines.rows[0].min_ns, 250);
+    assert_int_equal(lines.rows[0].min_process, 1);
+    assert_int_equal(lines.rows[0].max_process, 0);
+    for (uint32_t r = 1; r < 3; r++) {
+        const bool middle = strcmp(lines.rows[r].id, "heat.py:10") == 0;
+        assert_int_equal(lines.rows[r].max_ns, 750);
+        assert_int_equal(lines.rows[r].max_process, middle ? 1 : 2);
+        assert_int_equal(lines.rows[r].min_ns, 0);
+        assert_int_equal(lines.rows[r].min_process, 0);
+    }
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
+/* At line 11 a barrier for 100 ns, and a task is made in 30: only the barrier is a wait. At line 30 a lock
+ * is waited for, for 50 ns. */
+static void test_openmp_waits(void **state)
+{
+    static const char *const names[] = {"main", "!$omp barrier", "!$omp create task",
+                                        "!$omp critical", NULL};
+    enum { BARRIER = 1, TASK, CRITICAL };
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_trace *trace = memory_trace_simple(1, 1, 1000, names);
+    (void)state;
+    trace->objects = objects;
+    trace->n_objects = sizeof objects / sizeof *objects;
+    for (uint32_t r = BARRIER; r <= CRITICAL; r++) {
+        trace->regions[r].file = "/src/heat.py";
+        trace->regions[r].line = r == CRITICAL ? 30 : 11;
+    }
+    add(trace, 0, memory_event(0, LULL_EVENT_ENTER, MAIN));
+    sample(trace, 0, 10, SMOOTH, 11, 1);
+    sample(trace, 0, 20, EDGE, 30, 1);
+    for (uint32_t r = BARRIER; r <= CRITICAL; r++) {
+        static const int64_t length[] = {[BARRIER] = 100, [TASK] = 30, [CRITICAL] = 50};
+        add(trace, 0, memory_event(200 * r, LULL_EVENT_ENTER, r));
+        add(trace, 0, memory_event(200 * r + length[r], LULL_EVENT_LEAVE, r));
+    }
+    add(trace, 0, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
+    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_table lines = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
+    assert_int_equal(lines.n_rows, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        const bool first = strcmp(lines.rows[r].id, "heat.py:11") == 0;
+        assert_int_equal(lines.rows[r].openmp_ns, first ? 130 : 50);
+        assert_int_equal(lines.rows[r].openmp_waited_ns, first ? 100 : 50);
+        assert_int_equal(lines.rows[r].waited_ns, 0);
+    }
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_code)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),     cmocka_unit_test(test_window),
         cmocka_unit_test(test_interval), cmocka_unit_test(test_two_threads),
         cmocka_unit_test(test_names),    cmocka_unit_test(test_idle_threads),
+        cmocka_unit_test(test_least),    cmocka_unit_test(test_openmp_waits),
     };
     return run_cases(tests, NULL, NULL);
 }
