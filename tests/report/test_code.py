@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""The section Code of a page in a browser: the picture of call paths is what `lull convert --to folded` says of the
+same run, and the table of functions what `lull metrics --by function` says.
+
+usage: test_code.py LULL TESTS
+"""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
+import browser as web  # noqa: E402  (after the path; may end the test)
+import features  # noqa: E402
+
+LULL = str(pathlib.Path(sys.argv[1]).resolve())
+TESTS = pathlib.Path(sys.argv[2]).resolve()
+HERE = TESTS / "golden" / "report" / "functions"  # kept runs name their programs as they are found from here
+TAPE = "../../../data/tape/"
+WIDTH, ROW = 1000, 18  # of the picture, of a function in it
+CUT = 0.001  # of the width: what is narrower is left out
+
+
+def lull(*words):
+    return subprocess.run([LULL, *map(str, words)], cwd=HERE, check=True, capture_output=True, text=True).stdout
+
+
+def paths_of(run, folder):
+    """{path: share}, of each path with all that goes on from it."""
+    weights, out = {}, folder / "folded"
+    lull("convert", "--force", "--to", "folded", TAPE + run, out)
+    for line in out.read_text().splitlines():
+        path, weight = line.rsplit(" ", 1)
+        frames = tuple(path.split(";")[1:])  # without the name of the thread
+        for depth in range(1, len(frames) + 1):
+            weights[frames[:depth]] = weights.get(frames[:depth], 0) + int(weight)
+    total = sum(weight for path, weight in weights.items() if len(path) == 1)
+    return {path: weight / total for path, weight in weights.items()}
+
+
+FRAMES = """return [...document.querySelectorAll("svg.icicle g")].map((g) => {
+    const rect = g.querySelector("rect"), text = g.querySelector("text");
+    const seen = rect.getBoundingClientRect(), written = text && text.getBoundingClientRect();
+    return {title: g.querySelector("title").textContent, x: rect.x.baseVal.value, y: rect.y.baseVal.value,
+            width: rect.width.baseVal.value, shown: seen.width, fits: !written || written.right <= seen.right + 1}; })"""
+
+
+def check_paths(browser, run, folder):
+    page = folder / "page.html"
+    lull("report", "--force", TAPE + run, "-o", page)
+    web.open_page(browser, page)
+    details = browser.run("return document.querySelector('svg.icicle').closest('details')")
+    assert not browser.run("return arguments[0].open", details)
+    browser.run("arguments[0].querySelector('summary').scrollIntoView({block: 'center'})", details)
+    browser.one("#code details:has(svg.icicle) summary").click()
+    web.settle(browser)
+    assert browser.run("return arguments[0].open", details), "a click opens it"
+    drawn, above = {}, {}
+    for frame in browser.run(FRAMES):
+        depth = round(frame["y"] / ROW)
+        name, _, share = frame["title"].rpartition(", ")
+        name = name.rsplit(" (", 1)[0] if name.endswith(")") and ".c" in name.rsplit(" (", 1)[-1] else name
+        # a function hangs below the one that surrounds it
+        outer = above.get(depth - 1)
+        assert depth == 0 or (outer["x"] - 0.02 <= frame["x"] and
+                              frame["x"] + frame["width"] <= outer["x"] + outer["width"] + 0.02), frame
+        path = (outer["path"] if depth else ()) + (name,)
+        above[depth] = dict(frame, path=path)
+        assert path not in drawn, path
+        drawn[path] = frame["width"] / WIDTH
+        assert abs(float(share.rstrip(" %")) / 100 - drawn[path]) < 0.001, frame
+        assert frame["shown"] > 0 and frame["fits"], frame
+    expected = paths_of(run, folder)
+    for path, share in expected.items():
+        assert share < CUT * 1.01 or path in drawn, path
+    for path, share in drawn.items():
+        assert abs(share - expected[path]) < 1e-4, (path, share, expected[path])
+    return drawn
+
+
+def check_stacks(browser, folder):
+    """The call graph of tests/record/stacks/stack.c."""
+    drawn = check_paths(browser, "stacks-1x1", folder)
+    for wanted in (("main", "outer", "middle", "recursive", "recursive", "recursive", "recursive", "leaf"),
+                   ("main", "other", "leaf"), ("main", "aligned", "leaf")):
+        assert any(path[-len(wanted):] == wanted for path in drawn), wanted
+    print("call paths of stacks:", len(drawn))
+
+
+def check_functions(browser, folder):
+    """The table of functions, and the picture of a run without stacks."""
+    run = "code-2x2"
+    lull("report", "--force", TAPE + run, "-o", folder / "page.html")
+    web.open_page(browser, folder / "page.html")
+    table = browser.run("""const table = document.querySelector("#code table.stacks");
+        return [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));""")
+    document = json.loads(lull("metrics", TAPE + run, "--by", "function", "--no-replay", "--format", "json"))
+    told = next(table for name, table in document["tables"].items() if name.startswith("functions:"))
+    ids = [column["id"] for column in told["columns"]]
+    rows = {row["label"]: dict(zip(ids, row["values"])) for row in told["rows"]}
+    head, body = table[0], table[1:]
+    assert len(body) >= 5, body
+    for cells in body:
+        shown, row = dict(zip(head, cells)), rows[cells[0]]
+        for heading, value in (("useful, s", row["useful"]), ("in MPI, s", row["mpi"]), ("in OpenMP, s", row["openmp"]),
+                               ("idle, s", row["idle"]), ("waiting in calls, s", row["waiting"] + row["waiting_openmp"]),
+                               ("share of useful time, %", 100 * row["share"]), ("median", row["median"])):
+            assert abs(float(shown[heading]) - value) <= (0.051 if "%" in heading else 0.00051), (cells, heading, value)
+        for heading, value, rank in (("least of a rank, s", row["min"], row["min_rank"]), ("most", row["max"], row["max_rank"])):
+            words = shown[heading].split(" ", 1)
+            assert abs(float(words[0]) - value) <= 0.00051, (cells, heading, value)
+            assert words[1:] == ([] if rank is None else ["(rank %d)" % rank]), (cells, heading, rank)
+    print("functions:", len(body))
+
+
+def main():
+    if "LIBDW" not in features.of(LULL):
+        print("skipped: lull was built without libdw")
+        sys.exit(77)
+    browser = web.start()
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            for check in (check_stacks, check_functions):
+                check(browser, pathlib.Path(folder))
+                said = web.complaints(browser, folder)
+                assert not said, said
+        finally:
+            browser.quit()
+
+
+if __name__ == "__main__":
+    main()
