@@ -388,7 +388,11 @@ if(Python3_FOUND)
                         $<$<BOOL:${LULL_CLANG}>:--clang=${LULL_CLANG}> $<$<BOOL:${LULL_GXX}>:--cxx=${LULL_GXX}>
                         $<$<BOOL:${LULL_GFORTRAN}>:--fc=${LULL_GFORTRAN}>
                 COMMAND_EXPAND_LISTS)
-            set_tests_properties(record.stacks PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+            add_test(NAME record.python_perf
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/python_perf.py
+                        --lull $<TARGET_FILE:lull>)
+            set_tests_properties(record.stacks record.python_perf PROPERTIES LABELS quick TIMEOUT 1800
+                                 SKIP_RETURN_CODE 77)
         endif()
         add_test(NAME record.unharmed.large
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/unharmed.py --large

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "record/core.h"
+#include "record/site/perf_map.h"
 #include "record/site/site.h"
 #include "tape/layout.h"
 
@@ -163,6 +164,7 @@ void rec_code_look(void)
 {
     struct code_listing listing = {.map = NULL};
     pthread_mutex_lock(&code_lock);
+    rec_perf_map_look();
     dl_iterate_phdr(list_code, &listing);
     if (code_map->size > 0 && listing.adds == code_adds && listing.subs == code_subs)
         return;
@@ -176,11 +178,29 @@ void rec_code_done(void)
     pthread_mutex_unlock(&code_lock);
 }
 
+/* The place of code that is made at run time: a function of a source, whose line is not known. */
+static uint64_t place_of_made_code(uintptr_t address)
+{
+    static struct rec_perf_name name;
+    struct rec_perf_function *function = rec_perf_map_find(address);
+    if (!function)
+        return lull_tape_place(LULL_TAPE_NO_OBJECT, 0);
+    if (function->object == 0) {
+        rec_perf_map_name(function, &name);
+        function->object = *name.function ? rec_site_source(name.file, name.function) : 0;
+        if (function->object == 0 || function->object > LULL_TAPE_NO_OBJECT)
+            function->object = LULL_TAPE_NO_OBJECT;
+    }
+    return lull_tape_place(function->object, 0);
+}
+
 uint64_t rec_code_place(uintptr_t address, int64_t ns)
 {
     struct code_piece *piece = find_piece(code_map, address);
     uintptr_t bias;
-    if (!piece || ns < piece->since)
+    if (!piece)
+        return place_of_made_code(address);
+    if (ns < piece->since)
         return lull_tape_place(LULL_TAPE_NO_OBJECT, 0);
     if (!piece->asked) {
         piece->object = rec_site_object(piece->begin, &bias);

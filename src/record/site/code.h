@@ -11,8 +11,9 @@
  * aside. From here to rec_code_done the calling thread has the map for itself. */
 void rec_code_look(void);
 /* The place in code (lull_tape_place) of an address where a thread was at `ns` of CLOCK_MONOTONIC.
- * Code that no file holds has LULL_TAPE_NO_OBJECT: code made at run time, and code of a file that
- * was unloaded before anybody looked. So has an address where since `ns` something was loaded in
+ * Code made at run time has the function that it was made for as its object, where an interpreter
+ * has written that down (record/site/perf_map.h), and offset 0. Other code that no file holds has
+ * LULL_TAPE_NO_OBJECT, and so has code of a file that was unloaded before anybody looked. So has an address where since `ns` something was loaded in
  * the place of what was unloaded. */
 uint64_t rec_code_place(uintptr_t address, int64_t ns);
 void rec_code_done(void);

@@ -196,12 +196,11 @@ static uint32_t id_of_object(void)
 static struct rec_python_frame python_frames[REC_MOST_CALLPATH];
 static struct rec_python_place python_place;
 
-/* With the lock held: of `python_place`. */
-static uint32_t id_of_source(void)
+/* With the lock held. */
+static uint32_t id_of_source(const char *file, const char *function)
 {
-    const uint64_t hash =
-        lull_fnv(LULL_FNV_BEGIN, python_place.function, strlen(python_place.function) + 1);
-    return id_of_file(hash, python_place.file, "", python_place.function);
+    const uint64_t hash = lull_fnv(LULL_FNV_BEGIN, function, strlen(function) + 1);
+    return id_of_file(hash, file, "", function);
 }
 
 /* ---- walking the stack ------------------------------------------------------------------------ */
@@ -589,7 +588,7 @@ static bool add_code(struct rec_site *site, uintptr_t place)
 static bool add_source(struct rec_site *site, const struct rec_python_frame *frame)
 {
     rec_python_describe(frame, &python_place);
-    const uint32_t id = id_of_source();
+    const uint32_t id = id_of_source(python_place.file, python_place.function);
     if (id == 0)
         return false;
     site->objects[site->n] = id;
@@ -718,6 +717,16 @@ uint32_t rec_site_object(uintptr_t address, uintptr_t *ret_bias)
     pthread_mutex_lock(&sites_lock);
     const uint32_t id = find_object(address) ? id_of_object() : 0;
     *ret_bias = searched_object.bias;
+    pthread_mutex_unlock(&sites_lock);
+    rec_step_back(&aside);
+    return id;
+}
+
+uint32_t rec_site_source(const char *file, const char *function)
+{
+    const struct rec_aside aside = rec_step_aside();
+    pthread_mutex_lock(&sites_lock);
+    const uint32_t id = id_of_source(file, function);
     pthread_mutex_unlock(&sites_lock);
     rec_step_back(&aside);
     return id;

@@ -136,6 +136,10 @@ bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias);
  * be defined. */
 uint32_t rec_site_object(uintptr_t address, uintptr_t *ret_bias);
 
+/* The id of a function that an interpreter executes, and that is defined if need be: its file, "" where that
+ * is not known, and name. 0: it cannot be defined. */
+uint32_t rec_site_source(const char *file, const char *function);
+
 /* ==== calls that never return ================================================================= */
 
 /* Calls are left by longjmp, or by an exception out of an error handler. */
