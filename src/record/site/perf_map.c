@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/site/perf_map.h"
 
+#include "base/clock.h"
+
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MOST_PERF_FUNCTIONS = 1 << 17, PERF_PART = 1 << 16 };
@@ -21,6 +24,21 @@ static struct {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+static int64_t process_began; /* as the system stamps files */
+
+__attribute__((constructor)) static void note_begin(void)
+{
+    process_began = lull_clock_read(CLOCK_REALTIME_COARSE);
+}
+
+/* Whether the file is the user's own, and was written by this process: nobody removes those of processes that
+ * had the same number before. */
+static bool is_own_map(const struct stat *info)
+{
+    return S_ISREG(info->st_mode) && info->st_uid == geteuid() &&
+           info->st_mtim.tv_sec * INT64_C(1000000000) + info->st_mtim.tv_nsec >= process_began;
+}
+
 /* Opens the file: it does not stay open, as programs close descriptors that are not theirs. -1: it is not
  * there. */
 static int open_perf_map(void)
@@ -29,7 +47,7 @@ static int open_perf_map(void)
     struct stat info;
     snprintf(path, sizeof path, "/tmp/perf-%d.map", (int)getpid());
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-    if (file >= 0 && fstat(file, &info) == 0 && S_ISREG(info.st_mode) && info.st_uid == geteuid())
+    if (file >= 0 && fstat(file, &info) == 0 && is_own_map(&info))
         return file;
     if (file >= 0)
         close(file);

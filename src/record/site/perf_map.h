@@ -3,7 +3,8 @@
  * down for Linux's perf: /tmp/perf-PID.map, a line "ADDRESS SIZE NAME" for each, both numbers
  * hexadecimal (tools/perf/Documentation/jit-interface.txt of Linux). Of Python 3.12 and newer NAME is
  * "py::FUNCTION:FILE", and the code is a stub through which that function is executed
- * (python -X perf). The file must be the user's own, and a file.
+ * (python -X perf). The file must be the user's own, and
+ * written to since the process began: one of an earlier process may lie there.
  *
  * Used by one thread at a time. Memory: 32 bytes for each function, of which 2^17 are known at most. */
 #ifndef LULL_RECORD_SITE_PERF_MAP_H

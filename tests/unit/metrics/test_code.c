@@ -136,22 +136,22 @@ static void check_rows(const struct lull_code_table *table, const struct expecte
 static void test_rows(void **state)
 {
     static const struct expected by_function[] = {
-        {"smooth (heat.py)", "smooth", 10, 900, 400, 450, 500, 150, 90, 1},
-        {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1},
+        {"smooth (heat.py)", "smooth", 10, 900, 400, 450, 500, 150, 90, 1, 0},
+        {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1, 0},
         {"edge (heat.py)", "edge", 30, 400, 0, 200, 400, 0, 0, 0, 1},
-        {"ask (net.py)", "ask", 7, 0, 0, 0, 0, 50, 0, 0}};
+        {"ask (net.py)", "ask", 7, 0, 0, 0, 0, 50, 0, 0, 0}};
     static const struct expected by_line[] = {
-        {"heat.py:10", "smooth", 10, 800, 300, 400, 500, 0, 0, 1},
-        {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1},
+        {"heat.py:10", "smooth", 10, 800, 300, 400, 500, 0, 0, 1, 0},
+        {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1, 0},
         {"heat.py:30", "edge", 30, 400, 0, 200, 400, 0, 0, 0, 1},
         {"heat.py:12", "smooth", 12, 100, 0, 50, 100, 0, 0, 0, 1},
-        {"heat.py:11", "smooth", 11, 0, 0, 0, 0, 150, 90, 0},
-        {"net.py:7", "ask", 7, 0, 0, 0, 0, 50, 0, 0}};
+        {"heat.py:11", "smooth", 11, 0, 0, 0, 0, 150, 90, 0, 0},
+        {"net.py:7", "ask", 7, 0, 0, 0, 0, 50, 0, 0, 0}};
     static const struct expected by_loop[] = {
-        {"smooth (heat.py), in no loop", "smooth", 10, 900, 400, 450, 500, 150, 90, 1},
-        {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1},
+        {"smooth (heat.py), in no loop", "smooth", 10, 900, 400, 450, 500, 150, 90, 1, 0},
+        {"(unknown code)", "", 0, 500, 0, 250, 500, 0, 0, 1, 0},
         {"edge (heat.py), in no loop", "edge", 30, 400, 0, 200, 400, 0, 0, 0, 1},
-        {"ask (net.py), in no loop", "ask", 7, 0, 0, 0, 0, 50, 0, 0}};
+        {"ask (net.py), in no loop", "ask", 7, 0, 0, 0, 0, 50, 0, 0, 0}};
     static const int64_t waited[] = {[SEND_OF_SMOOTH] = 90, [SEND_OF_OTHERS] = 0};
     struct lull_trace *trace = make_two();
     struct lull_arena *arena = lull_arena_create(NULL);

@@ -50,6 +50,17 @@ static void test_map(void **state)
     assert_null(rec_perf_map_find(0x7f0000001000));
     assert_int_equal(unlink(map_path()), 0);
 
+    /* nor is a file read that an earlier process with the same number has left */
+    static const struct timespec old[] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    add_text("");
+    const int file = open(map_path(), O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(file, "7f0000001000 40 old\n", 20), 20);
+    assert_int_equal(futimens(file, old), 0);
+    assert_int_equal(close(file), 0);
+    rec_perf_map_look();
+    assert_null(rec_perf_map_find(0x7f0000001000));
+    assert_int_equal(unlink(map_path()), 0);
+
     add_text("7f0000001000 40 py::Grid.step:/home/x/heat.py\n"
              "7f0000001040 40 py::<module>:<string>\n"
              "7f0000003000 1000 LazyCompile:*relax /home/x/a b.js:10:3\n"
