@@ -320,33 +320,21 @@ void lull_code_destroy(struct lull_code_collector *collector)
 
 /* ---- a team ---------------------------------------------------------------------------------- */
 
-static bool put_thread(const struct lull_code_collector *collector, uint32_t location,
-                       struct lull_flow *flow)
-{
-    return lull_flow_put(flow, &collector->threads[location], sizeof *collector->threads) &&
-           lull_samples_put(&collector->samples[location], flow);
-}
-
-static bool get_thread(const struct lull_code_collector *collector, uint32_t location,
-                       struct lull_flow *flow)
-{
-    return lull_flow_get(flow, &collector->threads[location], sizeof *collector->threads) &&
-           lull_samples_get(&collector->samples[location], flow);
-}
-
-/* Calls a function for each location of a member, until one fails. */
-static bool go_over_threads(const struct lull_code_collector *collector, uint32_t member,
-                            struct lull_flow *flow,
-                            bool (*go)(const struct lull_code_collector *collector,
-                                       uint32_t location, struct lull_flow *flow))
+/* Puts what is known of the locations of a member into the flow, or gets it. */
+static bool pass_threads(const struct lull_code_collector *collector, uint32_t member,
+                         struct lull_flow *flow, bool put)
 {
     const uint32_t *cuts = collector->reading->division->cuts;
     bool good = true;
-    for (uint32_t p = cuts[member]; p < cuts[member + 1]; p++) {
-        const struct lull_process *process = &collector->trace->processes[p];
-        for (uint32_t i = 0; good && i < process->n_locations; i++)
-            good = go(collector, process->first_location + i, flow);
-    }
+    for (uint32_t p = cuts[member]; p < cuts[member + 1]; p++)
+        for (uint32_t i = 0; good && i < collector->trace->processes[p].n_locations; i++) {
+            const uint32_t l = collector->trace->processes[p].first_location + i;
+            struct sampled_thread *thread = &collector->threads[l];
+            good = put ? lull_flow_put(flow, thread, sizeof *thread) &&
+                             lull_samples_put(&collector->samples[l], flow)
+                       : lull_flow_get(flow, thread, sizeof *thread) &&
+                             lull_samples_get(&collector->samples[l], flow);
+        }
     return good;
 }
 
@@ -389,15 +377,15 @@ static bool get_bins(const struct lull_code_collector *collector, struct lull_fl
 static bool put_code(void *context, struct lull_flow *flow)
 {
     const struct lull_code_collector *collector = context;
-    return go_over_threads(collector, lull_team_index(collector->reading->division->team), flow,
-                           put_thread) &&
+    return pass_threads(collector, lull_team_index(collector->reading->division->team), flow,
+                        true) &&
            (!collector->binned || put_bins(collector, flow));
 }
 
 static bool get_code(void *context, uint32_t member, struct lull_flow *flow)
 {
     const struct lull_code_collector *collector = context;
-    return go_over_threads(collector, member, flow, get_thread) &&
+    return pass_threads(collector, member, flow, false) &&
            (!collector->binned || get_bins(collector, flow));
 }
 
