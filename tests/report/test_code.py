@@ -7,6 +7,7 @@ usage: test_code.py LULL TESTS
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import browser as web  # noqa: E402  (after the path; may end the test)
 import features  # noqa: E402
+import launch  # noqa: E402
 
 LULL = str(pathlib.Path(sys.argv[1]).resolve())
 TESTS = pathlib.Path(sys.argv[2]).resolve()
@@ -91,6 +93,23 @@ def check_stacks(browser, folder):
     print("call paths of stacks:", len(drawn))
 
 
+def check_members(browser, folder):
+    """Of a run of two ranks two processes of lull make the same page as one: paths come from member to member."""
+    starter = shutil.which("mpiexec.openmpi")
+    if not starter or "TEAM_OPENMPI" not in features.of(LULL):
+        print("without members: Open MPI is not here")
+        return
+    pages = []
+    for start in ([], [starter, "-n", "2"]):
+        page = folder / ("page%d.html" % len(pages))
+        subprocess.run([*start, LULL, "report", TAPE + "stacks-2x1", "-o", page], cwd=HERE, check=True, capture_output=True,
+                       env=launch.environment())
+        pages.append(page.read_bytes())
+    assert pages[0] == pages[1]
+    assert b"relax (stacks-2x1.c)" in pages[0] and b"finish (stacks-2x1.c)" in pages[0]
+    print("members: the same", len(pages[0]), "bytes")
+
+
 def check_functions(browser, folder):
     """The table of functions, and the picture of a run without stacks."""
     run = "code-2x2"
@@ -124,7 +143,7 @@ def main():
     browser = web.start()
     with tempfile.TemporaryDirectory() as folder:
         try:
-            for check in (check_stacks, check_functions):
+            for check in (check_stacks, check_members, check_functions):
                 check(browser, pathlib.Path(folder))
                 said = web.complaints(browser, folder)
                 assert not said, said
