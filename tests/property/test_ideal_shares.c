@@ -369,10 +369,11 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
     if (lull_team_is_first(team) &&
         (!alone.detail != !result.detail ||
          (alone.detail && strcmp(alone.detail, result.detail) != 0) ||
-         (!alone.absent && (alone.messages != result.messages || alone.lost_ns != result.lost_ns ||
-                            alone.runtime != result.runtime || alone.operations != result.operations ||
-                            alone.collectives != result.collectives ||
-                            alone.unmatched_sends != result.unmatched_sends)))) {
+         (!alone.absent &&
+          (alone.messages != result.messages || alone.lost_ns != result.lost_ns ||
+           alone.runtime != result.runtime || alone.operations != result.operations ||
+           alone.collectives != result.collectives ||
+           alone.unmatched_sends != result.unmatched_sends)))) {
         fprintf(stderr, "seed %lu, team of %u: %ld ns and '%s', alone %ld and '%s'\n", seed,
                 members, result.runtime, result.detail, alone.runtime, alone.detail);
         wrong = 1;

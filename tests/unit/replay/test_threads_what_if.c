@@ -258,7 +258,7 @@ static void test_refused(void **state)
 {
     (void)state;
     struct lull_what_if_options wanted = {.n_threads = 1,
-                                          .threads = {{LULL_THREADS_BALANCED, "!$omp paralel"}}};
+                                          .threads = {{LULL_THREADS_BALANCED, "!$omp paralel", 0}}};
     struct lull_trace *trace = memory_trace_simple(1, 2, 500, names);
     check_refused(trace, &wanted,
                   "memory: has no parallel region '!$omp paralel'; did you mean '!$omp parallel'?");
