@@ -22,7 +22,7 @@ add_library(lull_record_parts OBJECT ${sources})
 lull_unity(lull_record_parts)
 # Each of these has a table `next` of the functions of the C library that it stands in front of (src/record/next.h).
 set_source_files_properties(src/record/file/descriptors.c src/record/file/streams.c src/record/seccomp.c
-                            src/record/thread/locks.c src/record/thread/waits.c
+                            src/record/thread/locks.c src/record/thread/waits.c src/record/device/variables.c
                             PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 lull_recorder_flags(lull_record_parts)
 

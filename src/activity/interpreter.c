@@ -848,7 +848,7 @@ static lull_status handle_rare(struct lull_interpreter *it, const struct lull_ev
         break;
     case LULL_EVENT_MEASURE_OFF:
     case LULL_EVENT_MEASURE_ON:
-        it->off = event->kind == LULL_EVENT_MEASURE_OFF;
+        it->off = it->summary || event->kind == LULL_EVENT_MEASURE_OFF;
         break;
     default:
         return LULL_OK;
@@ -1413,6 +1413,7 @@ static void place_interpreter(struct lull_interpreter *it, uint32_t index)
     it->cpu = it->thread < process->n_threads;
     it->master = it->thread == 0;
     it->kind = location->kind;
+    it->off = it->summary = location->stream && location->stream->summary;
     it->codes = shared->codes[location->kind];
     it->role = location->role;
 }

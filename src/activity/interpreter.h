@@ -110,6 +110,7 @@ struct lull_interpreter {
 
     bool began, alive; /* it has had an event; a thread lives in it now */
     bool off, inside;  /* measurement is off; the clock is inside a window */
+    bool summary;      /* a device stream whose operations are in its sums alone */
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
     uint8_t kind, role;
     int64_t window_at, state_end, call_end, flush_end;

@@ -34,7 +34,8 @@
  * cut; whoever wants only those of the windows looks at their times.
  *
  * Pauses. While the recorder was switched off, the activity is LULL_ACTIVITY_DISABLED. A call that
- * was open goes on; operations of the pause are missing.
+ * was open goes on; operations of the pause are missing. All the time of a device stream is such a pause,
+ * whose operations are in its sums alone (lull_stream.summary).
  *
  * Samples. A SAMPLE says in which code the thread was at a moment, and what the interpreter knows of
  * that moment: activity, innermost region, innermost region of the user, and whether the thread had a

@@ -78,8 +78,9 @@ static const struct poptOption record_options[] = {
      "with each sample the begin of the thread's stack, for call paths (256KiB for a thread)",
      NULL},
     {"device", '\0', POPT_ARG_STRING, &record_texts.device, 0,
-     "record what is submitted to devices by OpenCL, and when it runs there, or not (off)",
-     "full|off"},
+     "record what is submitted to devices by OpenCL, OpenMP and NCCL, and when it runs there; "
+     "summary: sums of it alone (full)",
+     "full|summary|off"},
     {"mpi", '\0', POPT_ARG_STRING, &record_texts.mpi, 0,
      "which MPI the program uses (found out from its libraries)", "openmpi|mpich|none"},
     {"inject", '\0', POPT_ARG_ARGV, &record_settings.inject, 0,

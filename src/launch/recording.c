@@ -208,7 +208,7 @@ static lull_status read_words(const struct lull_recording_texts *texts,
     static const enum lull_mpi_family family_of[] = {LULL_MPI_NONE, LULL_MPI_OPENMPI,
                                                      LULL_MPI_MPICH, LULL_MPI_NONE};
     static const char *const states[] = {"on", "off", NULL};
-    static const char *const devices[] = {"full", "off", NULL};
+    static const char *const devices[] = {"full", "summary", "off", NULL};
     static const char *const stores[] = {"node", "process", NULL};
     static const enum lull_recording_store store_of[] = {LULL_STORE_CHOSEN, LULL_STORE_NODE,
                                                          LULL_STORE_PROCESS};

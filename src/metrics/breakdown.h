@@ -141,7 +141,8 @@ lull_status lull_collector_create(const struct lull_trace *trace,
 void lull_collector_prepare(const struct lull_collector *collector,
                             struct lull_pass_options *pass_options);
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector);
-/* After the pass, called by all members of a team: the first gets what the others have. */
+/* After the pass, called once by all members of a team: the first gets what the others have, and what the
+ * sums of device streams tell that have no events (lull_stream.summary). */
 lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err);
 /* Then called by the first; the result lives in `arena`. */
 lull_status lull_collector_result(const struct lull_collector *collector, struct lull_arena *arena,

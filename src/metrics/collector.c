@@ -683,14 +683,82 @@ static lull_status sum_regions(struct lull_collector *collector, struct lull_err
     return status;
 }
 
+/* ---- device streams of which sums alone were kept -------------------------------------------- */
+
+static bool is_summary(const struct lull_location *location)
+{
+    return location->stream && location->stream->summary;
+}
+
+/* Sums tell nothing of a part of a stream's life. */
+static bool is_whole_life(const struct lull_collector *collector, uint32_t process,
+                          const struct lull_sums *sums)
+{
+    const struct lull_windows *windows = collector->reading->windows;
+    if (!windows)
+        return true;
+    const struct lull_interval *only = windows->intervals[process];
+    return windows->counts[process] == 1 && only->begin <= sums->begin && sums->end <= only->end;
+}
+
+/* By its events all of the stream's time is disabled. Its sums say what of that time was operations and
+ * pauses; in the rest it had nothing to do. */
+static void take_summary(const struct lull_collector *collector, const struct lull_sums *sums,
+                         int64_t *ns)
+{
+    int64_t rest = ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] - sums->paused;
+    for (uint32_t i = 0; i < sums->n_regions; i++) {
+        const struct lull_region_sum *sum = &sums->regions[i];
+        const struct lull_region *region = &collector->trace->regions[sum->region];
+        const uint8_t activity = lull_activity_on(region, LULL_LOCATION_DEVICE);
+        const int64_t length = sum->ns[0] + sum->ns[1];
+        if (activity == LULL_ACTIVITIES)
+            continue;
+        ns[LULL_SLOT(activity, 0)] += length;
+        rest -= length;
+        if (!collector->regions)
+            continue;
+        struct lull_region_ledger *ledger = &collector->regions[sum->region];
+        ledger->visits += sum->visits[0] + sum->visits[1];
+        ledger->inclusive_ns += length;
+        ledger->exclusive_ns += length;
+        ledger->useful_ns += activity == LULL_USEFUL ? length : 0;
+    }
+    ns[LULL_SLOT(LULL_ACTIVITY_DISABLED, 0)] = sums->paused;
+    ns[LULL_SLOT(LULL_IDLE, 0)] += rest;
+}
+
+static lull_status take_summaries(const struct lull_collector *collector, struct lull_error *err)
+{
+    const struct lull_trace *trace = collector->trace;
+    lull_status status = LULL_OK;
+    for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++) {
+        const uint32_t process = trace->locations[l].process;
+        if (!is_summary(&trace->locations[l]) || !trace->has_sums ||
+            trace->processes[process].application != collector->reading->application)
+            continue;
+        struct lull_arena *scratch = lull_arena_create(NULL);
+        struct lull_sums sums;
+        status = lull_trace_read_sums(trace, l, scratch, &sums, err);
+        if (status == LULL_OK && is_whole_life(collector, process, &sums))
+            take_summary(collector, &sums, collector->locations[l].ns);
+        lull_arena_destroy(scratch);
+    }
+    return status;
+}
+
 lull_status lull_collector_gather(struct lull_collector *collector, struct lull_error *err)
 {
     const struct lull_division *division = collector->reading->division;
     const struct lull_freight freight = {put, get, collector, "a breakdown"};
-    if (!division)
-        return LULL_OK;
-    lull_status status = lull_team_bring(division->team, &freight, err);
-    return status == LULL_OK ? sum_regions(collector, err) : status;
+    lull_status status = LULL_OK;
+    if (division)
+        status = lull_team_bring(division->team, &freight, err);
+    if (status == LULL_OK && division)
+        status = sum_regions(collector, err);
+    if (status == LULL_OK && lull_team_is_first(lull_division_team(division)))
+        status = take_summaries(collector, err);
+    return status;
 }
 
 /* ==== sums of a recorder ====================================================================== */

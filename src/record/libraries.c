@@ -174,22 +174,38 @@ static bool is_own_library(const void *place)
     return (uintptr_t)place >= (uintptr_t)__ehdr_start && (uintptr_t)place < (uintptr_t)_end;
 }
 
-struct runtime_search {
+struct file_search {
     uintptr_t place;
-    bool runtime;
+    const char *const *beginnings;
+    size_t n_beginnings;
+    bool found;
 };
 
 static int look_at_file(struct dl_phdr_info *info, size_t size, void *context)
 {
-    struct runtime_search *search = context;
+    struct file_search *search = context;
     (void)size;
     if (!rec_file_holds(info, search->place))
         return 0;
-    const char *slash = strrchr(info->dlpi_name, '/');
-    const char *name = slash ? slash + 1 : info->dlpi_name;
-    for (size_t i = 0; i < sizeof runtime_names / sizeof *runtime_names; i++)
-        search->runtime |= strncmp(name, runtime_names[i], strlen(runtime_names[i])) == 0;
+    const char *name = library_file_name(info->dlpi_name);
+    for (size_t i = 0; i < search->n_beginnings; i++)
+        search->found |= strncmp(name, search->beginnings[i], strlen(search->beginnings[i])) == 0;
     return 1;
+}
+
+/* Whether the place is in a loaded file whose name begins so. dl_iterate_phdr, unlike dladdr, waits for
+ * no constructor. */
+static bool lies_in(const void *place, const char *const *beginnings, size_t n_beginnings)
+{
+    struct file_search search = {
+        .place = (uintptr_t)place, .beginnings = beginnings, .n_beginnings = n_beginnings};
+    dl_iterate_phdr(look_at_file, &search);
+    return search.found;
+}
+
+bool rec_lies_in(const void *place, const char *beginning)
+{
+    return lies_in(place, &beginning, 1);
 }
 
 bool rec_is_runtime(const void *caller)
@@ -203,11 +219,11 @@ bool rec_is_runtime(const void *caller)
     if (is_own_library(caller))
         return true;
     const struct rec_aside aside = rec_step_aside();
-    struct runtime_search search = {.place = (uintptr_t)caller};
-    dl_iterate_phdr(look_at_file, &search); /* unlike dladdr it waits for no constructor */
+    const bool runtime =
+        lies_in(caller, runtime_names, sizeof runtime_names / sizeof *runtime_names);
     pthread_mutex_lock(&lock);
-    rec_map_put(&places, (uintptr_t)caller, search.runtime ? RUNTIME : PROGRAM);
+    rec_map_put(&places, (uintptr_t)caller, runtime ? RUNTIME : PROGRAM);
     pthread_mutex_unlock(&lock);
     rec_step_back(&aside);
-    return search.runtime;
+    return runtime;
 }

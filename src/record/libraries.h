@@ -14,6 +14,9 @@
  * kept. */
 bool rec_is_runtime(const void *caller);
 
+/* Whether a place of code is in a loaded file whose name, without its folder, begins so. */
+bool rec_lies_in(const void *place, const char *beginning);
+
 /* ==== private libraries ======================================================================= */
 
 /* Libraries that a plug-in has loaded for itself alone (RTLD_LOCAL), as Python's modules do. No

@@ -113,7 +113,6 @@ __attribute__((noinline)) static void start_once(void)
     rec_functions_start();
     rec_locks_start();
     rec_files_start();
-    rec_device_start();
     rec_ring_start();
     rec_process.on = true;
     rec_pause_start();
@@ -233,9 +232,11 @@ static void end_stream(struct rec_thread *stream, uint64_t now)
     struct lull_tape_sums_header *sums = stream->sums_file.header;
     if (!rec_device_is_still())
         return;
-    sums->begin = sums->begin == 0 ? now : sums->begin;
+    const bool unused = sums->begin == 0;
+    sums->begin = unused ? now : sums->begin;
     rec_pause_note(stream);
-    rec_sums_until(stream, now);
+    if (unused || !stream->stream->what.summary) /* whose life ends with its last operation */
+        rec_sums_until(stream, now);
     rec_pause_leave(stream, now);
     rec_buffer_end(stream);
 }

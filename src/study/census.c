@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/census.h"
 
+#include "base/fnv.h"
+#include "base/mix.h"
 #include "metrics/windows.h"
 #include "study/joint_pass.h"
 #include "trace/scan.h"
+
+#include <string.h>
 
 /* Each worker counts into a census of its own, so that workers share nothing; they are added up at
  * the end. */
@@ -11,7 +15,22 @@ struct census_counting {
     const struct lull_trace *trace;
     struct lull_census *parts; /* [workers] */
     uint32_t *streams; /* [n_locations]: index among the device streams; NULL: there are none */
+    uint32_t *regions; /* [n_streams]: of the call that was read last */
 };
+
+static bool is_stream(const struct census_counting *counting, uint32_t location)
+{
+    return counting->streams && counting->streams[location] != LULL_NONE;
+}
+
+/* Whether sums tell what a device stream did: where events do not tell all of it. */
+static bool is_summed(const struct census_counting *counting, uint32_t location)
+{
+    const struct lull_trace *trace = counting->trace;
+    const struct lull_stream *stream = trace->locations[location].stream;
+    return is_stream(counting, location) && trace->has_sums &&
+           (trace->events != LULL_EVENTS_ALL || (stream && stream->summary));
+}
 
 static void count_readings(struct lull_census *census, const struct lull_event *event)
 {
@@ -45,6 +64,20 @@ static void count_span(const struct lull_trace *trace, struct lull_census_stream
         *count += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
 }
 
+/* What the call before, of the region, was. */
+static void count_operation(const struct census_counting *counting,
+                            struct lull_census_stream *stream, uint32_t region,
+                            const struct lull_event *event)
+{
+    stream->bytes += event->operation.bytes;
+    if (event->operation.sequence == LULL_NO_SEQUENCE || region == LULL_NONE)
+        return;
+    const char *name = counting->trace->regions[region].name;
+    const uint64_t hash = lull_fnv(LULL_FNV_BEGIN, name, strlen(name));
+    stream->exchanges++;
+    stream->exchanges_hash += lull_scatter(lull_mix(hash, event->operation.sequence));
+}
+
 static void count_stream(const struct census_counting *counting, struct lull_census *census,
                          uint32_t location, const struct lull_event *event)
 {
@@ -54,10 +87,12 @@ static void count_stream(const struct census_counting *counting, struct lull_cen
     const uint64_t end = (uint64_t)(event->time + (spans ? event->duration : 0));
     if (end > census->streams_end[index])
         census->streams_end[index] = end;
+    if (event->kind == LULL_EVENT_CALL)
+        counting->regions[index] = event->id;
     if (event->kind <= LULL_EVENT_CALL)
         count_span(counting->trace, stream, event);
     else if (event->kind == LULL_EVENT_OPERATION)
-        stream->bytes += event->operation.bytes;
+        count_operation(counting, stream, counting->regions[index], event);
 }
 
 static uint64_t believe(const struct census_counting *counting, uint32_t location, uint64_t bytes)
@@ -71,7 +106,7 @@ static void count_event(const struct census_counting *counting, unsigned worker,
     struct lull_census *census = &counting->parts[worker];
     uint64_t bytes;
     census->events[event->kind] += event->kind == LULL_EVENT_CALL ? lull_calls_of(event) : 1;
-    if (counting->streams && counting->streams[location] != LULL_NONE)
+    if (is_stream(counting, location) && !is_summed(counting, location))
         count_stream(counting, census, location, event);
     switch (event->kind) {
     case LULL_EVENT_SEND:
@@ -126,11 +161,41 @@ static void add_samples(struct lull_census_samples *sum, const struct lull_censu
     sum->refused = larger_of(sum->refused, part->refused);
 }
 
-/* Asks how the location that begins was sampled. */
-static lull_status count_samples(void *context, unsigned worker, uint32_t location,
-                                 struct lull_error *err)
+/* A device stream of which sums tell. */
+static lull_status count_summed(const struct census_counting *counting, unsigned worker,
+                                uint32_t location, struct lull_error *err)
+{
+    const uint32_t index = counting->streams[location];
+    struct lull_census_stream *stream = &counting->parts[worker].streams[index];
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    struct lull_sums sums;
+    const lull_status status = lull_trace_read_sums(counting->trace, location, scratch, &sums, err);
+    for (uint32_t i = 0; status == LULL_OK && i < sums.n_regions; i++) {
+        const struct lull_region_sum *sum = &sums.regions[i];
+        const struct lull_region *region = &counting->trace->regions[sum->region];
+        const uint8_t activity = lull_activity_on(region, LULL_LOCATION_DEVICE);
+        const bool kernel = activity == LULL_USEFUL;
+        if (!kernel && activity != LULL_DEVICE)
+            continue;
+        *(kernel ? &stream->kernels : &stream->moves) += sum->visits[0] + sum->visits[1];
+        *(kernel ? &stream->kernel_ns : &stream->move_ns) += (uint64_t)(sum->ns[0] + sum->ns[1]);
+        stream->bytes += sum->bytes;
+        counting->parts[worker].streams_end[index] = (uint64_t)sums.end;
+    }
+    lull_arena_destroy(scratch);
+    return status;
+}
+
+/* Asks how the location that begins was sampled, and takes its sums where they tell more. */
+static lull_status begin_census(void *context, unsigned worker, uint32_t location,
+                                struct lull_error *err)
 {
     const struct census_counting *counting = context;
+    if (is_summed(counting, location)) {
+        const lull_status status = count_summed(counting, worker, location, err);
+        if (status != LULL_OK)
+            return status;
+    }
     struct lull_sampling sampling;
     const lull_status status = lull_trace_read_sampling(counting->trace, location, &sampling, err);
     if (status != LULL_OK)
@@ -181,6 +246,8 @@ static void add(struct lull_census *sum, const struct lull_census *part, uint32_
         sum->streams[i].moves += part->streams[i].moves;
         sum->streams[i].move_ns += part->streams[i].move_ns;
         sum->streams[i].bytes += part->streams[i].bytes;
+        sum->streams[i].exchanges += part->streams[i].exchanges;
+        sum->streams[i].exchanges_hash += part->streams[i].exchanges_hash;
         sum->streams_end[i] = larger_of(sum->streams_end[i], part->streams_end[i]);
     }
     add_samples(&sum->samples, &part->samples);
@@ -232,6 +299,9 @@ static uint32_t number_streams(struct census_counting *counting, struct lull_are
         counting->streams[l] = trace->locations[l].kind == LULL_LOCATION_DEVICE ? n++ : LULL_NONE;
     if (n == 0)
         counting->streams = NULL;
+    counting->regions = lull_arena_zero(arena, n + (size_t)1, sizeof *counting->regions);
+    for (uint32_t s = 0; s < n; s++)
+        counting->regions[s] = LULL_NONE;
     return n;
 }
 
@@ -247,7 +317,7 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_r
                                         .progress_context = reading->progress_context};
     unsigned parts = lull_scan_workers(trace, &options);
     struct census_counting counting = {
-        trace, lull_arena_zero(arena, parts, sizeof(*counting.parts)), NULL};
+        .trace = trace, .parts = lull_arena_zero(arena, parts, sizeof(*counting.parts))};
     const uint32_t n_streams = number_streams(&counting, arena);
     for (unsigned i = 0; i < parts; i++) {
         struct lull_census *part = &counting.parts[i];
@@ -258,7 +328,7 @@ lull_status lull_census_take(const struct lull_trace *trace, const struct lull_r
             lull_arena_zero(arena, n_streams + (size_t)1, sizeof *part->streams_end);
     }
     struct lull_visitor visitor = {
-        .context = &counting, .begin = count_samples, .block = count_block};
+        .context = &counting, .begin = begin_census, .block = count_block};
     struct lull_team *team = lull_division_team(reading->division);
     lull_status status = lull_team_agree(team, lull_scan(trace, &options, &visitor, err), err);
     if (status != LULL_OK)

@@ -10,6 +10,10 @@
  * that moved, where the tracer tells them. */
 struct lull_census_stream {
     uint64_t kernels, kernel_ns, moves, move_ns, bytes;
+    /* Of its operations those that have a sequence number, and a hash of all their regions and numbers
+     * that does not depend on their order: two ranks of a communicator for which both are the same took
+     * part in the same exchanges. */
+    uint64_t exchanges, exchanges_hash;
 };
 
 struct lull_census {

@@ -92,6 +92,8 @@ struct lull_tape_stream {
                            ended; 0: when the operations that it was told to wait for have ended */
     uint64_t lost;     /* operations that were submitted and have no record */
     double clock_error; /* ns: by so much the times of the records may be wrong */
+    uint32_t summary;   /* 1: its operations are in its sums alone */
+    uint32_t reserved;
 };
 
 /* The number of a device stream among the locations of its process is this plus its own, so that
@@ -208,7 +210,10 @@ enum lull_tape_kind {
     LULL_TAPE_OPERATION, /* behind a CALL of a device stream: what it was. id: region of the call by
                             which the host submitted it, or LULL_TAPE_NO_ID; value: number of the
                             thread that made this call; + u64[0] its number, u64[1] bytes that it
-                            moved, 0 of a kernel */
+                            moved, 0 of a kernel; of an exchange with other devices + u64[0] its
+                            sequence number, which together with the device's key and the region of
+                            the CALL is the same at all ranks, or LULL_TAPE_NO_SEQUENCE, i32[2] rank
+                            at the other end, or root, below 0: none */
     LULL_TAPE_KINDS
 };
 
@@ -347,6 +352,7 @@ enum lull_tape_number {
 };
 #define LULL_TAPE_NO_LOCATION UINT32_MAX
 #define LULL_TAPE_NO_RANK     UINT64_MAX
+#define LULL_TAPE_NO_SEQUENCE UINT64_MAX
 
 /* ---- sums ------------------------------------------------------------------------------------ */
 
@@ -370,14 +376,16 @@ struct lull_tape_sums_header {
     uint64_t absent;     /* ticks between one thread's end and the next one's begin */
     uint64_t
         flushing[2]; /* ticks in which the recorder wrote: outside, inside of parallel regions */
-    uint32_t n_counters, reserved;
+    uint32_t n_counters;
+    uint32_t
+        has_bytes; /* 1: a sum has, behind its counts, a word more: the bytes that were moved */
     uint32_t counters[LULL_TAPE_MOST_COUNTERS]; /* the ids of the counters */
     uint64_t counted[LULL_TAPE_MOST_COUNTERS];  /* what they counted outside of all regions */
 };
 
 struct lull_tape_sum {
     uint64_t visits, ticks; /* ticks directly in the region, without the regions within it */
-    uint64_t counts[];      /* [n_counters]: what was counted in these ticks */
+    uint64_t counts[];      /* [n_counters + has_bytes]: what was counted in these ticks, bytes */
 };
 
 /* ---- samples --------------------------------------------------------------------------------- */

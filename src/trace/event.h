@@ -99,10 +99,11 @@ enum lull_event_kind {
      LULL_MASK(LULL_EVENT_REQUEST_TEST) | LULL_MASK(LULL_EVENT_REQUEST_CANCELLED) | \
      LULL_MASK(LULL_EVENT_REQUEST_FREED))
 
-#define LULL_NONE       UINT32_MAX /* no index */
-#define LULL_ANY        (-1)       /* wildcard source or tag */
-#define LULL_PROC_NULL  (-2)       /* MPI_PROC_NULL as a peer */
-#define LULL_NO_REQUEST UINT64_MAX
+#define LULL_NONE        UINT32_MAX /* no index */
+#define LULL_ANY         (-1)       /* wildcard source or tag */
+#define LULL_PROC_NULL   (-2)       /* MPI_PROC_NULL as a peer */
+#define LULL_NO_REQUEST  UINT64_MAX
+#define LULL_NO_SEQUENCE UINT64_MAX
 
 enum lull_rma { LULL_RMA_PUT, LULL_RMA_GET, LULL_RMA_ATOMIC, LULL_RMA_SYNC, LULL_RMA_OPS };
 /* A send with LULL_SEND_STANDARD may be of another mode all the same, if its call is one of
@@ -175,9 +176,13 @@ struct lull_event {
                 uint64_t bytes; /* that it moved */
                 uint64_t other; /* number of another one */
             };
+            uint64_t sequence; /* of an exchange between devices: the operation at another rank that
+                                  has the same number, region, and key of its device belongs to it;
+                                  LULL_NO_SEQUENCE: none */
             uint32_t
                 location; /* index of its stream, or of the thread that submitted it; LULL_NONE:
                                   not known */
+            int32_t peer; /* of an exchange: rank at the other end, or root; below 0: none */
         } operation;
         struct {
             uint64_t offset; /* in the object, as the object file counts addresses */

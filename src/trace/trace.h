@@ -165,6 +165,7 @@ struct lull_stream {
     uint32_t device;    /* index of a lull_device */
     uint32_t context;   /* number of the runtime's context in the process; 0: not known */
     bool in_order;      /* its operations run one after the other */
+    bool summary;       /* its operations are in its sums alone: it has no events but pauses */
     uint64_t lost;      /* operations that were submitted and have no record */
     double clock_error; /* ns: by so much the times of the stream may be wrong beside those of
                            threads; negative: not known */
@@ -530,6 +531,7 @@ struct lull_region_sum {
     uint64_t visits[2];
     int64_t ns[2];
     const uint64_t *counts[2]; /* [trace->n_counters] each */
+    uint64_t bytes;            /* that operations of a device stream moved */
 };
 
 /* The sums of one location. `paused`, `absent`, `flush`, `outside` and the `ns` of the regions add

@@ -17,7 +17,7 @@
 #include <time.h>
 
 struct extent {
-    uint32_t threads, streams, nodes;
+    uint32_t threads, streams, summaries, nodes;
 };
 
 static struct extent measure_trace(const struct lull_trace *trace, struct lull_arena *arena)
@@ -29,6 +29,7 @@ static struct extent measure_trace(const struct lull_trace *trace, struct lull_a
             extent.streams++;
         else
             extent.threads++;
+        extent.summaries += trace->locations[i].stream && trace->locations[i].stream->summary;
     }
     for (uint32_t i = 0; i < trace->n_processes; i++) {
         uint32_t node = trace->processes[i].node;
@@ -73,6 +74,9 @@ static void add_trace_facts(struct lull_document *document, const struct lull_tr
     if (extent.streams)
         lull_document_fact(document, "device_streams", "Device streams",
                            lull_cell_count(extent.streams));
+    if (extent.summaries)
+        lull_document_fact(document, "device_operations", "Operations of devices",
+                           lull_cell_text("sums alone"));
     lull_document_fact(document, "clock_resolution", "Clock tick",
                        trace->clock_resolution > 0 ? lull_cell_text(lull_arena_printf(
                                                          arena, "%.6g ns", trace->clock_resolution))
@@ -457,6 +461,99 @@ static void add_streams(struct lull_document *document, const struct lull_trace 
     }
 }
 
+/* What the ranks of a communicator, which is a device, took part in. */
+struct exchanges {
+    uint64_t *counts, *hashes; /* [n_processes] */
+};
+
+/* Adds up the streams whose device has the same key, on whatever node. */
+static void add_up_exchanges(const struct lull_trace *trace, const struct lull_census *census,
+                             const struct lull_device *of, struct exchanges *sums)
+{
+    uint32_t s = 0;
+    memset(sums->counts, 0, trace->n_processes * sizeof *sums->counts);
+    memset(sums->hashes, 0, trace->n_processes * sizeof *sums->hashes);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_location *location = &trace->locations[l];
+        if (location->kind != LULL_LOCATION_DEVICE)
+            continue;
+        const struct lull_census_stream *stream = &census->streams[s++];
+        if (!location->stream || strcmp(trace->devices[location->stream->device].key, of->key) != 0)
+            continue;
+        sums->counts[location->process] += stream->exchanges;
+        sums->hashes[location->process] += stream->exchanges_hash;
+    }
+}
+
+/* Returns how many ranks took part; 0: there is nothing to tell. */
+static uint32_t compare_exchanges(const struct lull_trace *trace, const struct exchanges *sums,
+                                  uint64_t *ret_least, uint64_t *ret_most, bool *ret_same)
+{
+    uint32_t ranks = 0, first = 0;
+    *ret_least = UINT64_MAX;
+    *ret_most = 0;
+    *ret_same = true;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        if (sums->counts[p] == 0)
+            continue;
+        first = ranks++ == 0 ? p : first;
+        *ret_least = sums->counts[p] < *ret_least ? sums->counts[p] : *ret_least;
+        *ret_most = sums->counts[p] > *ret_most ? sums->counts[p] : *ret_most;
+        *ret_same &=
+            sums->counts[p] == sums->counts[first] && sums->hashes[p] == sums->hashes[first];
+    }
+    return ranks;
+}
+
+/* Whether an earlier device has this key: it is the same communicator on another node. */
+static bool is_told(const struct lull_trace *trace, uint32_t device)
+{
+    for (uint32_t d = 0; d < device; d++)
+        if (strcmp(trace->devices[d].key, trace->devices[device].key) == 0)
+            return true;
+    return false;
+}
+
+/* Operations that all ranks of a communicator take part in, for the first of them. */
+static void add_exchanges(struct lull_document *document, const struct lull_trace *trace,
+                          const struct lull_census *census, struct lull_arena *arena)
+{
+    enum { MOST_COMMUNICATORS = 64 };
+    struct exchanges sums = {
+        lull_arena_zero(arena, trace->n_processes + (size_t)1, sizeof *sums.counts),
+        lull_arena_zero(arena, trace->n_processes + (size_t)1, sizeof *sums.hashes)};
+    struct lull_table *table = NULL;
+    uint64_t any = 0, least, most;
+    for (uint32_t s = 0; s < census->n_streams; s++)
+        any += census->streams[s].exchanges;
+    for (uint32_t d = 0; any > 0 && d < trace->n_devices && d < MOST_COMMUNICATORS; d++) {
+        const struct lull_device *device = &trace->devices[d];
+        bool same;
+        if (is_told(trace, d))
+            continue;
+        add_up_exchanges(trace, census, device, &sums);
+        const uint32_t ranks = compare_exchanges(trace, &sums, &least, &most, &same);
+        if (ranks == 0)
+            continue;
+        if (!table) {
+            table = lull_document_table(document, "exchanges", "", LULL_BY_COLUMN);
+            lull_table_corner(table, "Exchanges of devices");
+            lull_table_column(table, "ranks", "ranks");
+            lull_table_column(table, "operations", "operations");
+            lull_table_column(table, "same", "the same at all ranks");
+        }
+        const uint32_t row = lull_table_row(table, device->key, device->name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(ranks));
+        lull_table_set(table, row, 1, lull_cell_count(most));
+        lull_table_set(table, row, 2,
+                       lull_cell_text(same ? "yes"
+                                      : least == most
+                                          ? "no"
+                                          : lull_arena_printf(arena, "no, %llu at least",
+                                                              (unsigned long long)least)));
+    }
+}
+
 static void add_left_out(struct lull_document *document, const struct lull_trace *trace,
                          struct lull_arena *arena)
 {
@@ -521,6 +618,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_communicators(document, trace, arena);
     add_devices(document, trace, arena);
     add_streams(document, trace, census, arena);
+    add_exchanges(document, trace, census, arena);
     add_left_out(document, trace, arena);
     add_quirks(document, trace, arena);
     return document;

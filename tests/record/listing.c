@@ -61,6 +61,10 @@ static void put_rest(const struct lull_event *event)
     case LULL_EVENT_OPERATION:
         printf(" %" PRIu64 " bytes %" PRIu64 " location %" PRIu32, event->operation.number,
                event->operation.bytes, event->operation.location);
+        if (event->operation.sequence != LULL_NO_SEQUENCE)
+            printf(" sequence %" PRIu64, event->operation.sequence);
+        if (event->operation.peer >= 0)
+            printf(" peer %" PRIi32, event->operation.peer);
         if (event->id != LULL_NONE)
             put_region(event->id);
         break;

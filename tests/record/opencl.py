@@ -1,18 +1,19 @@
 """Records a program of OpenCL (opencl.c) and compares what the run holds with what the program says, and the program's
 output and status with those that it has alone.
 
-    opencl.py --lull LULL --listing LISTING --program OPENCL --layer LAYER FORM...
+    opencl.py --lull LULL --listing LISTING --program OPENCL --opened OPENED --layer LAYER FORM...
 
 FORM is one of opencl.c, or one of these:
 
+    opened:FORM  one of opencl_opened.c, which is no user of OpenCL, or a late one
     killed     killed when lull finds in the run what the program said it had done
     broken     the driver that is named cannot be loaded
     off        with --device off nothing of OpenCL is recorded
+    sums       with --device summary, --profile, and beyond --max-size, sums tell what events do not
     odd:KIND   a layer between lull's and the driver makes that odd (opencl_layer.c). The layer is there already,
                named by OPENCL_LAYERS, when lull's comes
 """
 import argparse
-import collections
 import json
 import os
 import re
@@ -23,100 +24,9 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+from devices import SKIPPED, Run, call, check_said, check_whole, compare, read, rows_of, said_by
 
-SKIPPED = 77
-SAID = ("kernel", "copy", "depends", "waits", "ran", "calls", "streams")
 ENDS = {"exit": 3, "abort": -signal.SIGABRT}
-COPIES = {"copy to device", "copy from device", "copy on device"}
-
-
-def call(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, **more)
-
-
-def read(command):
-    done = call(command)
-    if done.returncode != 0:
-        sys.exit(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-class Run:
-    """What a run holds, by lull info, the listing of events, and Chrome's JSON."""
-
-    def __init__(self, settings, path):
-        self.info = json.loads(read([settings.lull, "info", "--format", "json", path]))
-        self.lines = read([settings.listing, path]).splitlines()
-        chrome = path + ".json"
-        read([settings.lull, "convert", "--force", "--to", "chrome", path, chrome])
-        with open(chrome) as file:
-            self.chrome = json.load(file)["traceEvents"]
-
-    def matches(self, pattern):
-        return [match for match in (re.search(pattern, line) for line in self.lines) if match]
-
-    def rows(self, table):
-        found = self.info["tables"].get(table)
-        if not found:
-            return []
-        columns = [column["id"] for column in found["columns"]]
-        return [dict(zip(columns, row["values"]), label=row["label"]) for row in found["rows"]]
-
-    def on_devices(self):
-        """region -> [count, bytes] of what ran: each operation stands behind its call"""
-        found = collections.defaultdict(lambda: [0, 0])
-        last = None
-        for line in self.lines:
-            match = re.match(r"(.*): call 0 (.*?) +x1$", line)
-            if match:
-                last = match
-                continue
-            ran = re.match(r"(.*): operation 0 \d+ bytes (\d+) ", line)
-            if ran:
-                assert last and last[1] == ran[1], line
-                found[last[2]][0] += 1
-                found[last[2]][1] += int(ran[2])
-        return dict(found)
-
-    def times(self):
-        """number -> (begin, end) in ns, of the spans at whose begins the arrows of launches end"""
-        spans = {(e["pid"], e["tid"], e["ts"]): e for e in self.chrome
-                 if e["ph"] == "X" and e["cat"] == "device"}
-        found = {}
-        for event in self.chrome:
-            if event["ph"] == "f" and event["cat"] == "launch":
-                span = spans[event["pid"], event["tid"], event["ts"]]
-                begin = round(span["ts"] * 1000)
-                found[int(event["id"].split("-")[1])] = (begin, begin + round(span["dur"] * 1000))
-        return found
-
-
-def compare(what, found, wanted, complaints):
-    if found != wanted:
-        complaints.append(f"{what}: found {found}, expected {wanted}")
-
-
-def check_said(run, said, complaints):
-    """The lines of the program against the run; see opencl.c."""
-    on_devices = run.on_devices()
-    kernels = {line[1]: int(line[2]) for line in said["kernel"]}
-    copies = {line[1].replace("@", " "): [int(line[2]), int(line[3])] for line in said["copy"]}
-    if kernels:
-        compare("kernels", {name: n for name, (n, _) in on_devices.items() if name not in COPIES},
-                kernels, complaints)
-    if copies:
-        compare("copies", {name: both for name, both in on_devices.items() if name in COPIES}, copies,
-                complaints)
-    if said["depends"]:
-        compare("dependences", [(m[1], m[2]) for m in run.matches(r": depend 0 (\d+) on (\d+)$")],
-                [(line[1], line[2]) for line in said["depends"]], complaints)
-    if said["waits"]:
-        compare("waits", [m[1] for m in run.matches(r": device wait 0 (\d+) location")],
-                [line[1] for line in said["waits"]], complaints)
-    for _, function, count in said["calls"]:
-        compare(function, len(run.matches(rf": call 0 {function} .*x1$")), int(count), complaints)
-    for _, count in said["streams"]:
-        compare("streams", len(run.rows("streams")), int(count), complaints)
 
 
 def check_times(run, said, complaints):
@@ -140,51 +50,23 @@ def check_times(run, said, complaints):
                                   f"expected {by_program}, error {error}")
 
 
-def check_whole(run, complaints, killed=False):
-    """What holds for every run: each operation was submitted, by the call that it names, and lies in no
-    other stream's numbers; and what lull info counts is what the events say. A program that was killed may have been
-    in a call."""
-    submitted = [m[1] for m in run.matches(r": submit 0 (\d+) location")]
-    ran = [m[1] for m in run.matches(r": operation 0 (\d+) bytes \d+ location \d+ cl")]
-    if len(set(submitted)) != len(submitted) or len(set(ran)) != len(ran):
-        complaints.append("a number is there twice")
-    if not set(ran) <= set(submitted):
-        complaints.append(f"ran without having been submitted: {sorted(set(ran) - set(submitted))}")
-    rows = run.rows("streams")
-    counted = sum(row["kernels"] + row["moves"] for row in rows)
-    compare("operations of lull info", counted, len(run.matches(": operation 0 ")), complaints)
-    starts = [e for e in run.chrome if e["ph"] == "s" and e["cat"] == "launch"]
-    compare("arrows", len(starts), len(submitted), complaints)
-    if rows and len(run.rows("devices")) != 1:
-        complaints.append(f"devices: {run.rows('devices')}")
-    for quirk in run.matches("^quirk:.*"):
-        if not (killed and "regions were open when the recording ended" in quirk[0]):
-            complaints.append(quirk[0])
-
-
-def said_by(output):
-    said = {word: [] for word in SAID}
-    for line in output.splitlines():
-        words = line.split()
-        if words and words[0] in said:
-            said[words[0]].append(words)
-    return said
-
-
 def without_times(output):
     return [line for line in output.splitlines() if not line.startswith("ran ")]
 
 
+def program_of(settings, form):
+    return [settings.opened, form.split(":")[1]] if form.startswith("opened:") else [settings.program, form]
+
+
 def record(settings, run, form, environment, *options):
-    return call([settings.lull, "record", "--device", "full", "-o", run, *options, "--", settings.program, form],
-                env=environment)
+    return call([settings.lull, "record", "-o", run, *options, "--", *program_of(settings, form)], env=environment)
 
 
 def test_form(settings, form, folder):
     complaints = []
     run = os.path.join(folder, "run")
     environment = launch.environment()
-    alone = call([settings.program, form], env=environment)
+    alone = call(program_of(settings, form), env=environment)
     recorded = record(settings, run, form, environment)
     compare("output", without_times(recorded.stdout), without_times(alone.stdout), complaints)
     compare("status", recorded.returncode, alone.returncode, complaints)
@@ -205,7 +87,7 @@ def test_form(settings, form, folder):
 def test_killed(settings, folder):
     """All that lull has once found in the run is there after the kill."""
     run = os.path.join(folder, "run")
-    process = subprocess.Popen([settings.lull, "record", "--device", "full", "-o", run, "--", settings.program, "forever"],
+    process = subprocess.Popen([settings.lull, "record", "-o", run, "--", settings.program, "forever"],
                                stdout=subprocess.PIPE, text=True, env=launch.environment())
     try:
         while not process.stdout.readline().startswith("done 50"):
@@ -254,6 +136,44 @@ def test_off(settings, folder):
     return complaints
 
 
+def test_sums(settings, folder):
+    """20 kernels and 20 copies of 16,384 bytes. Their time is compared with what events say of another run only as far
+    as it must be: there is some."""
+    complaints = []
+    for options in ([], ["--device", "summary"], ["--profile"], ["--max-size", "1"]):
+        run = os.path.join(folder, "run" + "".join(options))
+        alone = call([settings.program, "queues"], env=launch.environment())
+        recorded = record(settings, run, "queues", launch.environment(), *options)
+        compare("output", recorded.stdout, alone.stdout, complaints)
+        kept = [run]
+        if options == ["--device", "summary"]:
+            kept.append(os.path.join(folder, "copy"))
+            read([settings.lull, "convert", "--to", "tape", run, kept[1]])
+        for path in kept:
+            check_sums(settings, path, options, complaints)
+    return complaints
+
+
+def check_sums(settings, path, options, complaints):
+    what = " ".join(options)
+    info = json.loads(read([settings.lull, "info", "--format", "json", path]))
+    rows = rows_of(info, "streams")
+    for column, wanted in (("kernels", 20), ("moves", 20), ("bytes", 20 * 16384)):
+        compare(f"{what}: {column}", sum(row[column] for row in rows), wanted, complaints)
+    if not all(row["kernel_time"] > 0 and row["move_time"] > 0 for row in rows):
+        complaints.append(f"{what}: times {rows}")
+    summary = options == ["--device", "summary"]
+    compare(f"{what}: said", info["facts"].get("device_operations"), "sums alone" if summary else None, complaints)
+    metrics = json.loads(read([settings.lull, "metrics", "--by", "region", "--format", "json", path]))
+    table = next(name for name in metrics["tables"] if name.startswith("regions"))
+    regions = {row["label"]: row for row in rows_of(metrics, table)}
+    for region in ("scale", "copy to device"):
+        compare(f"{what}: visits of {region}", regions[region]["visits"], 20, complaints)
+    lines = read([settings.listing, path]).splitlines() if options in ([], ["--device", "summary"]) else []
+    ran = [line for line in lines if ": operation 0 " in line or ": submit 0 " in line]
+    compare(f"{what}: events of operations", len(ran), 0 if summary or not lines else 80, complaints)
+
+
 # What is said, and of the 40 operations of a profiled program how many are on the device, and how many lost. A program
 # of 14 operations that needs no profiling stands for it where the driver refuses that.
 ODD = {
@@ -298,13 +218,14 @@ def main():
     parser.add_argument("--lull", required=True)
     parser.add_argument("--listing", required=True)
     parser.add_argument("--program", required=True)
+    parser.add_argument("--opened", required=True)
     parser.add_argument("--layer", required=True)
     parser.add_argument("forms", nargs="+")
     settings = parser.parse_args()
     if call([settings.program, "exit"], env=launch.environment()).returncode == SKIPPED:
         print("skipped: there is no OpenCL device here (PoCL is one: pocl-opencl-icd)")
         return SKIPPED
-    special = {"killed": test_killed, "broken": test_broken, "off": test_off}
+    special = {"killed": test_killed, "broken": test_broken, "off": test_off, "sums": test_sums}
     wrong = 0
     for form in settings.forms:
         with tempfile.TemporaryDirectory() as folder:

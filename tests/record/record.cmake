@@ -46,8 +46,8 @@ if(Python3_FOUND)
         add_custom_target(record.late ALL DEPENDS ${record_bin}/late ${record_bin}/late_calls)
     endfunction()
 
-    # opencl_tests(prefix compiler flags...): tests/record/opencl.c with the loader and driver of OpenCL that are here,
-    # each form a test. Without the loader's headers there are none, and one says so.
+    # opencl_tests(prefix compiler flags...): tests/record/opencl.c and opencl_opened.c with the loader and driver of
+    # OpenCL that are here, each form a test. Without the loader's headers there are none, and one says so.
     pkg_check_modules(OPENCL OpenCL)
     find_path(LULL_OPENCL_HEADERS CL/cl.h HINTS ${OPENCL_INCLUDE_DIRS})
     function(opencl_tests prefix compiler)
@@ -58,18 +58,21 @@ if(Python3_FOUND)
         endif()
         record_program(opencl ${compiler} -Wall -Wextra -Werror -pthread ${ARGN} -isystem ${LULL_OPENCL_HEADERS}
                        -Wl,--no-as-needed ${OPENCL_LDFLAGS})
+        record_program(opencl_opened ${compiler} -Wall -Wextra -Werror ${ARGN} -isystem ${LULL_OPENCL_HEADERS} -ldl)
         get_filename_component(short ${compiler} NAME_WE)
         set(layer ${record_bin}/opencl_layer.${short}.so)
         add_custom_command(OUTPUT ${layer} DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c
             COMMAND ${compiler} -std=gnu17 -O1 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror
                     -isystem ${LULL_OPENCL_HEADERS} ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c -o ${layer} VERBATIM)
         add_custom_target(record.opencl_layer.${short} ALL DEPENDS ${layer})
-        foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off broken killed odd:timer
-                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:runs-for-ever)
+        foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off sums broken killed odd:timer
+                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:runs-for-ever
+                     opened:absent opened:platforms opened:info opened:context opened:extension)
             string(REPLACE ":" "." name ${form})
             add_test(NAME record.${prefix}.${name}
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/opencl.py --lull $<TARGET_FILE:lull>
                         --listing $<TARGET_FILE:listing> --program ${record_bin}/opencl${record_variant}.${short}
+                        --opened ${record_bin}/opencl_opened${record_variant}.${short}
                         --layer ${layer} ${form})
             set_tests_properties(record.${prefix}.${name} PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         endforeach()
@@ -528,6 +531,21 @@ function(record_mpi family)
                 --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}}
                 ${handles})
     set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2)
+    if(LULL_OPENCL_HEADERS AND OPENCL_FOUND)
+        set(opencl ${PROJECT_SOURCE_DIR}/tests/record/opencl_mpi.c)
+        add_custom_command(OUTPUT ${bin}/opencl_mpi.${family} DEPENDS ${opencl} patient ${lull_patient}
+            COMMAND ${LULL_TEST_MPICC_${family}} -std=gnu17 -O1 -g -isystem ${LULL_OPENCL_HEADERS} ${opencl}
+                    -o ${bin}/opencl_mpi.${family} ${OPENCL_LDFLAGS} ${lull_patient_words} VERBATIM)
+        add_custom_target(record.opencl_mpi.${family} ALL DEPENDS ${bin}/opencl_mpi.${family})
+        foreach(form plain fork killed)
+            add_test(NAME record.opencl_mpi.${form}.${family}
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/opencl_mpi.py
+                        --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
+                        --program ${bin}/opencl_mpi.${family} --mpirun ${LULL_TEST_MPIRUN_${family}} ${form})
+            set_tests_properties(record.opencl_mpi.${form}.${family}
+                                 PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77)
+        endforeach()
+    endif()
     # The same by another compiler, and by Fortran's bindings.
     set(ends ${PROJECT_SOURCE_DIR}/tests/record/ends.c)
     set(others)

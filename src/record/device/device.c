@@ -6,10 +6,9 @@
 #include "record/report.h"
 #include "record/site/map.h"
 #include "record/store/definitions.h"
+#include "record/store/sums.h"
 #include "record/thread/pause.h"
 
-#include <dlfcn.h>
-#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -20,7 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MOST_DEVICE_BACKENDS = 4, MOST_KERNEL_REGIONS = 1 << 16, DRAIN_NS = 100000000 };
+enum {
+    MOST_DEVICE_BACKENDS = 4,
+    MOST_NAMED_REGIONS = 1 << 16,
+    MOST_FINISHED = 1 << 14,
+    DRAIN_NS = 100000000
+};
 
 /* One for each of the locations of a stream; the first is made with the stream. */
 struct rec_stream {
@@ -28,9 +32,12 @@ struct rec_stream {
     char name[32];
     struct rec_thread *lanes[REC_MOST_LANES];
     unsigned n_lanes;
+    uint64_t untold; /* atomic; operations for which there was no room, not yet counted as lost */
+    struct rec_stream *next;
 };
+static struct rec_stream *all_streams; /* atomic */
 
-static bool devices_off;        /* devices are not to be recorded */
+static enum { DEVICES_FULL, DEVICES_SUMMARY, DEVICES_OFF } devices_kept;
 static uint64_t last_operation; /* atomic: of all operations so far */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool drain_over;  /* atomic: nothing is drained any more; changed with the lock held */
@@ -61,9 +68,16 @@ static struct rec_stream *make_stream(const struct lull_tape_stream *what, const
     struct rec_stream *stream = rec_process.on ? rec_keep(sizeof *stream) : NULL;
     if (stream) {
         stream->what = *what;
+        stream->what.summary = devices_kept == DEVICES_SUMMARY;
         snprintf(stream->name, sizeof stream->name, "%s", name);
         if (!begin_lane(stream, 0))
             stream = NULL;
+    }
+    if (stream) {
+        stream->next = __atomic_load_n(&all_streams, __ATOMIC_RELAXED);
+        while (!__atomic_compare_exchange_n(&all_streams, &stream->next, stream, true,
+                                            __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+            ;
     }
     rec_step_back(&aside);
     return stream;
@@ -102,11 +116,12 @@ static void put_in_order(const struct rec_stream *stream, struct rec_operation *
 static void deliver_operation(struct rec_stream *stream, const struct rec_operation *told)
 {
     struct rec_operation put = *told, *operation = &put;
+    const unsigned slots = told->is_exchange ? 3 : 2;
     if (!rec_process.on)
         return;
     put_in_order(stream, operation);
-    struct rec_thread *lane = lane_at(stream, operation->begin);
-    if (!lane || operation->region == 0) {
+    struct rec_thread *lane = operation->region != 0 ? lane_at(stream, operation->begin) : NULL;
+    if (!lane) {
         lose_operations(stream, 1);
         return;
     }
@@ -118,15 +133,26 @@ static void deliver_operation(struct rec_stream *stream, const struct rec_operat
         lose_operations(stream, 1);
         return;
     }
-    rec_reserve_behind(lane, 4); /* both records stand in one chunk */
+    if (devices_kept == DEVICES_SUMMARY) {
+        rec_add_sum(lane, operation->region, 1, operation->end - operation->begin, operation->end);
+        rec_sums_move(lane, operation->region, operation->bytes);
+        return;
+    }
+    rec_reserve_behind(lane, 5); /* both records stand in one chunk */
     rec_put_call(lane, operation->region, operation->begin, operation->end - operation->begin);
     lane->at[0].record.time = operation->begin;
     lane->at[0].record.head = lull_tape_head(
-        LULL_TAPE_OPERATION, 1, operation->call != 0 ? operation->call : LULL_TAPE_NO_ID);
+        LULL_TAPE_OPERATION, slots - 1, operation->call != 0 ? operation->call : LULL_TAPE_NO_ID);
     lane->at[0].record.value = operation->thread;
     lane->at[1].u64[0] = operation->number;
     lane->at[1].u64[1] = operation->bytes;
-    rec_commit(lane, 2);
+    if (operation->is_exchange) {
+        lane->at[2].u64[0] = operation->sequence;
+        lane->at[2].i32[2] = operation->peer;
+        lane->at[2].i32[3] = 0;
+    }
+    rec_commit(lane, slots);
+    rec_sums_move(lane, operation->region, operation->bytes);
 }
 
 static void doubt_times(struct rec_stream *stream, double ns)
@@ -141,22 +167,22 @@ static void doubt_times(struct rec_stream *stream, double ns)
 /* ==== regions ================================================================================= */
 
 static pthread_mutex_t device_regions_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct rec_map kernel_regions; /* hash of a name -> region */
-static uint32_t n_kernel_regions;
+static struct rec_map named_regions; /* hash of a role and a name -> region */
+static uint32_t n_named_regions;
 static uint32_t move_regions[REC_DEVICE_KINDS]; /* atomic: regions */
 
-static uint32_t region_of_kernel_name(const char *name)
+static uint32_t region_by_name(uint32_t role, const char *name)
 {
     const struct rec_region region = {
-        .paradigm = LULL_TAPE_PARADIGM_DEVICE, .role = LULL_TAPE_ROLE_KERNEL, .name = name};
-    const uintptr_t hash = (uintptr_t)lull_fnv(LULL_FNV_BEGIN, name, strlen(name)) | 1;
+        .paradigm = LULL_TAPE_PARADIGM_DEVICE, .role = role, .name = name};
+    const uintptr_t hash =
+        (uintptr_t)lull_fnv(lull_fnv(LULL_FNV_BEGIN, &role, sizeof role), name, strlen(name)) | 1;
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&device_regions_lock);
-    uint32_t id = (uint32_t)rec_map_get(&kernel_regions, hash);
-    if (id == 0 && n_kernel_regions < MOST_KERNEL_REGIONS &&
-        (id = rec_define_region(&region)) != 0) {
-        rec_map_put(&kernel_regions, hash, id);
-        n_kernel_regions++;
+    uint32_t id = (uint32_t)rec_map_get(&named_regions, hash);
+    if (id == 0 && n_named_regions < MOST_NAMED_REGIONS && (id = rec_define_region(&region)) != 0) {
+        rec_map_put(&named_regions, hash, id);
+        n_named_regions++;
     }
     pthread_mutex_unlock(&device_regions_lock);
     rec_step_back(&aside);
@@ -171,7 +197,9 @@ static uint32_t region_of_operation(enum rec_device_kind kind, const char *name)
         [REC_DEVICE_FILL] = "fill memory of device",   [REC_DEVICE_MAP] = "map memory of device",
         [REC_DEVICE_UNMAP] = "unmap memory of device", [REC_DEVICE_MIGRATE] = "migrate memory"};
     if (kind == REC_DEVICE_KERNEL)
-        return region_of_kernel_name(name);
+        return region_by_name(LULL_TAPE_ROLE_KERNEL, name);
+    if (kind == REC_DEVICE_EXCHANGE)
+        return region_by_name(LULL_TAPE_ROLE_DATA_TRANSFER, name);
     const struct rec_region region = {.paradigm = LULL_TAPE_PARADIGM_DEVICE,
                                       .role = LULL_TAPE_ROLE_DATA_TRANSFER,
                                       .name = names[kind]};
@@ -193,10 +221,12 @@ static void end_device_call(struct rec_wait *call)
     call->begin = rec_wait_end_at(call, rec_now());
 }
 
-/* A record behind that of the call. */
+/* A record behind that of the call, where single operations are kept. */
 static void put_behind_call(struct rec_wait *call, unsigned what, uint64_t number, uint64_t second)
 {
     struct rec_thread *self = call->self;
+    if (devices_kept == DEVICES_SUMMARY)
+        return;
     rec_reserve_behind(self, 2);
     self->at[0].record.time = call->begin;
     self->at[0].record.head = lull_tape_head(LULL_TAPE_NUMBER, 1, LULL_TAPE_NO_ID);
@@ -239,14 +269,69 @@ static sem_t drain_wake;
 static pid_t drainer; /* atomic; its number in the system; 0: it has not begun */
 static bool has_drainer;
 
-/* With the lock held. */
+/* ---- operations of which a back-end was told that they have ended ---------------------------- */
+
+static pthread_mutex_t finished_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct finished {
+    struct rec_stream *stream;
+    struct rec_operation operation;
+} * finished,
+    *taken; /* [MOST_FINISHED] each; NULL: there was none yet. With the lock held; `taken` is
+                        of who drains */
+static unsigned n_finished;
+
+static bool keep_finished(struct rec_stream *stream, const struct rec_operation *operation,
+                          bool *ret_many)
+{
+    pthread_mutex_lock(&finished_lock);
+    if (!finished && (taken = rec_keep(MOST_FINISHED * sizeof *taken)))
+        finished = rec_keep(MOST_FINISHED * sizeof *finished);
+    const bool good = finished && n_finished < MOST_FINISHED;
+    if (good)
+        finished[n_finished++] = (struct finished){stream, *operation};
+    *ret_many = n_finished > MOST_FINISHED / 2;
+    pthread_mutex_unlock(&finished_lock);
+    return good;
+}
+
+/* At the end the lock is waited for a second at most: the program may call exit() in a signal handler,
+ * while its thread has the lock. */
+static unsigned take_finished(bool last)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec++;
+    if ((last ? pthread_mutex_timedlock(&finished_lock, &until)
+              : pthread_mutex_lock(&finished_lock)) != 0)
+        return 0;
+    const unsigned n = n_finished;
+    if (n > 0)
+        memcpy(taken, finished, n * sizeof *taken);
+    n_finished = 0;
+    pthread_mutex_unlock(&finished_lock);
+    return n;
+}
+
+static void deliver_finished(bool last)
+{
+    const unsigned n = take_finished(last);
+    for (unsigned i = 0; i < n; i++)
+        deliver_operation(taken[i].stream, &taken[i].operation);
+    struct rec_stream *stream = __atomic_load_n(&all_streams, __ATOMIC_ACQUIRE);
+    for (; stream; stream = stream->next)
+        lose_operations(stream, __atomic_exchange_n(&stream->untold, 0, __ATOMIC_RELAXED));
+}
+
+/* With the lock of draining held. */
 static void drain_backends(bool last)
 {
     if (drain_over || !rec_process.on)
         return;
     const unsigned n = __atomic_load_n(&n_device_backends, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++)
-        device_backends[i]->drain(last);
+        if (device_backends[i]->drain)
+            device_backends[i]->drain(last);
+    deliver_finished(last);
 }
 
 static void drain_if_free(void)
@@ -256,6 +341,17 @@ static void drain_if_free(void)
         drain_backends(false);
         pthread_mutex_unlock(&drain_lock);
     }
+    rec_step_back(&aside);
+}
+
+static void finish_operation(struct rec_stream *stream, const struct rec_operation *operation)
+{
+    bool many;
+    const struct rec_aside aside = rec_step_aside();
+    if (!keep_finished(stream, operation, &many))
+        __atomic_add_fetch(&stream->untold, 1, __ATOMIC_RELAXED);
+    if (many)
+        drain_if_free();
     rec_step_back(&aside);
 }
 
@@ -389,7 +485,6 @@ static double device_ns_per_tick(void)
     return rec_process.ns_per_tick;
 }
 
-REC_EXPORT const struct rec_device_interface *lull_record_device(void);
 const struct rec_device_interface *lull_record_device(void)
 {
     static const struct rec_device_interface interface = {.version = REC_DEVICE_VERSION,
@@ -405,56 +500,26 @@ const struct rec_device_interface *lull_record_device(void)
                                                           .depend = depend_on,
                                                           .wait = wait_for_operation,
                                                           .leave = rec_wait_leave,
+                                                          .finish = finish_operation,
                                                           .deliver = deliver_operation,
                                                           .lose = lose_operations,
                                                           .doubt = doubt_times,
                                                           .drain = drain_if_free,
                                                           .say = rec_report_say};
-    return rec_process.on && !devices_off ? &interface : NULL;
+    return rec_device_is_wanted() ? &interface : NULL;
 }
 
 /* ==== start =================================================================================== */
 
-/* Back-ends that a runtime loads where a variable of the environment names them, in a list. */
-static const struct loaded_backend {
-    const char *library, *variable;
-} loaded_backends[] = {
-    {"liblull-record-opencl.so", "OPENCL_LAYERS"},
-};
-
-static void add_to_list_of(const char *variable, const char *path)
-{
-    const char *list = getenv(variable);
-    if (list && strstr(list, path)) /* the program was started by one that is recorded as well */
-        return;
-    const size_t size = strlen(variable) + strlen(path) + (list ? strlen(list) : 0) + 3;
-    char *text = rec_keep(size);
-    if (!text)
-        return;
-    snprintf(text, size, "%s=%s%s%s", variable, list && *list ? list : "", list && *list ? ":" : "",
-             path);
-    putenv(text);
-}
-
 void rec_device_prepare(void)
 {
     const char *wanted = getenv("LULL_RECORD_DEVICE");
-    devices_off = !wanted || strcmp(wanted, "off") == 0;
+    devices_kept = wanted && strcmp(wanted, "off") == 0       ? DEVICES_OFF
+                   : wanted && strcmp(wanted, "summary") == 0 ? DEVICES_SUMMARY
+                                                              : DEVICES_FULL;
 }
 
-void rec_device_start(void)
+bool rec_device_is_wanted(void)
 {
-    char path[PATH_MAX];
-    Dl_info info;
-    const void *here = &rec_process;
-    if (devices_off || dladdr(here, &info) == 0 || !info.dli_fname || !strchr(info.dli_fname, '/'))
-        return;
-    const size_t folder = (size_t)(strrchr(info.dli_fname, '/') - info.dli_fname);
-    for (size_t i = 0; i < sizeof loaded_backends / sizeof *loaded_backends; i++) {
-        const int length = snprintf(path, sizeof path, "%.*s/%s", (int)folder, info.dli_fname,
-                                    loaded_backends[i].library);
-        if (length > 0 && (size_t)length < sizeof path && !strchr(path, ':') &&
-            access(path, R_OK) == 0)
-            add_to_list_of(loaded_backends[i].variable, path);
-    }
+    return rec_process.on && devices_kept != DEVICES_OFF;
 }

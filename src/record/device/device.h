@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Devices: what a program submits to accelerators, and what these do. One interface for all runtimes
  * (OpenCL, CUDA ...), each of which has a back-end in a library of its own. The recorder opens none of
- * them and needs none: a back-end is loaded by the runtime that it is for, which is told of it by a
- * variable of the environment (rec_device_start), and asks the recorder for this interface by
- * dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE). So a machine without the runtime notices nothing.
+ * them and needs none: a back-end is loaded by the runtime that it is for, which is told of it where it
+ * asks for a variable of the environment (variables.c), and asks the recorder for this interface by
+ * dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE). So a program without the runtime notices nothing.
  *
  * Words: an *operation* is a kernel or a copy. A thread of the host *submits* it in a call to a
  * *stream* (OpenCL: a command queue), gives it a *number*, and goes on. Operations of a stream begin in
@@ -29,7 +29,9 @@
  * DEVICE_WAIT records; the stream is a location with a CALL and an OPERATION for each operation. A
  * stream's records may come late, but in the order of their times. Where operations of one stream
  * overlap, or one becomes known after later ones, the stream has several locations, as many as it
- * needs, up to REC_MOST_LANES. */
+ * needs, up to REC_MOST_LANES. With LULL_RECORD_DEVICE=summary none of these records is written: the
+ * sums of a stream's locations have the number of its operations by region, their time and bytes, as
+ * they also have where records are written. */
 #ifndef LULL_RECORD_DEVICE_DEVICE_H
 #define LULL_RECORD_DEVICE_DEVICE_H
 
@@ -43,7 +45,7 @@
 
 enum { REC_DEVICE_VERSION = 1, REC_MOST_LANES = 32 };
 
-/* What an operation is. All but kernels move data: the regions of such operations are named after their
+/* What an operation is. All but kernels move data; the regions of most of these are named after their
  * kind. */
 enum rec_device_kind {
     REC_DEVICE_KERNEL,
@@ -55,6 +57,7 @@ enum rec_device_kind {
     REC_DEVICE_MAP,   /* makes memory of the device readable by the host */
     REC_DEVICE_UNMAP, /* gives it back to the device */
     REC_DEVICE_MIGRATE,
+    REC_DEVICE_EXCHANGE, /* with other devices, also of other processes; has a name, as kernels have */
     REC_DEVICE_KINDS
 };
 
@@ -65,13 +68,19 @@ struct rec_operation {
     uint32_t region;     /* see `region` below */
     uint64_t bytes;      /* that it moves; 0 of a kernel */
     uint64_t begin, end; /* ticks of the recorder's clock; for deliver */
+    bool is_exchange;    /* the next two are told */
+    int32_t peer;        /* rank at the other end, or root; below 0: none */
+    uint64_t
+        sequence; /* number among the exchanges of this stream's device with its region, the same
+                            at all ranks; REC_NO_SEQUENCE: none */
 };
+#define REC_NO_SEQUENCE UINT64_MAX
 
 struct rec_stream; /* lives as long as the process */
 
-/* A back-end. `drain` delivers the operations that have ended. With `last` it is called for the last
- * time, by a thread that may not wait: what has not ended by now is lost. Never called by two threads
- * at a time, nor in a forked child. */
+/* A back-end. `drain` delivers the operations that have ended; NULL: the back-end is told of each end, and
+ * calls `finish`. With `last` it is called for the last time, by a thread that may not wait: what has not
+ * ended by now is lost. Never called by two threads at a time, nor in a forked child. */
 struct rec_device_backend {
     const char *name;
     void (*drain)(bool last);
@@ -88,7 +97,8 @@ struct rec_device_interface {
     /* Called once, before the first operation is submitted. The program's exit then drains the
      * back-end before all that was loaded or registered for the exit earlier is torn down. */
     void (*attach)(const struct rec_device_backend *backend);
-    /* The region of operations of a kind; of kernels `name` is their name. 0: it cannot be had. */
+    /* The region of operations of a kind; of kernels and exchanges `name` is their name. 0: it cannot be
+     * had. */
     uint32_t (*region)(enum rec_device_kind kind, const char *name);
     /* A new stream; `name` is short ("queue 1", 16 bytes at most): the name of the device is set behind
      * it. NULL: the stream cannot be recorded. */
@@ -107,6 +117,10 @@ struct rec_device_interface {
                  uint64_t number); /* number 0: for all of the stream; stream NULL: not known */
     void (*leave)(struct rec_wait *call);
 
+    /* An operation has ended, and is delivered when it is drained next. Any thread may call this. Region
+     * 0: when it ran is not known. */
+    void (*finish)(struct rec_stream *stream, const struct rec_operation *operation);
+
     /* Only `drain` calls these. */
     void (*deliver)(struct rec_stream *stream, const struct rec_operation *operation);
     void (*lose)(struct rec_stream *stream,
@@ -121,17 +135,17 @@ struct rec_device_interface {
 };
 
 /* The symbol `const struct rec_device_interface *lull_record_device(void)`. NULL: nothing is
- * recorded, or devices are not to be (LULL_RECORD_DEVICE is not set, or off). */
+ * recorded, or devices are not to be (LULL_RECORD_DEVICE is off). */
 #define REC_DEVICE_INTERFACE "lull_record_device"
 typedef const struct rec_device_interface *rec_device_interface_of(void);
+__attribute__((visibility("default"))) rec_device_interface_of lull_record_device;
 
 /* ==== the recorder's side ===================================================================== */
 
 /* Reads LULL_RECORD_DEVICE, before it is taken out of the environment. */
 void rec_device_prepare(void);
-/* Recording begins: where a back-end lies beside the recorder, tells its runtime, by the environment, to
- * load it. What the user has set there stays, and is loaded before it. */
-void rec_device_start(void);
+/* Whether what devices do is recorded in this process. */
+bool rec_device_is_wanted(void);
 /* Drains all back-ends for the last time; from here on nobody writes to streams. Called before
  * recording ends, and safe to call again. Waits, for a second at most, until the recorder's thread for
  * devices calls neither a runtime nor the system any more. */

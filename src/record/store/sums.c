@@ -55,8 +55,10 @@ static void set_count(struct rec_thread *self)
 bool rec_sums_begin(struct rec_thread *self, void *space, size_t size)
 {
     struct rec_sums *sums = &self->sums_file;
-    const unsigned n_counters = rec_counters_number();
-    self->sum_size = (uint32_t)(sizeof(struct lull_tape_sum) + n_counters * sizeof(uint64_t));
+    const bool has_bytes = self->stream != NULL; /* and no counters: no thread lives there */
+    const unsigned n_counters = has_bytes ? 0 : rec_counters_number();
+    self->sum_size =
+        (uint32_t)(sizeof(struct lull_tape_sum) + (n_counters + has_bytes) * sizeof(uint64_t));
     sums->header = space;
     sums->reserved = size;
     if (!map_more_sums(self, FIRST_SUM_BYTES))
@@ -70,6 +72,7 @@ bool rec_sums_begin(struct rec_thread *self, void *space, size_t size)
     header->process = rec_process.number;
     header->number = self->number;
     header->n_counters = n_counters;
+    header->has_bytes = has_bytes;
     for (unsigned i = 0; i < n_counters; i++)
         header->counters[i] = rec_counters_id(i);
     self->until = &header->end;
@@ -91,6 +94,12 @@ bool rec_sums_grow(struct rec_thread *self, uint32_t region)
     if (!sums->full)
         set_count(self);
     return !sums->full;
+}
+
+void rec_sums_move(struct rec_thread *self, uint32_t region, uint64_t bytes)
+{
+    if (region < self->n_sums)
+        rec_place_of_sum(self, region, 0)->counts[0] += bytes;
 }
 
 void rec_sums_from(struct rec_thread *self, uint64_t now)

@@ -16,6 +16,8 @@ void rec_sums_from(struct rec_thread *self, uint64_t now);
 void rec_sums_until(struct rec_thread *self, uint64_t now);
 /* The recorder itself took `ticks` until `now`: no region gets them. */
 void rec_sums_flush(struct rec_thread *self, uint64_t ticks, uint64_t now);
+/* Of a device stream: bytes were moved by an operation that its region's sum has. */
+void rec_sums_move(struct rec_thread *self, uint32_t region, uint64_t bytes);
 /* From now on no more room is asked for. */
 void rec_sums_stop(struct rec_thread *self);
 /* The sums are complete. */

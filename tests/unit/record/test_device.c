@@ -18,8 +18,6 @@
 
 enum { STREAMS = 3, OPERATIONS = 12000, KERNELS = 5, BATCH = 40, MOST_LOCATIONS = 128 };
 
-const struct rec_device_interface *lull_record_device(void);
-
 static const struct rec_device_interface *recorder;
 static struct rec_stream *streams[STREAMS];
 static uint32_t regions[KERNELS + 1]; /* the last one is a copy */

@@ -111,6 +111,7 @@ static struct lull_stream *stream_of(struct lull_trace *trace,
     *stream = (struct lull_stream){.device = trace->n_devices,
                                    .context = told->context,
                                    .in_order = told->in_order != 0,
+                                   .summary = told->summary != 0,
                                    .lost = told->lost,
                                    .clock_error = told->clock_error >= 0 ? told->clock_error : -1};
     trace->devices = lull_arena_grow(trace->arena, trace->devices, &data->devices_capacity,

@@ -442,18 +442,23 @@ static lull_status put_number_record(struct tape_writer *writer, uint32_t locati
 static lull_status put_operation(struct tape_writer *writer, uint32_t location, unsigned kind,
                                  const struct lull_event *event, struct lull_error *err)
 {
-    union lull_tape_slot slots[2] = {0};
+    union lull_tape_slot slots[3] = {0};
     const uint32_t other = told_number(writer->trace, event->operation.location);
     const bool ran = event->kind == LULL_EVENT_OPERATION;
+    const bool exchange =
+        ran && (event->operation.sequence != LULL_NO_SEQUENCE || event->operation.peer != LULL_ANY);
     slots[0].record.time = (uint64_t)event->time;
-    slots[0].record.head = lull_tape_head(ran ? LULL_TAPE_OPERATION : LULL_TAPE_NUMBER, 1,
-                                          ran ? id_or_none(event->id) : LULL_TAPE_NO_ID);
+    slots[0].record.head =
+        lull_tape_head(ran ? LULL_TAPE_OPERATION : LULL_TAPE_NUMBER, exchange ? 2 : 1,
+                       ran ? id_or_none(event->id) : LULL_TAPE_NO_ID);
     slots[0].record.value = ran ? other : kind;
     slots[1].u64[0] = event->operation.number;
     slots[1].u64[1] = event->operation.bytes;
     if (event->kind == LULL_EVENT_SUBMIT || event->kind == LULL_EVENT_DEVICE_WAIT)
         slots[1].u64[1] = other;
-    return tape_put(writer, location, slots, 2, err);
+    slots[2].u64[0] = event->operation.sequence;
+    slots[2].i32[2] = event->operation.peer;
+    return tape_put(writer, location, slots, exchange ? 3 : 2, err);
 }
 
 static lull_status put_counter_record(struct tape_writer *writer, uint32_t location,
@@ -1095,8 +1100,9 @@ static struct lull_tape_sums_header make_header(const struct tape_writer *writer
     };
     memcpy(header.magic, LULL_TAPE_SUMS_MAGIC, sizeof header.magic);
     header.n_counters = find_summed_counters(trace, sums, header.counters);
-    header.sum_size =
-        (uint32_t)(sizeof(struct lull_tape_sum) + header.n_counters * sizeof(uint64_t));
+    header.has_bytes = of->kind == LULL_LOCATION_DEVICE;
+    header.sum_size = (uint32_t)(sizeof(struct lull_tape_sum) +
+                                 (header.n_counters + header.has_bytes) * sizeof(uint64_t));
     for (uint32_t c = 0; c < header.n_counters; c++)
         header.counted[c] = sums->counts_outside[header.counters[c]];
     return header;
@@ -1113,6 +1119,8 @@ static void put_region_sum(const struct lull_tape_sums_header *header,
             memcpy(to + sizeof sum + c * sizeof(uint64_t),
                    &region->counts[parallel][header->counters[c]], sizeof(uint64_t));
     }
+    if (header->has_bytes) /* all of them outside of parallel regions */
+        memcpy(to - header->sum_size - sizeof region->bytes, &region->bytes, sizeof region->bytes);
 }
 
 /* Writes the sums of a location, in a run whose events do not tell all. */
@@ -1290,8 +1298,18 @@ static void put_stream(const struct lull_trace *trace, const struct lull_locatio
     snprintf(ret_stream->key, sizeof ret_stream->key, "%s", device->key);
     ret_stream->context = stream->context;
     ret_stream->in_order = stream->in_order;
+    ret_stream->summary = stream->summary;
     ret_stream->lost = stream->lost;
     ret_stream->clock_error = stream->clock_error;
+}
+
+/* Whether sums tell what events do not. Then all locations have them. */
+static bool needs_sums(const struct lull_trace *trace)
+{
+    bool needs = trace->events == LULL_EVENTS_FIRST;
+    for (uint32_t l = 0; l < trace->n_locations && !needs; l++)
+        needs = trace->locations[l].stream && trace->locations[l].stream->summary;
+    return needs && trace->has_sums;
 }
 
 static lull_status finish_location(struct tape_writer *writer, const struct process_file *file,
@@ -1342,7 +1360,7 @@ static lull_status finish_location(struct tape_writer *writer, const struct proc
         write_part(file, LULL_TAPE_PART_HEAD, number_of(writer, location), &top, sizeof top, err);
     if (status == LULL_OK)
         status = tape_write_samples(writer, file, location, err);
-    if (status != LULL_OK || !writer->trace->has_sums || writer->trace->events != LULL_EVENTS_FIRST)
+    if (status != LULL_OK || !needs_sums(writer->trace))
         return status;
     return tape_write_sums(writer, file, location, err);
 }

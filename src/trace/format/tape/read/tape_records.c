@@ -754,6 +754,9 @@ static lull_status decode_device_operation(struct tape_stream *stream, struct ta
         tape_add(out, LULL_EVENT_OPERATION, tape_ns_of(stream, record->time), region);
     event->operation.number = stream->at[1].u64[0];
     event->operation.bytes = stream->at[1].u64[1];
+    event->operation.sequence =
+        lull_tape_extra_of(record->head) > 1 ? stream->at[2].u64[0] : LULL_NO_SEQUENCE;
+    event->operation.peer = lull_tape_extra_of(record->head) > 1 ? stream->at[2].i32[2] : LULL_ANY;
     event->operation.location = lull_tape_thread_index(
         stream->trace, stream->trace->locations[stream->location].process, record->value);
     return LULL_OK;

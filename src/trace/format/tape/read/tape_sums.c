@@ -31,7 +31,9 @@ static lull_status check_sums_header(const char *path, const struct lull_tape_fi
         return lull_fail(err, LULL_ERR_FORMAT, "%s: belongs to thread %u of process %u", path,
                          header->number, header->process);
     if (header->header_size != sizeof *header || header->n_counters > LULL_TAPE_MOST_COUNTERS ||
-        header->sum_size != sizeof(struct lull_tape_sum) + header->n_counters * sizeof(uint64_t))
+        header->has_bytes > 1 ||
+        header->sum_size != sizeof(struct lull_tape_sum) +
+                                (header->n_counters + header->has_bytes) * sizeof(uint64_t))
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: offset %zu: sums of %u bytes behind a header of %u, with %u counters",
                          path, offsetof(struct lull_tape_sums_header, header_size),
@@ -141,6 +143,17 @@ static lull_status match_sum_counters(struct reader *reader)
     return LULL_OK;
 }
 
+static uint64_t bytes_at(const struct reader *reader, uint64_t region, unsigned parallel)
+{
+    const struct lull_tape_sums_header *header = &reader->header;
+    uint64_t bytes = 0;
+    if (header->has_bytes)
+        memcpy(&bytes,
+               reader->bytes + (region * 2 + parallel + 1) * header->sum_size - sizeof bytes,
+               sizeof bytes);
+    return bytes;
+}
+
 /* The rate of the clock over the whole life of a location: so many ticks are so many ns. */
 struct rate {
     uint64_t ticks;
@@ -233,6 +246,7 @@ static lull_status take_regions(const struct reader *reader, const struct rate *
             sum->visits[parallel] = parts[parallel].visits;
             sum->ns[parallel] = ns_by_rate(rate, parts[parallel].ticks);
             sum->counts[parallel] = counts_at(reader, r, parallel);
+            sum->bytes += bytes_at(reader, r, parallel);
             sums->outside -= sum->ns[parallel];
         }
     }

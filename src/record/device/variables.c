@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Variables of the environment by which runtimes of devices are told to load a back-end. The environment
+ * itself is left alone: it is the program's, which may print it, search it and hand it to its children, and
+ * other threads may be reading it. Instead the recorder stands in front of getenv and secure_getenv, and
+ * answers with the back-end's path where the code of the runtime asks for its variable, whenever that is.
+ * Everybody else is told what the environment says. So it does not matter how a program begins with the
+ * runtime, or whether it has opened it by dlopen.
+ *
+ * Not seen are runtimes that are linked into the program itself, or that find another getenv than the
+ * program does (dlmopen, RTLD_DEEPBIND, a program that exports one of its own). */
+#include "record/device/device.h"
+#include "record/keep.h"
+#include "record/libraries.h"
+#include "record/life_cycle.h"
+#include "record/next.h"
+#include "record/report.h"
+#include "record/site/site.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FUNCTIONS(X) X(getenv) X(secure_getenv)
+enum { FUNCTIONS(REC_NEXT_INDEX) N_NEXT };
+static const char *const next_names[N_NEXT] = {FUNCTIONS(REC_NEXT_NAME)};
+static rec_function next[N_NEXT];
+
+__attribute__((constructor)) static void find_next(void)
+{
+    rec_next_find(next, next_names, N_NEXT);
+}
+
+static const struct loaded_backend {
+    const char *runtime, *variable;
+    const char *askers[2]; /* how the names of files begin whose code is the runtime's */
+    const char *library;   /* lies beside the recorder */
+    bool is_list; /* the user's come first, and a colon behind them; else there can be one */
+} loaded_backends[] = {
+    {"OpenCL", "OPENCL_LAYERS", {"libOpenCL"}, "liblull-record-opencl.so", true},
+    {"NCCL", "NCCL_PROFILER_PLUGIN", {"libnccl", "libtorch"}, "liblull-record-nccl.so", false},
+};
+
+static const struct loaded_backend *backend_of(const char *variable)
+{
+    for (size_t i = 0; i < sizeof loaded_backends / sizeof *loaded_backends; i++)
+        if (*variable == *loaded_backends[i].variable && /* the call of strcmp takes longest */
+            strcmp(variable, loaded_backends[i].variable) == 0)
+            return &loaded_backends[i];
+    return NULL;
+}
+
+static bool is_asked_by(const struct loaded_backend *backend, const void *place)
+{
+    for (size_t i = 0; i < 2 && backend->askers[i]; i++)
+        if (rec_lies_in(place, backend->askers[i]))
+            return true;
+    return false;
+}
+
+/* The path of a library beside the recorder. False: there is none, or a list cannot name it. */
+static bool find_beside(const char *library, char *path, size_t size)
+{
+    Dl_info info;
+    const void *here = loaded_backends;
+    if (dladdr(here, &info) == 0 || !info.dli_fname || !strchr(info.dli_fname, '/'))
+        return false;
+    const int folder = (int)(strrchr(info.dli_fname, '/') - info.dli_fname),
+              length = snprintf(path, size, "%.*s/%s", folder, info.dli_fname, library);
+    return length > 0 && (size_t)length < size && !strchr(path, ':') && access(path, R_OK) == 0;
+}
+
+/* What the runtime is told, where the environment says `value`. It may write to that text: ocl-icd divides
+ * it where it stands. */
+static char *answer_with(const struct loaded_backend *backend, char *value)
+{
+    char path[PATH_MAX];
+    if (!find_beside(backend->library, path, sizeof path) || (value && strstr(value, path)))
+        return value;
+    if (value && *value && !backend->is_list) {
+        rec_report_say("%s: %s is set to '%s', of which there can be one: %s is not recorded",
+                       backend->runtime, backend->variable, value, backend->runtime);
+        return value;
+    }
+    const size_t size = (value ? strlen(value) : 0) + strlen(path) + 2;
+    char *text = rec_keep(size);
+    if (!text)
+        return value;
+    snprintf(text, size, "%s%s%s", value ? value : "", value && *value ? ":" : "", path);
+    return text;
+}
+
+static REC_COLD char *answer(const struct loaded_backend *backend, char *value, const void *from)
+{
+    if (!is_asked_by(backend, from))
+        return value;
+    rec_start();
+    if (!rec_device_is_wanted())
+        return value;
+    const struct rec_aside aside = rec_step_aside();
+    char *answered = answer_with(backend, value);
+    rec_step_back(&aside);
+    return answered;
+}
+
+REC_EXPORT char *getenv(const char *name)
+{
+    const struct loaded_backend *backend = backend_of(name);
+    if (REC_LIKELY(!backend))
+        return REC_NEXT(getenv)(name);
+    return answer(backend, REC_NEXT(getenv)(name), REC_CALLER);
+}
+
+REC_EXPORT char *secure_getenv(const char *name)
+{
+    const struct loaded_backend *backend = backend_of(name);
+    if (REC_LIKELY(!backend))
+        return REC_NEXT(secure_getenv)(name);
+    return answer(backend, REC_NEXT(secure_getenv)(name), REC_CALLER);
+}
