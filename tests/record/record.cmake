@@ -438,6 +438,10 @@ if(Python3_FOUND)
         set_tests_properties(record.ring record.ring.pauses record.ring.node
                              PROPERTIES LABELS quick TIMEOUT 1800)
         opencl_tests(opencl ${LULL_GCC})
+        add_test(NAME record.omp_target
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/omp_target.py
+                    --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>)
+        set_tests_properties(record.omp_target PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/alone.py

@@ -598,6 +598,7 @@ static int initialize(ompt_lookup *lookup, int device, union ompt_data *data)
     rec_omp_start();
     for (size_t i = 0; i < sizeof callbacks / sizeof *callbacks; i++)
         set((int)callbacks[i].event, callbacks[i].callback);
+    rec_target_start(set);
     __atomic_store_n(&ompt_tells, true, __ATOMIC_RELAXED);
     return 1;
 }
