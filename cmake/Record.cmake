@@ -123,6 +123,7 @@ function(lull_device_backend name)
     add_dependencies(liblull-record ${target})
 endfunction()
 lull_device_backend(opencl)
+lull_device_backend(nccl)
 
 foreach(family openmpi mpich)
     if(LULL_RECORDS_${family})
