@@ -78,6 +78,23 @@ if(Python3_FOUND)
         endforeach()
     endfunction()
 
+    # nccl_tests(prefix compiler flags...): each version of NCCL's interface for profilers, by a library of the tests' own.
+    function(nccl_tests prefix compiler)
+        record_program(nccl ${compiler} -Wall -Wextra -Werror ${ARGN} -ldl)
+        get_filename_component(short ${compiler} NAME_WE)
+        set(fake ${record_bin}/libnccl_fake.so)
+        add_custom_command(OUTPUT ${fake} DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/nccl_fake.c
+            COMMAND ${compiler} -std=gnu17 -O1 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror
+                    ${PROJECT_SOURCE_DIR}/tests/record/nccl_fake.c -o ${fake} -ldl VERBATIM)
+        add_custom_target(record.nccl_fake ALL DEPENDS ${fake})
+        foreach(form 3 4 5 6 other)
+            add_test(NAME record.${prefix}.${form}
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/nccl.py --lull $<TARGET_FILE:lull>
+                        --listing $<TARGET_FILE:listing> --program ${record_bin}/nccl.${short} --fake ${fake} ${form})
+            set_tests_properties(record.${prefix}.${form} PROPERTIES LABELS quick TIMEOUT 1800)
+        endforeach()
+    endfunction()
+
     # record_test(name program arguments...)
     function(record_test name label)
         add_test(NAME record.${name}
@@ -438,18 +455,7 @@ if(Python3_FOUND)
         set_tests_properties(record.ring record.ring.pauses record.ring.node
                              PROPERTIES LABELS quick TIMEOUT 1800)
         opencl_tests(opencl ${LULL_GCC})
-        record_program(nccl ${LULL_GCC} -Wall -Wextra -Werror -ldl)
-        set(fake ${record_bin}/libnccl_fake.so)
-        add_custom_command(OUTPUT ${fake} DEPENDS ${PROJECT_SOURCE_DIR}/tests/record/nccl_fake.c
-            COMMAND ${LULL_GCC} -std=gnu17 -O1 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror
-                    ${PROJECT_SOURCE_DIR}/tests/record/nccl_fake.c -o ${fake} -ldl VERBATIM)
-        add_custom_target(record.nccl_fake ALL DEPENDS ${fake})
-        foreach(form 3 4 5 6 other)
-            add_test(NAME record.nccl.${form}
-                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/nccl.py --lull $<TARGET_FILE:lull>
-                        --listing $<TARGET_FILE:listing> --program ${record_bin}/nccl.gcc --fake ${fake} ${form})
-            set_tests_properties(record.nccl.${form} PROPERTIES LABELS quick TIMEOUT 1800)
-        endforeach()
+        nccl_tests(nccl ${LULL_GCC})
         add_test(NAME record.omp_target
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/omp_target.py
                     --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>)
