@@ -366,9 +366,22 @@ static void add_master(const struct lull_thread_breakdown *master, struct lull_p
     process->device = seconds(master->times.ns[LULL_DEVICE][0]);
 }
 
+/* Nothing is known of a stream of which sums alone were kept, in a part of the run. */
+static bool is_measured(const struct lull_thread_breakdown *stream)
+{
+    int64_t known = 0;
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
+        known += stream->times.ns[activity][0] + stream->times.ns[activity][1];
+    return known > 0 || stream->disabled_ns == 0;
+}
+
 static void add_device(const struct lull_thread_breakdown *stream, struct lull_pop_input *input)
 {
     int64_t useful = useful_of(stream);
+    if (!is_measured(stream)) {
+        input->n_unmeasured++;
+        return;
+    }
     int64_t moving = stream->times.ns[LULL_DEVICE][0] + stream->times.ns[LULL_DEVICE][1];
     input->n_devices++;
     input->device_useful += seconds(useful);
@@ -748,7 +761,7 @@ static void finish_averages(struct sums *sums)
 
 bool lull_pop_is_hybrid(const struct lull_pop_input *input)
 {
-    if (input->n_devices > 0)
+    if (input->n_devices > 0 || input->n_unmeasured > 0)
         return true;
     for (uint32_t i = 0; i < input->n_processes; i++)
         if (input->processes[i].threads != 1 || input->processes[i].parallel != 0.0)
@@ -958,8 +971,9 @@ static void devices(struct target to, const struct lull_pop_input *input)
     const struct sums *s = to.sums;
     for (int m = LULL_METRIC_ALL_PARALLEL_EFFICIENCY; m <= LULL_METRIC_DEVICE_REMAINING_EFFICIENCY;
          m++)
-        set_absent(to, m, "no devices");
-    if (input->n_devices == 0)
+        set_absent(to, m,
+                   input->n_unmeasured > 0 ? "devices not measured in this part" : "no devices");
+    if (input->n_devices == 0 || input->n_unmeasured > 0)
         return;
     double n = input->n_devices;
     double avg = (s->sum_useful + input->device_useful) / (s->threads + n);

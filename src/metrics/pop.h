@@ -63,6 +63,7 @@ struct lull_pop_input {
     double flush_share, flush; /* and that time of the thread, s */
     /* devices: number of streams, per-stream kernel time sum and max, transfer time; 0 if none */
     uint32_t n_devices;
+    uint32_t n_unmeasured; /* streams of which nothing is known, which are not among these */
     double device_useful, device_max_useful, device_max_busy;
 };
 

@@ -169,6 +169,10 @@ def check_sums(settings, path, options, complaints):
     regions = {row["label"]: row for row in rows_of(metrics, table)}
     for region in ("scale", "copy to device"):
         compare(f"{what}: visits of {region}", regions[region]["visits"], 20, complaints)
+    if summary:  # sums tell nothing of a part of the run
+        part = json.loads(read([settings.lull, "metrics", "--window", "0:1ms", "--format", "json", path]))
+        values = [row["values"][0] for row in part["tables"]["device"]["rows"]]
+        compare(f"{what}: metrics of devices in a part", set(values), {None}, complaints)
     lines = read([settings.listing, path]).splitlines() if options in ([], ["--device", "summary"]) else []
     ran = [line for line in lines if ": operation 0 " in line or ": submit 0 " in line]
     compare(f"{what}: events of operations", len(ran), 0 if summary or not lines else 80, complaints)

@@ -105,16 +105,14 @@ static REC_COLD char *answer(const struct loaded_backend *backend, char *value, 
 
 REC_EXPORT char *getenv(const char *name)
 {
+    char *value = REC_NEXT(getenv)(name);
     const struct loaded_backend *backend = backend_of(name);
-    if (REC_LIKELY(!backend))
-        return REC_NEXT(getenv)(name);
-    return answer(backend, REC_NEXT(getenv)(name), REC_CALLER);
+    return REC_LIKELY(!backend) ? value : answer(backend, value, REC_CALLER);
 }
 
 REC_EXPORT char *secure_getenv(const char *name)
 {
+    char *value = REC_NEXT(secure_getenv)(name);
     const struct loaded_backend *backend = backend_of(name);
-    if (REC_LIKELY(!backend))
-        return REC_NEXT(secure_getenv)(name);
-    return answer(backend, REC_NEXT(secure_getenv)(name), REC_CALLER);
+    return REC_LIKELY(!backend) ? value : answer(backend, value, REC_CALLER);
 }

@@ -84,10 +84,10 @@ static struct target_device {
 static const struct rec_device_interface *target_recorder;
 static const struct rec_device_backend target_backend = {.name = "OpenMP"};
 
-static struct rec_stream *make_target_stream(int number)
+static void make_target_stream(int number)
 {
     static bool attached;
-    const struct target_device *device = &target_devices[number];
+    struct target_device *device = &target_devices[number];
     struct lull_tape_stream what = {.runtime = "OpenMP"};
     snprintf(what.device, sizeof what.device, "device %d%s%s", number, *device->type ? " " : "",
              device->type);
@@ -95,7 +95,7 @@ static struct rec_stream *make_target_stream(int number)
     if (!attached)
         target_recorder->attach(&target_backend);
     attached = true;
-    return target_recorder->stream(&what, "target");
+    __atomic_store_n(&device->stream, target_recorder->stream(&what, "target"), __ATOMIC_RELEASE);
 }
 
 /* NULL: it cannot be recorded. */
@@ -109,7 +109,7 @@ static struct rec_stream *target_stream(int number)
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&lock);
     if (!device->stream)
-        __atomic_store_n(&device->stream, make_target_stream(number), __ATOMIC_RELEASE);
+        make_target_stream(number);
     stream = device->stream;
     pthread_mutex_unlock(&lock);
     rec_step_back(&aside);

@@ -979,7 +979,7 @@ bool lull_runs_have_devices(const struct lull_runs *runs)
 {
     bool any = false;
     for (uint32_t i = 0; i < runs->count; i++)
-        any |= runs->runs[i].input->n_devices > 0;
+        any |= runs->runs[i].input->n_devices + runs->runs[i].input->n_unmeasured > 0;
     return any;
 }
 
