@@ -3,7 +3,7 @@ of profiler plug-ins, and compares the run with what the library does.
 
     nccl.py --lull LULL --listing LISTING --program NCCL --fake LIBRARY FORM...
 
-FORM is a version, 3 to 6, or `other`: another plug-in is named.
+FORM is a version, 3 to 6, or `other`: another plug-in is named; or `uneven`: one rank does less than the other.
 """
 import argparse
 import collections
@@ -60,16 +60,29 @@ def check_lengths(run, complaints):
                 complaints.append(f"AllReduce {i}: {ns} ns, expected {wanted}")
 
 
-def test_version(settings, version, folder):
-    complaints = []
+def record_ranks(settings, version, folder, complaints, *more):
     run = os.path.join(folder, "run")
-    command = [settings.program, settings.fake, version]
-    started = [subprocess.Popen([settings.lull, "record", "-o", run, "--", *command, str(rank)],
+    commands = [[settings.program, settings.fake, version, str(rank), *more] for rank in range(RANKS)]
+    started = [subprocess.Popen([settings.lull, "record", "-o", run, "--", *command],
                                 env=environment_of(rank, folder), stdout=subprocess.PIPE, text=True)
-               for rank in range(RANKS)]
+               for rank, command in enumerate(commands)]
     outputs = [process.communicate()[0] for process in started]
     compare("status", [process.returncode for process in started], [0] * RANKS, complaints)
-    compare("output", outputs, [call([*command, str(rank)]).stdout for rank in range(RANKS)], complaints)
+    compare("output", outputs, [call(command).stdout for command in commands], complaints)
+    return run
+
+
+def test_uneven(settings, _, folder):
+    complaints = []
+    seen = Run(settings, record_ranks(settings, "4", folder, complaints, "uneven"))
+    compare("exchanges", [(row["ranks"], row["operations"], row["same"]) for row in seen.rows("exchanges")],
+            [(RANKS, 6, "no, 5 at least")], complaints)
+    return complaints
+
+
+def test_version(settings, version, folder):
+    complaints = []
+    run = record_ranks(settings, version, folder, complaints)
     seen = Run(settings, run)
     found = operations(seen)
     compare("operations", sorted(found.values()), sorted(expected(rank) for rank in range(RANKS)), complaints)
@@ -114,7 +127,8 @@ def main():
     wrong = 0
     for form in settings.forms:
         with tempfile.TemporaryDirectory() as folder:
-            complaints = (test_other if form == "other" else test_version)(settings, form, folder)
+            test = {"other": test_other, "uneven": test_uneven}.get(form, test_version)
+            complaints = test(settings, form, folder)
         print(f"{form}: {len(complaints)} complaints", *complaints, sep="\n    ")
         wrong += len(complaints)
     return 1 if wrong else 0

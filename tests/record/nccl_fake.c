@@ -147,8 +147,9 @@ static int begin(const char *path)
 
 /* As NCCL does for a communicator of two ranks: five AllReduce, a Broadcast, a message each way, and an AllReduce of
  * which the device never tells. */
-__attribute__((visibility("default"))) void fake_nccl(int with_version, int as_rank, uint64_t as);
-void fake_nccl(int with_version, int as_rank, uint64_t as)
+__attribute__((visibility("default"))) void fake_nccl(int with_version, int as_rank, uint64_t as,
+                                                      int with_broadcast);
+void fake_nccl(int with_version, int as_rank, uint64_t as, int with_broadcast)
 {
     const char *path = getenv("NCCL_PROFILER_PLUGIN");
     void *last = NULL;
@@ -172,9 +173,11 @@ void fake_nccl(int with_version, int as_rank, uint64_t as)
     begin_event(PROXY, NULL); /* for which nobody has asked */
     if (start() != NULL)
         abort();
-    last = start_collective("Broadcast", 0, 64, "ncclBfloat16", 1, 1);
-    profiler->stop(last);
-    run(last, 1, 300000);
+    if (with_broadcast) {
+        last = start_collective("Broadcast", 0, 64, "ncclBfloat16", 1, 1);
+        profiler->stop(last);
+        run(last, 1, 300000);
+    }
     last = start_message(rank ? "Recv" : "Send", 256, "ncclInt8", 1 - rank);
     profiler->stop(last);
     run(last, 1, 200000);

@@ -28,6 +28,21 @@ def compile_with(compiler, program):
     return shutil.which(compiler[0]) and call(command).returncode == 0
 
 
+def check_old(settings, folder, complaints):
+    """A runtime that tells nothing of target regions: one line says so, and the program is unharmed."""
+    program, run = os.path.join(folder, "old"), os.path.join(folder, "old-run")
+    if not any(compile_with(["clang-%d" % version], program) for version in (16, 15, 14)):
+        return
+    environment = launch.environment()
+    environment.pop("LD_LIBRARY_PATH", None)  # which may name the runtime of LULL_OFFLOAD_CLANG
+    alone = call([program], env=environment)
+    recorded = call([settings.lull, "record", "-o", run, "--", program], env=environment)
+    said = [line for line in recorded.stderr.splitlines() if "does not tell of target regions" in line]
+    compare("output of an old runtime", (recorded.stdout, recorded.returncode), (alone.stdout, alone.returncode),
+            complaints)
+    compare("said of an old runtime", len(said), 1, complaints)
+
+
 def find_program(folder):
     program = os.path.join(folder, "omp_target")
     named = os.environ.get("LULL_OFFLOAD_CLANG", "").split()
@@ -84,12 +99,15 @@ def main():
     for name in ("lull", "listing"):
         parser.add_argument("--" + name, required=True)
     settings = parser.parse_args()
+    complaints = []
     with tempfile.TemporaryDirectory() as folder:
+        check_old(settings, folder, complaints)
         program, alone = find_program(folder)
-        if not program:
-            print("skipped: no clang from 17 on that offloads OpenMP to the host (clang-19, libomp-19-dev)")
-            return SKIPPED
-        complaints = check(settings, program, alone, folder)
+        if program:
+            complaints += check(settings, program, alone, folder)
+    if not program and not complaints:
+        print("skipped: no clang from 17 on that offloads OpenMP to the host (clang-19, libomp-19-dev)")
+        return SKIPPED
     print(f"{len(complaints)} complaints", *complaints, sep="\n    ")
     return 1 if complaints else 0
 

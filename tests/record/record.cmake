@@ -87,7 +87,7 @@ if(Python3_FOUND)
             COMMAND ${compiler} -std=gnu17 -O1 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror
                     ${PROJECT_SOURCE_DIR}/tests/record/nccl_fake.c -o ${fake} -ldl VERBATIM)
         add_custom_target(record.nccl_fake ALL DEPENDS ${fake})
-        foreach(form 3 4 5 6 other)
+        foreach(form 3 4 5 6 other uneven)
             add_test(NAME record.${prefix}.${form}
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/nccl.py --lull $<TARGET_FILE:lull>
                         --listing $<TARGET_FILE:listing> --program ${record_bin}/nccl.${short} --fake ${fake} ${form})
