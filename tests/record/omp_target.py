@@ -43,15 +43,24 @@ def check_old(settings, folder, complaints):
     compare("said of an old runtime", len(said), 1, complaints)
 
 
+def environment_of(compiler):
+    """The runtime of target regions opens that of OpenMP once more, by the name libomp.so: the loader must find it."""
+    library = call([*compiler, "-print-file-name=libomptarget.so"]).stdout.strip()
+    folders = [os.path.dirname(library), os.environ.get("LD_LIBRARY_PATH", "")]
+    return launch.environment(LD_LIBRARY_PATH=":".join(filter(None, folders)))
+
+
 def find_program(folder):
+    """A program that runs, its environment, and what it does alone."""
     program = os.path.join(folder, "omp_target")
     named = os.environ.get("LULL_OFFLOAD_CLANG", "").split()
     for compiler in [named] if named else [["clang-%d" % version] for version in range(22, 16, -1)]:
         if compile_with(compiler, program):
-            alone = call([program], env=launch.environment())
+            environment = environment_of(compiler)
+            alone = call([program], env=environment)
             if alone.returncode == 0:
-                return program, alone
-    return None, None
+                return program, environment, alone
+    return None, None, None
 
 
 def count_enters(run):
@@ -66,10 +75,10 @@ def without_warnings(output):
     return [line for line in output.splitlines() if not line.startswith("lull record: ")]
 
 
-def check(settings, program, alone, folder):
+def check(settings, program, environment, alone, folder):
     complaints = []
     run = os.path.join(folder, "run")
-    recorded = call([settings.lull, "record", "-o", run, "--", program], env=launch.environment())
+    recorded = call([settings.lull, "record", "-o", run, "--", program], env=environment)
     compare("output", recorded.stdout, alone.stdout, complaints)
     compare("status", recorded.returncode, alone.returncode, complaints)
     compare("said by the program", without_warnings(recorded.stderr), alone.stderr.splitlines(), complaints)
@@ -89,7 +98,7 @@ def check(settings, program, alone, folder):
     read([settings.lull, "metrics", run])
     read([settings.lull, "report", run])
     off = os.path.join(folder, "off")
-    call([settings.lull, "record", "--device", "off", "-o", off, "--", program], env=launch.environment())
+    call([settings.lull, "record", "--device", "off", "-o", off, "--", program], env=environment)
     compare("streams with --device off", Run(settings, off).rows("streams"), [], complaints)
     return complaints
 
@@ -102,9 +111,9 @@ def main():
     complaints = []
     with tempfile.TemporaryDirectory() as folder:
         check_old(settings, folder, complaints)
-        program, alone = find_program(folder)
+        program, environment, alone = find_program(folder)
         if program:
-            complaints += check(settings, program, alone, folder)
+            complaints += check(settings, program, environment, alone, folder)
     if not program and not complaints:
         print("skipped: no clang from 17 on that offloads OpenMP to the host (clang-19, libomp-19-dev)")
         return SKIPPED
