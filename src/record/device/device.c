@@ -272,12 +272,12 @@ static bool has_drainer;
 /* ---- operations of which a back-end was told that they have ended ---------------------------- */
 
 static pthread_mutex_t finished_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct finished {
+struct finished {
     struct rec_stream *stream;
     struct rec_operation operation;
-} * finished,
-    *taken; /* [MOST_FINISHED] each; NULL: there was none yet. With the lock held; `taken` is
-                        of who drains */
+};
+/* [MOST_FINISHED] each; NULL: there was none yet. With the lock held; `taken` is of who drains. */
+static struct finished *finished, *taken;
 static unsigned n_finished;
 
 static bool keep_finished(struct rec_stream *stream, const struct rec_operation *operation,

@@ -70,9 +70,9 @@ struct rec_operation {
     uint64_t begin, end; /* ticks of the recorder's clock; for deliver */
     bool is_exchange;    /* the next two are told */
     int32_t peer;        /* rank at the other end, or root; below 0: none */
-    uint64_t
-        sequence; /* number among the exchanges of this stream's device with its region, the same
-                            at all ranks; REC_NO_SEQUENCE: none */
+    /* Number among the exchanges of the stream's device with this region, the same at all ranks;
+     * REC_NO_SEQUENCE: none. */
+    uint64_t sequence;
 };
 #define REC_NO_SEQUENCE UINT64_MAX
 
