@@ -26,6 +26,7 @@ import names
 import pack
 import page
 import record_app
+import record_cuda
 import record_dense
 import record_mpi
 import record_omp
@@ -178,11 +179,11 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app,
-                     record_sample, inject,
+                     record_sample, record_cuda, inject,
                      simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
                      diagnose, pack, columns, team, names):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample",
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample", "CUDA",
                                      "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
                                      "diagnose", "pack", "columns", "team", "names")):

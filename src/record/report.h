@@ -14,6 +14,8 @@ void rec_report_refused(const char *run);
 /* Counts the visits and bytes of a thread, before its tape is closed; NULL: a thread of whose tape
  * nothing is known. */
 void rec_report_add(const struct rec_thread *self);
+/* A runtime says that it has taken so much of the program's time for the recorder's sake. */
+void rec_report_charge(double ns);
 void rec_report(void);
 
 #endif

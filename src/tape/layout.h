@@ -209,8 +209,9 @@ enum lull_tape_kind {
                          ended, and no CALL_LIKE behind it stands for a call before it */
     LULL_TAPE_OPERATION, /* behind a CALL of a device stream: what it was. id: region of the call by
                             which the host submitted it, or LULL_TAPE_NO_ID; value: number of the
-                            thread that made this call; + u64[0] its number, u64[1] bytes that it
-                            moved, 0 of a kernel; of an exchange with other devices + u64[0] its
+                            thread that made this call, or LULL_TAPE_NO_LOCATION; + u64[0] its
+                            number, as in SUBMIT; 0: not known; u64[1] bytes that it moved, 0 of a
+                            kernel; of an exchange with other devices + u64[0] its
                             sequence number, which together with the device's key and the region of
                             the CALL is the same at all ranks, or LULL_TAPE_NO_SEQUENCE, i32[2] rank
                             at the other end, or root, below 0: none */
@@ -338,7 +339,8 @@ enum lull_tape_number {
     LULL_TAPE_NUMBER_THREAD_WAIT_BEGIN,
     LULL_TAPE_NUMBER_THREAD_WAIT_END,
     /* An operation was submitted to a device stream, in the call before this record. Its number is
-     * unique in the process and above 0; u32[2]: the number of the stream, or LULL_TAPE_NO_LOCATION.
+     * unique in the process and above 0; a graph is submitted as one, and all its operations have
+     * that number. u32[2]: the number of the stream, or LULL_TAPE_NO_LOCATION.
      * The record of the operation may be that of another stream: where operations of one queue
      * overlap, the queue has several streams, of which the first is named here. */
     LULL_TAPE_NUMBER_SUBMIT,

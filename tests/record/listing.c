@@ -1,13 +1,17 @@
-/* listing RUN: what a run holds, one line for each event, in the order of each location and without
- * times: LOCATION KIND OP NAME NUMBERS. A completion has the number of its request last. What the
- * recorder itself did (writing, counters) is left out. */
+/* listing [--times] RUN: what a run holds, one line for each event, in the order of each location and
+ * without times: LOCATION KIND OP NAME NUMBERS. A completion has the number of its request last. What
+ * the recorder itself did (writing, counters) is left out. With --times each line begins with the
+ * event's time in ns, of a call also its duration: TIME DURATION LOCATION ...; and the names of all
+ * locations come first, in their order: location: NAME. */
 #include "base/error.h"
 #include "trace/scan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct lull_trace *trace;
+static bool with_times;
 
 static void put_region(uint32_t region)
 {
@@ -90,6 +94,9 @@ static lull_status list_location(uint32_t location, struct lull_error *err)
     while ((status = lull_cursor_next(cursor, &block, err)) == LULL_OK && block.count > 0)
         for (uint32_t i = 0; i < block.count; i++) {
             const struct lull_event *event = &block.events[i];
+            if (with_times)
+                printf("%" PRId64 " %" PRId64 " ", event->time,
+                       event->kind == LULL_EVENT_CALL ? event->duration : 0);
             printf("%s: %s %u", trace->locations[location].name, lull_event_kind_name(event->kind),
                    event->kind == LULL_EVENT_CALL ? 0 : event->op);
             put_rest(event);
@@ -103,11 +110,14 @@ int main(int argc, char **argv)
 {
     struct lull_error err = {0};
     struct lull_trace *opened;
-    if (argc != 2)
+    with_times = argc == 3 && strcmp(argv[1], "--times") == 0;
+    if (argc != 2 + with_times)
         return 2;
-    lull_status status = lull_trace_open(argv[1], &opened, &err);
+    lull_status status = lull_trace_open(argv[argc - 1], &opened, &err);
     if (status == LULL_OK) {
         trace = opened;
+        for (uint32_t l = 0; with_times && l < trace->n_locations; l++)
+            printf("location: %s\n", trace->locations[l].name);
         for (uint32_t l = 0; status == LULL_OK && l < trace->n_locations; l++)
             status = list_location(l, &err);
         struct lull_arena *arena = lull_arena_create(NULL);

@@ -17,12 +17,18 @@ endfunction()
 foreach(name marked pause_threads short_threads forks locks)
     record_program(${name} ${CMAKE_C_COMPILER} -pthread ${sanitized})
 endforeach()
-# OpenCL's driver and its compiler keep memory to the end.
+# OpenCL's driver and its compiler keep memory to the end, and are not under the thread sanitizer.
 opencl_tests(sanitized.opencl ${CMAKE_C_COMPILER} ${sanitized})
 get_property(of_opencl DIRECTORY PROPERTY TESTS)
 list(FILTER of_opencl INCLUDE REGEX "^record\\.sanitized\\.opencl")
-set_tests_properties(${of_opencl} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
+set_tests_properties(${of_opencl} PROPERTIES
+    ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;TSAN_OPTIONS=ignore_noninstrumented_modules=1 atexit_sleep_ms=1000")
 nccl_tests(sanitized.nccl ${CMAKE_C_COMPILER} ${sanitized})
+# The mock keeps memory to the end, too.
+cuda_tests(sanitized.cuda ${CMAKE_C_COMPILER} ${sanitized})
+get_property(of_cuda DIRECTORY PROPERTY TESTS)
+list(FILTER of_cuda INCLUDE REGEX "^record\\.sanitized\\.cuda")
+set_tests_properties(${of_cuda} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;TSAN_OPTIONS=atexit_sleep_ms=1000")
 sanitized_test(marked -- ${record_bin}/marked.${short})
 sanitized_test(counted --option=--counters=fake:a=1,fake:b=2 -- ${record_bin}/marked.${short})
 sanitized_test(callpath --option=--callpath=8 -- ${record_bin}/marked.${short})
@@ -139,7 +145,12 @@ if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
                 -fvisibility=hidden ${sanitized}
                 -I${PROJECT_SOURCE_DIR}/src -I${PROJECT_SOURCE_DIR}/include ${sources}
                 -o ${by_clang}/liblull-record.so -ldl -lpthread VERBATIM)
-    add_custom_command(OUTPUT ${by_clang}/lull DEPENDS lull ${by_clang}/liblull-record.so
+    set(cuda_sources ${PROJECT_SOURCE_DIR}/src/record/device/cuda/cuda.c ${PROJECT_SOURCE_DIR}/src/record/site/map.c)
+    add_custom_command(OUTPUT ${by_clang}/liblull-record-cuda.so DEPENDS ${cuda_sources} ${headers}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${by_clang}
+        COMMAND ${LULL_CLANG} -std=c17 -D_GNU_SOURCE -O0 -g1 -fPIC -shared -fvisibility=hidden -Wl,-z,nodelete ${sanitized}
+                -I${PROJECT_SOURCE_DIR}/src ${cuda_sources} -o ${by_clang}/liblull-record-cuda.so -ldl -lpthread VERBATIM)
+    add_custom_command(OUTPUT ${by_clang}/lull DEPENDS lull ${by_clang}/liblull-record.so ${by_clang}/liblull-record-cuda.so
         COMMAND ${CMAKE_COMMAND} -E copy $<TARGET_FILE:lull> ${by_clang}/lull VERBATIM)
     add_custom_target(record.by_clang ALL DEPENDS ${by_clang}/lull)
     set(record_variant .by_clang)
@@ -149,6 +160,12 @@ if(LULL_CLANG AND CMAKE_C_COMPILER_ID STREQUAL "GNU")
     foreach(name omp_constructs pause_omp nested_threads)
         record_program(${name} ${LULL_CLANG} -fopenmp ${sanitized})
     endforeach()
+    set(cuda_lull ${by_clang}/lull)
+    cuda_tests(sanitized.by_clang.cuda ${LULL_CLANG} ${sanitized})
+    unset(cuda_lull)
+    get_property(of_cuda DIRECTORY PROPERTY TESTS)
+    list(FILTER of_cuda INCLUDE REGEX "^record\\.sanitized\\.by_clang\\.cuda")
+    set_tests_properties(${of_cuda} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
     unset(record_variant)
     get_filename_component(clang ${LULL_CLANG} NAME_WE)
     foreach(test marked "pause_threads long" "pause_threads turns" "short_threads few" forks

@@ -83,8 +83,8 @@ static struct rec_stream *make_stream(const struct lull_tape_stream *what, const
     return stream;
 }
 
-/* The location on which an operation that begins then can be put: one whose last operation had ended.
- * NULL: there is none, and no more can be had. */
+/* The location on which an operation that begins then can be put: one whose last operation had
+ * ended. NULL: there is none, and no more can be had. */
 static struct rec_thread *lane_at(struct rec_stream *stream, uint64_t begin)
 {
     for (unsigned i = 0; i < stream->n_lanes; i++)
@@ -100,8 +100,8 @@ static void lose_operations(struct rec_stream *stream, uint64_t operations)
     stream->lanes[0]->header->stream.lost += operations;
 }
 
-/* Operations that run one after the other may seem to overlap, by as much as the times of both may be
- * wrong. Then the later one begins when the earlier one ends. */
+/* Operations that run one after the other may seem to overlap, by as much as the times of both
+ * may be wrong. Then the later one begins when the earlier one ends. */
 static void put_in_order(const struct rec_stream *stream, struct rec_operation *operation)
 {
     const uint64_t last = rec_last_time(stream->lanes[0]);
@@ -241,12 +241,18 @@ static uint64_t number_of_stream(const struct rec_stream *stream)
     return stream ? stream->lanes[0]->number - LULL_TAPE_FIRST_STREAM : LULL_TAPE_NO_LOCATION;
 }
 
-static void submit_operation(struct rec_wait *call, const struct rec_stream *stream,
-                             struct rec_operation *operation)
+static void announce_operation(struct rec_wait *call, struct rec_operation *operation)
 {
     operation->number = __atomic_add_fetch(&last_operation, 1, __ATOMIC_RELAXED);
     operation->call = call->region;
     operation->thread = call->self->number;
+}
+
+static void submit_operation(struct rec_wait *call, const struct rec_stream *stream,
+                             struct rec_operation *operation)
+{
+    if (operation->number == 0)
+        announce_operation(call, operation);
     put_behind_call(call, LULL_TAPE_NUMBER_SUBMIT, operation->number, number_of_stream(stream));
 }
 
@@ -259,6 +265,13 @@ static void wait_for_operation(struct rec_wait *call, const struct rec_stream *s
                                uint64_t number)
 {
     put_behind_call(call, LULL_TAPE_NUMBER_DEVICE_WAIT, number, number_of_stream(stream));
+}
+
+static void do_aside(void (*work)(void *context), void *context)
+{
+    const struct rec_aside aside = rec_step_aside();
+    work(context);
+    rec_step_back(&aside);
 }
 
 /* ==== draining ================================================================================ */
@@ -401,7 +414,8 @@ static bool start_drainer(void)
     return made;
 }
 
-/* Registered when a runtime has been set up, so that the runtime is still there when this is called. */
+/* Registered when a runtime has been set up, so that the runtime is still there when this is
+ * called. */
 static void drain_at_exit(void)
 {
     if (rec_process.on)
@@ -431,8 +445,8 @@ static bool drainer_runs(void)
     return thread == 0 || syscall(SYS_tgkill, getpid(), thread, 0) == 0;
 }
 
-/* Takes the lock for a second at most: the program may call exit() in a signal handler, while its thread
- * drains. */
+/* Takes the lock for a second at most: the program may call exit() in a signal handler, while
+ * its thread drains. */
 static bool lock_drain_to_stop(void)
 {
     struct timespec until;
@@ -495,6 +509,7 @@ const struct rec_device_interface *lull_record_device(void)
                                                           .region = region_of_operation,
                                                           .stream = make_stream,
                                                           .begin = begin_device_call,
+                                                          .announce = announce_operation,
                                                           .end = end_device_call,
                                                           .submit = submit_operation,
                                                           .depend = depend_on,
@@ -504,6 +519,8 @@ const struct rec_device_interface *lull_record_device(void)
                                                           .deliver = deliver_operation,
                                                           .lose = lose_operations,
                                                           .doubt = doubt_times,
+                                                          .aside = do_aside,
+                                                          .charge = rec_report_charge,
                                                           .drain = drain_if_free,
                                                           .say = rec_report_say};
     return rec_device_is_wanted() ? &interface : NULL;

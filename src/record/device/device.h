@@ -61,10 +61,13 @@ enum rec_device_kind {
     REC_DEVICE_KINDS
 };
 
+/* `number` stands for one submission: all operations of a graph have that of their one launch. With
+ * number, call and thread it is known who submitted an operation. */
 struct rec_operation {
-    uint64_t number;     /* set by submit; unique in the process, above 0 */
-    uint32_t call;       /* set by submit: region of the call that submitted it */
-    uint32_t thread;     /* set by submit: number of the thread that made the call */
+    uint64_t number;     /* set by announce or submit; above 0. For deliver 0: not known */
+    uint32_t call;       /* set likewise: region of the call; 0: not known */
+    uint32_t thread;     /* set likewise: number of the calling thread; LULL_TAPE_NO_LOCATION: not
+                            known */
     uint32_t region;     /* see `region` below */
     uint64_t bytes;      /* that it moves; 0 of a kernel */
     uint64_t begin, end; /* ticks of the recorder's clock; for deliver */
@@ -86,8 +89,8 @@ struct rec_device_backend {
     void (*drain)(bool last);
 };
 
-/* Functions of the recorder for back-ends. Between `begin` and `leave` of a call, the calling thread
- * is inside of the recorded call: what a signal handler does meanwhile is not recorded. */
+/* Functions of the recorder for back-ends. Between `begin` and `leave` of a call, the calling
+ * thread is inside of the recorded call: what a signal handler does meanwhile is not recorded. */
 struct rec_device_interface {
     uint32_t version; /* REC_DEVICE_VERSION */
     /* False: nothing is recorded any more, or in this process (a forked child). */
@@ -100,14 +103,19 @@ struct rec_device_interface {
     /* The region of operations of a kind; of kernels and exchanges `name` is their name. 0: it cannot be
      * had. */
     uint32_t (*region)(enum rec_device_kind kind, const char *name);
-    /* A new stream; `name` is short ("queue 1", 16 bytes at most): the name of the device is set behind
-     * it. NULL: the stream cannot be recorded. */
+    /* A new stream; `name` is short ("queue 1", 16 bytes at most): the name of the device is set
+     * behind it. NULL: the stream cannot be recorded. */
     struct rec_stream *(*stream)(const struct lull_tape_stream *what, const char *name);
 
-    /* A call of the host, in this order; see rec_wait_begin_at. `region` and REC_DEVICE_SITES + n of
-     * the place are the back-end's. False: the call is not recorded, and nothing more is to be called. */
+    /* A call of the host, in this order; see rec_wait_begin_at. `region` and REC_DEVICE_SITES +
+     * n of the place are the back-end's. False: the call is not recorded, and nothing more is to
+     * be called. */
     bool (*begin)(struct rec_wait *call, struct rec_wait_function *function,
                   const struct rec_wait_place *place);
+    /* Sets what `submit` sets else, before the runtime's function does its work: for runtimes
+     * that may tell of the operation before the function returns. A number that is not submitted
+     * after all is not used. */
+    void (*announce)(struct rec_wait *call, struct rec_operation *operation);
     void (*end)(struct rec_wait *call); /* the runtime's function has returned */
     void (*submit)(struct rec_wait *call, const struct rec_stream *stream,
                    struct rec_operation *operation);
@@ -121,15 +129,23 @@ struct rec_device_interface {
      * 0: when it ran is not known. */
     void (*finish)(struct rec_stream *stream, const struct rec_operation *operation);
 
-    /* Only `drain` calls these. */
+    /* Only `drain` calls these, or within `aside` a thread on which the runtime hands over
+     * results: one thread at a time, and none any more once `drain` has returned with `last`. */
     void (*deliver)(struct rec_stream *stream, const struct rec_operation *operation);
     void (*lose)(struct rec_stream *stream,
                  uint64_t operations); /* of them nothing will be known */
     void (*doubt)(struct rec_stream *stream,
                   double ns); /* times may be wrong by so much from here on */
 
-    /* Has all back-ends drained, unless another thread does that just now: for back-ends that keep too
-     * many operations. */
+    /* Has the calling thread, which may be one of the program or of the runtime, do `work` as
+     * the recorder's affair. */
+    void (*aside)(void (*work)(void *context), void *context);
+    void (*charge)(
+        double
+            ns); /* the runtime has taken so much of the program's time for the recorder's sake */
+
+    /* Has all back-ends drained, unless another thread does that just now: for back-ends that
+     * keep too many operations. */
     void (*drain)(void);
     void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* rec_report_say */
 };
@@ -147,10 +163,11 @@ void rec_device_prepare(void);
 /* Whether what devices do is recorded in this process. */
 bool rec_device_is_wanted(void);
 /* Drains all back-ends for the last time; from here on nobody writes to streams. Called before
- * recording ends, and safe to call again. Waits, for a second at most, until the recorder's thread for
- * devices calls neither a runtime nor the system any more. */
+ * recording ends, and safe to call again. Waits, for a second at most, until the recorder's
+ * thread for devices calls neither a runtime nor the system any more. */
 void rec_device_stop(void);
-/* Whether streams can be concluded: false where a thread hangs in a runtime, and may still write. */
+/* Whether streams can be concluded: false where a thread hangs in a runtime, and may still
+ * write. */
 bool rec_device_is_still(void);
 
 #endif

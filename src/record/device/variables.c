@@ -35,10 +35,15 @@ static const struct loaded_backend {
     const char *runtime, *variable;
     const char *askers[2]; /* how the names of files begin whose code is the runtime's */
     const char *library;   /* lies beside the recorder */
-    bool is_list; /* the user's come first, and a colon behind them; else there can be one */
+    enum {
+        IN_LIST, /* the user's come first, and a colon behind them */
+        ALONE,   /* there can be one: the user's */
+        IN_FRONT /* there can be one: the back-end, which loads the user's */
+    } place;
 } loaded_backends[] = {
-    {"OpenCL", "OPENCL_LAYERS", {"libOpenCL"}, "liblull-record-opencl.so", true},
-    {"NCCL", "NCCL_PROFILER_PLUGIN", {"libnccl", "libtorch"}, "liblull-record-nccl.so", false},
+    {"OpenCL", "OPENCL_LAYERS", {"libOpenCL"}, "liblull-record-opencl.so", IN_LIST},
+    {"CUDA", "CUDA_INJECTION64_PATH", {"libcuda"}, "liblull-record-cuda.so", IN_FRONT},
+    {"NCCL", "NCCL_PROFILER_PLUGIN", {"libnccl", "libtorch"}, "liblull-record-nccl.so", ALONE},
 };
 
 static const struct loaded_backend *backend_of(const char *variable)
@@ -77,16 +82,17 @@ static char *answer_with(const struct loaded_backend *backend, char *value)
     char path[PATH_MAX];
     if (!find_beside(backend->library, path, sizeof path) || (value && strstr(value, path)))
         return value;
-    if (value && *value && !backend->is_list) {
+    if (value && *value && backend->place == ALONE) {
         rec_report_say("%s: %s is set to '%s', of which there can be one: %s is not recorded",
                        backend->runtime, backend->variable, value, backend->runtime);
         return value;
     }
-    const size_t size = (value ? strlen(value) : 0) + strlen(path) + 2;
+    const char *before = value && backend->place == IN_LIST ? value : "";
+    const size_t size = strlen(before) + strlen(path) + 2;
     char *text = rec_keep(size);
     if (!text)
         return value;
-    snprintf(text, size, "%s%s%s", value ? value : "", value && *value ? ":" : "", path);
+    snprintf(text, size, "%s%s%s", before, *before ? ":" : "", path);
     return text;
 }
 

@@ -105,6 +105,7 @@ static const char *const passing_names[] = {
     "libstdc++", "libc++", "libgcc_s", "libc.so", "libc-", "libpthread",        /* C++ and C */
     "libgomp", "libomp", "libiomp",                                             /* OpenMP */
     "libOpenCL",                                                                /* OpenCL */
+    "libcuda", "libcupti",                                                      /* CUDA: libcudart, too */
     NULL,
 };
 static const char *const python_names[] = {

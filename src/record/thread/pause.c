@@ -167,6 +167,9 @@ void rec_pause_note(struct rec_thread *self)
 
 void rec_pause_note_before(struct rec_thread *self, uint64_t time)
 {
+    const uint64_t gate = __atomic_load_n(&rec_process.gate, __ATOMIC_ACQUIRE);
+    if (rec_gate_of(self) / REC_GATE_EPOCH == gate / REC_GATE_EPOCH)
+        return;
     const struct epoch epoch = newest_epoch();
     if (!is_pause(epoch.gate) && epoch.on <= time)
         rec_pause_note(self);

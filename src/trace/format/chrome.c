@@ -294,6 +294,8 @@ static void chrome_write_launch(struct chrome *chrome, uint32_t location,
 {
     const bool submits = event->kind == LULL_EVENT_SUBMIT;
     char id[32];
+    if (event->operation.number == 0) /* its launch is not known */
+        return;
     snprintf(id, sizeof id, "%" PRIu32 "-%" PRIu64, chrome_process_of(chrome, location),
              event->operation.number);
     chrome_begin_event(chrome, submits ? "s" : "f", "launch", location,

@@ -107,8 +107,8 @@ static atomic_bool
  * the first is held back: neither has more than some ten MiB of it until the other one is idle. */
 static const char *post_much(struct lull_team *team, const struct lull_sim_part *part)
 {
-    /* 192 MB; where letters are dear, some more than a member keeps */
-    const uint32_t letters = lull_test_rounds(2) == 2 ? 4000000 : 1400000;
+    /* 192 MB; where letters are dear, 20 MB more than a member keeps */
+    const uint32_t letters = lull_test_rounds(2) == 2 ? 4000000 : 1800000;
     const size_t before = mallinfo2().uordblks + mallinfo2().hblkhd;
     struct lull_sim_news news = {0};
     struct lull_error err;

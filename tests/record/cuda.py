@@ -1,0 +1,548 @@
+"""Records a program of CUDA (cuda/cuda.c) on a mock of the driver and of CUPTI (cuda/mock.h) and compares what the run holds
+with what the mock has written down: each call, each operation with its times to the nanosecond, which call submitted it, what
+waited for what; and the program's output and status with those that it has alone.
+
+    cuda.py --lull LULL --listing LISTING --program CUDA --mock FOLDER [--mpirun COMMAND] [--toolkit FOLDER] [--nvcc NVCC] FORM...
+
+FOLDER has libcuda.so.1 and libnext.so, and folders 13, 12, old with a libcupti each; FORM is a form of cuda.c, with `/` and words
+of the mock behind it, as `plain/wrap,small`; random-SEED-COUNT; or one of these:
+
+    killed-COUNT      killed at COUNT random moments: what was handed over is there
+    said:WHAT         what is odd, and the line that is said (SAID)
+    off               with --device off nothing of CUDA is recorded
+    true              the true libcupti of a toolkit, without a driver
+    nvcc              a program compiled by nvcc, with either form of the runtime
+    mpi               two ranks
+"""
+import argparse
+import collections
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
+SKIPPED = 77
+KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
+ENDS = {"exit": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
+LINE = re.compile(r"(\d+) (\d+) (.*?): (call|submit|depend|device wait|operation) (\d+) (.*)$")
+STREAM = re.compile(r"stream (\d+)(?: \(\d+\))? on Mock GPU (\d)$")
+
+
+def call(command, **more):
+    return subprocess.run(command, capture_output=True, text=True, timeout=1700, **more)
+
+
+def read(command):
+    done = call(command)
+    if done.returncode != 0:
+        sys.exit(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def compare(what, found, wanted, complaints):
+    if found != wanted:
+        complaints.append(f"{what}: found {str(found)[:600]}, expected {str(wanted)[:600]}")
+
+
+# ---- truth ------------------------------------------------------------------------------------------------------------------
+
+Operation = collections.namedtuple("Operation", "number call device context stream region bytes begin end")
+
+
+class Truth:
+    """What the mock has written; see mock.h."""
+
+    def __init__(self, path, whole=True):
+        self.calls = collections.defaultdict(list)     # thread -> [(call, function)]
+        self.function = {}                             # call -> function
+        self.submits = collections.defaultdict(list)   # thread -> [call]
+        self.contexts = collections.defaultdict(set)   # context -> streams that were used
+        self.operations, self.fate, self.foreign = {}, collections.defaultdict(str), set()
+        self.depends = collections.defaultdict(list)   # call -> [other]
+        self.waits = collections.defaultdict(list)     # call -> [what]
+        with open(path) as file:
+            lines = file.read().split("\n")
+        for line in lines[:-1]:                        # a killed process may not have written the last one
+            words = line.split()
+            getattr(self, "see_" + words[0])(*words[1:])
+        assert whole is False or lines[-1] == ""
+
+    def see_call(self, thread, number, function):
+        self.calls[int(thread)].append((int(number), function))
+        self.function[int(number)] = function
+
+    def see_submit(self, thread, number, context, stream):
+        self.submits[int(thread)].append(int(number))
+        self.contexts[int(context)].add(int(stream))
+
+    def see_op(self, number, number_of_call, device, context, stream, region, size, begin, end):
+        self.operations[int(number)] = Operation(int(number), int(number_of_call), int(device), int(context), int(stream),
+                                                 region.replace("@", " "), int(size), int(begin), int(end))
+
+    def see_delivered(self, number):
+        self.fate[int(number)] = "delivered"
+
+    def see_lost(self, number):
+        self.fate[int(number)] = "lost"
+
+    def see_dropped(self, number):
+        self.fate[int(number)] = "dropped"
+
+    def see_foreign(self, number):
+        self.foreign.add(int(number))
+
+    def see_depend(self, number, other):
+        self.depends[int(number)].append(int(other))
+
+    def see_wait(self, thread, number, what, *which):
+        del thread
+        self.waits[int(number)].append((what, *map(int, which)))
+        if what == "stream":
+            self.contexts[int(which[0])].add(int(which[1]))
+        elif what == "context":
+            self.waits[int(number)][-1] = ("context", frozenset(self.contexts[int(which[0])]))
+
+    def delivered(self):
+        return [one for one in self.operations.values() if self.fate[one.number] == "delivered"]
+
+    def n_lost(self):
+        """Operations of which the run says that they are not known. A launch whose record names no call is one, too."""
+        return sum(self.fate[one.number] == "lost" or
+                   ((self.fate[one.number] != "delivered" or one.number in self.foreign) and
+                    self.function[one.call] in KERNEL_CALLS)
+                   for one in self.operations.values())
+
+    def leave_out(self, region):
+        """Forgets all kernels of that name, and their calls."""
+        gone = {one.call for one in self.operations.values() if one.region == region}
+        self.operations = {n: one for n, one in self.operations.items() if one.call not in gone}
+        for thread in self.calls:
+            self.calls[thread] = [one for one in self.calls[thread] if one[0] not in gone]
+            self.submits[thread] = [one for one in self.submits[thread] if one not in gone]
+
+
+# ---- the run ----------------------------------------------------------------------------------------------------------------
+
+Ran = collections.namedtuple("Ran", "stream device region bytes begin length number function location")
+
+
+class Run:
+    def __init__(self, settings, path):
+        self.ran, self.threads, self.quirks, self.sites = [], collections.defaultdict(list), [], collections.Counter()
+        self.names, self.locations = [], []            # of locations; of streams their ids
+        self.info = json.loads(read([settings.lull, "info", "--format", "json", path]))
+        last = None
+        for line in read([settings.listing, "--times", path]).splitlines():
+            match = LINE.match(line)
+            if not match:
+                if line.startswith("quirk:"):
+                    self.quirks.append(line)
+                elif line.startswith("location: "):
+                    stream = STREAM.search(line)
+                    self.names.append(line)
+                    self.locations.append(int(stream[1]) if stream else line)
+                continue
+            when, length, location, kind, _, rest = match.groups()
+            stream = STREAM.search(location)
+            if kind == "call" and stream:
+                last = (location, int(when), int(length), rest[:rest.rindex(" x1")].strip())
+            elif kind == "operation":
+                self.add_ran(location, stream, last, rest)
+            elif kind == "call":
+                name, _, site = rest[:rest.rindex(" x1")].partition(" ")
+                if name.startswith("cu"):
+                    self.threads[location].append({"name": name, "submits": [], "depends": [], "waits": []})
+                    self.sites[site.strip()] += 1
+            elif self.threads[location]:
+                self.add_behind(location, kind, rest.split())
+
+    def add_ran(self, location, stream, last, rest):
+        assert last and last[0] == location, location
+        words = rest.split()
+        number, size, thread, function = int(words[0]), int(words[2]), words[4], words[5] if len(words) > 5 else None
+        self.ran.append(Ran(int(stream[1]), int(stream[2]), last[3], size, last[1], last[2], number, function, thread))
+
+    def add_behind(self, location, kind, words):
+        entry = self.threads[location][-1]
+        if kind == "submit":
+            entry["submits"].append(int(words[0]))
+        elif kind == "depend":
+            entry["depends"].append((int(words[0]), int(words[2])))
+        else:
+            entry["waits"].append((int(words[0]), int(words[2])))
+
+    def rows(self, table):
+        found = self.info["tables"].get(table)
+        if not found:
+            return []
+        columns = [column["id"] for column in found["columns"]]
+        return [dict(zip(columns, row["values"]), label=row["label"]) for row in found["rows"]]
+
+
+# ---- comparison -------------------------------------------------------------------------------------------------------------
+
+def match_operations(run, wanted, tolerance, complaints):
+    """Pairs of what ran according to the run and to the mock."""
+    ran = sorted(run.ran, key=lambda one: (one.stream, one.begin, one.length))
+    told = sorted(wanted, key=lambda one: (one.stream, one.begin, one.end))
+    compare("operations", len(ran), len(told), complaints)
+    if not ran or not told or len(ran) != len(told):
+        return []
+    offset = min(one.begin for one in ran) - min(one.begin for one in told)
+    for one, other in zip(ran, told):
+        compare(f"operation {other.number}", (one.stream, one.device, one.region, one.bytes),
+                (other.stream, other.device, other.region, other.bytes), complaints)
+        length, begin = other.end - other.begin, other.begin + offset
+        if abs(one.length - length) > tolerance or abs(one.begin - begin) > tolerance:
+            complaints.append(f"operation {other.number}: from {one.begin} for {one.length} ns, expected {begin} and {length}")
+        if len(complaints) > 10:
+            break
+    return list(zip(ran, told))
+
+
+def match_calls(run, truth, pairs, complaints):
+    """Number of an operation -> call, by what ran; then by the order of calls on each thread."""
+    calls = {}
+    for one, other in pairs:
+        if other.number in truth.foreign:
+            compare(f"operation {other.number} without a call", (one.number, one.function), (0, None), complaints)
+            continue
+        compare(f"call of operation {other.number}", calls.setdefault(one.number, other.call), other.call, complaints)
+        compare(f"function of operation {other.number}", one.function, truth.function[other.call], complaints)
+    compare("submissions with one number", len(set(calls.values())), len(calls), complaints)
+    thread_of = {number: thread for thread, own in truth.submits.items() for number in own}
+    for location, entries in run.threads.items():
+        known = {thread_of[calls[n]] for entry in entries for n in entry["submits"] if n in calls}
+        if not known: # a thread that submits nothing
+            known = {thread for thread in truth.calls if not truth.submits[thread]}
+        compare(f"{location}: threads", len(known), 1, complaints)
+        if len(known) != 1:
+            continue
+        thread = known.pop()
+        compare(f"{location}: calls", [entry["name"] for entry in entries], [name for _, name in truth.calls[thread]],
+                complaints)
+        numbers = [n for entry in entries for n in entry["submits"]]
+        compare(f"{location}: submissions", len(numbers), len(truth.submits[thread]), complaints)
+        for number, own in zip(numbers, truth.submits[thread]):
+            compare(f"{location}: submission {number}", calls.setdefault(number, own), own, complaints)
+    return calls
+
+
+def check_order(run, truth, calls, complaints):
+    """Who depends on whom, and who waits for what. One thread alone: what a context has is known then."""
+    if len(truth.calls) != 1:
+        return
+    (own,) = truth.calls.values()
+    (entries,) = run.threads.values()
+    for (number, function), entry in zip(own, entries):
+        what = f"call {number} {function}"
+        depends = [calls.get(other, other) for _, other in entry["depends"]]
+        compare(what + " depends", depends, truth.depends[number], complaints)
+        wanted = truth.waits[number]
+        waits = [("call", calls[n]) if n else ("stream", run.locations[location]) for n, location in entry["waits"]]
+        if wanted and wanted[0][0] == "context":
+            compare(what + " waits", {one[1] for one in waits}, set(wanted[0][1]), complaints)
+        else:
+            compare(what + " waits", waits, [(one[0], one[-1]) for one in wanted], complaints)
+
+
+def check_lost(run, truth, complaints):
+    rows = run.rows("streams")
+    if len(rows) == 64: # lull info lists no more
+        return
+    compare("not known", sum(row["lost"] for row in rows), truth.n_lost(), complaints)
+    compare("operations of lull info", sum(row["kernels"] + row["moves"] for row in rows), len(run.ran), complaints)
+
+
+def check_locations(run, words, complaints):
+    """A stream is one location, and a second one for what would overlap: where records come in another order than that of
+    their times, from one buffer to the next."""
+    names = run.names
+    compare("locations with one name", [name for name in set(names) if names.count(name) > 1], [], complaints)
+    if not {"shuffle", "small"} & set(words):
+        compare("second locations", [name for name in names if "(2)" in name], [], complaints)
+
+
+def check_dropped(lines, truth, complaints):
+    dropped = sum(fate == "dropped" for fate in truth.fate.values())
+    told = [int(match[1]) for match in (re.match(r"CUPTI has dropped (\d+) records", line) for line in lines) if match]
+    compare("dropped records", told, [dropped] if dropped else [], complaints)
+
+
+def check_devices(run, words, complaints):
+    keys = {row["label"]: row for row in run.rows("devices")}
+    for label, row in keys.items():
+        device = int(label[-1])
+        key = f"pci:0000:c{device + 1}:00.0" if "mig" not in words else "uuid:" + f"a{device}" * 16
+        compare(label, key in row.values(), True, complaints)
+
+
+# ---- forms ------------------------------------------------------------------------------------------------------------------
+
+def environment_of(settings, version, words, **more):
+    folders = [settings.mock] + ([os.path.join(settings.mock, version)] if version else [])
+    own = {"LD_LIBRARY_PATH": ":".join(folders), "MOCK": words, "LULL_CLOCK": "system", **more}
+    environment = launch.environment(**own)
+    environment.pop("CUDA_HOME", None)
+    environment.pop("CUDA_INJECTION64_PATH", None)
+    return environment
+
+
+def record(settings, run, arguments, environment, *options):
+    return call([settings.lull, "record", "-o", run, *options, "--", settings.program, *arguments],
+                env=environment)
+
+
+def said(output):
+    return re.findall("^lull record: CUDA: (.*)$", output, re.M)
+
+
+def test_form(settings, form, folder):
+    complaints = []
+    form, _, words = form.partition("/")
+    version = "12" if "v12" in words.split(",") else "13"
+    arguments = form.split("-") if form.startswith("random-") else [form]
+    run, truth_path = os.path.join(folder, "run"), os.path.join(folder, "truth")
+    environment = environment_of(settings, version, words)
+    alone = call([settings.program, *arguments], env=environment)
+    environment["MOCK_TRUTH"] = truth_path
+    if "tsc" in words.split(","):
+        del environment["LULL_CLOCK"]
+    recorded = record(settings, run, arguments, environment)
+    compare("output", recorded.stdout, alone.stdout, complaints)
+    compare("status", recorded.returncode, alone.returncode, complaints)
+    compare("status alone", alone.returncode, ENDS.get(form, 0), complaints)
+    lines = said(recorded.stderr)
+    wanted = {"drops": "CUPTI has dropped", "odd-times": "CUPTI ",
+              "foreign": "the calls of some operations were not seen"}
+    if not all(any(word in words and line.startswith(start) for word, start in wanted.items()) for line in lines):
+        complaints.append(f"said {lines}")
+    seen = Run(settings, run)
+    if form == "in-call": # a signal may have interrupted the mock while it wrote
+        compare("calls are there", len(seen.threads) == 1, True, complaints)
+        return complaints
+    truth = Truth(truth_path, form not in ("abort", "quick"))
+    if form == "pause":
+        truth.leave_out("reduce")
+    if form in ("abort", "quick"):
+        compare("more than was handed over", len(seen.ran) <= len(truth.operations), True, complaints)
+    else:
+        tolerance = 0
+        if "tsc" in words.split(","):
+            tolerance = 40000
+        elif "no-clock" in words.split(","):
+            tolerance = 4 + 4e9 * max(row["clock_error"] for row in seen.rows("streams"))
+        pairs = match_operations(seen, truth.delivered(), tolerance, complaints)
+        if not complaints:
+            calls = match_calls(seen, truth, pairs, complaints)
+            check_order(seen, truth, calls, complaints)
+            check_lost(seen, truth, complaints)
+            check_devices(seen, words, complaints)
+            check_locations(seen, words.split(","), complaints)
+            check_dropped(lines, truth, complaints)
+        compare("oddities", seen.quirks, [], complaints)
+    read([settings.lull, "metrics", run])
+    copy = os.path.join(folder, "copy")
+    read([settings.lull, "convert", "--to", "tape", run, copy])
+    compare("copy", read([settings.listing, copy]), read([settings.listing, run]), complaints)
+    return complaints
+
+
+def aligned(ran, operations):
+    """What the mock has written, in the run's time: the two clocks differ by what makes all that ran one of these
+    operations. None: there is no such difference."""
+    for other in operations:
+        offset = ran[0].begin - other.begin
+        told = {(one.stream, one.region, one.bytes, one.begin + offset, one.end - one.begin): one.number for one in operations}
+        if all((one.stream, one.region, one.bytes, one.begin, one.length) in told for one in ran):
+            return told
+    return None
+
+
+def test_killed(settings, form, folder):
+    """All that was handed over before the kill is in the run, and nothing that did not happen."""
+    complaints = []
+    dice = random.Random(int(os.environ.get("LULL_TEST_SEED", "1")))
+    reached = 0
+    for turn in range(int(form.split("-")[1])):
+        run, truth_path = os.path.join(folder, f"run{turn}"), os.path.join(folder, f"truth{turn}")
+        words = "killed,small" + ("", ",shuffle", ",worker", ",inner-ids")[turn % 4]
+        environment = environment_of(settings, "13", f"{words},seed:{turn + 1}", MOCK_TRUTH=truth_path)
+        process = subprocess.Popen([settings.lull, "record", "-o", run, "--", settings.program, "forever"],
+                                   stdout=subprocess.PIPE, text=True, env=environment)
+        process.stdout.readline()
+        time.sleep(dice.random() * 0.2)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        truth, seen = Truth(truth_path, False), Run(settings, run)
+        delivered = {one.number for one in truth.delivered()}
+        reached += len(delivered) > 50
+        told = aligned(seen.ran, truth.operations.values()) if seen.ran else {}
+        if told is None:
+            complaints.append(f"turn {turn}: the run has what never happened")
+            continue
+        ran = {told[one.stream, one.region, one.bytes, one.begin, one.length] for one in seen.ran}
+        compare(f"turn {turn}: not there", sorted(delivered - ran), [], complaints)
+        compare(f"turn {turn}: there twice", len(seen.ran), len(ran), complaints)
+    if reached == 0:
+        complaints.append("no program lived long enough")
+    return complaints
+
+
+SAID = {
+    "taken": ("13", "taken", "CUPTI for another profiler has CUPTI, which one tool alone can have"),
+    "taken-v1": ("12", "taken-v1,driver-12", "another tool has CUPTI"),
+    "refuses": ("13", "refuses", r"CUPTI cannot be used \(CUPTI_ERROR_UNKNOWN\)"),
+    "none": (None, "driver-12", "there is no libcupti of CUDA 13 or 12 that can be loaded"),
+    "old-driver": (None, "driver-11", "the driver is older than CUDA 12"),
+    "old": ("old", "", "libcupti lacks cuptiGetStreamIdEx"),
+    "no-device": ("13", "no-device", None),
+    "step": ("13", "step", "CUPTI tells times that contradict the host's"),
+    "late": ("13", "late", None),
+    "two": ("13", "two-copies", "two versions of libcupti are loaded"),
+    "next": ("13", "", r".*libnext\.so, which CUDA_INJECTION64_PATH names, is loaded first"),
+    "next-missing": ("13", "", "/no/such/tool.so, which CUDA_INJECTION64_PATH names, cannot be loaded"),
+}
+
+
+def test_said(settings, what, folder):
+    complaints = []
+    version, words, line = SAID[what]
+    if what == "none" and call(["sh", "-c", "ldconfig -p 2>/dev/null | grep libcupti.so.12"]).returncode == 0:
+        print("skipped: there is a libcupti of CUDA 12 here")
+        return []
+    environment = environment_of(settings, version, words, MOCK_TRUTH=os.path.join(folder, "truth"))
+    if what == "two":
+        environment["LD_LIBRARY_PATH"] += ":" + os.path.join(settings.mock, "12")
+    if what == "next":
+        environment["CUDA_INJECTION64_PATH"] = os.path.join(settings.mock, "libnext.so")
+    if what == "next-missing":
+        environment["CUDA_INJECTION64_PATH"] = "/no/such/tool.so"
+    alone = call([settings.program, "plain"], env=environment)
+    run = os.path.join(folder, "run")
+    recorded = record(settings, run, ["plain"], environment)
+    compare("output", recorded.stdout, alone.stdout, complaints)
+    compare("status", recorded.returncode, alone.returncode, complaints)
+    lines = said(recorded.stderr)
+    if len(lines) != (line is not None) or not all(re.match(line, one) for one in lines):
+        complaints.append(f"said {lines}, expected '{line}'")
+    seen = Run(settings, run)
+    has_streams = what in ("step", "late", "two", "next", "next-missing")
+    compare("streams", bool(seen.rows("streams")), has_streams, complaints)
+    if what == "no-device":
+        compare("status alone", alone.returncode, SKIPPED, complaints)
+    if what == "next":
+        compare("the user's library", "next is loaded" in recorded.stderr, True, complaints)
+    return complaints
+
+
+def test_off(settings, _, folder):
+    complaints = []
+    run = os.path.join(folder, "run")
+    recorded = call([settings.lull, "record", "--device", "off", "-o", run, "--", settings.program, "plain"],
+                    env=environment_of(settings, "13", ""))
+    compare("status", recorded.returncode, 0, complaints)
+    seen = Run(settings, run)
+    compare("streams", seen.rows("streams"), [], complaints)
+    compare("calls", dict(seen.threads), {}, complaints)
+    return complaints
+
+
+def test_true(settings, _, folder):
+    """The true libcupti finds no driver: one line, and the program is unharmed."""
+    if not settings.toolkit:
+        print("skipped: there is no libcupti of a CUDA toolkit here")
+        sys.exit(SKIPPED)
+    complaints = []
+    environment = environment_of(settings, None, "")
+    environment["LD_LIBRARY_PATH"] = settings.toolkit
+    environment["CUDA_INJECTION64_PATH"] = os.path.join(os.path.dirname(settings.lull), "liblull-record-cuda.so")
+    program = os.path.join(settings.mock, "driverless")
+    run = os.path.join(folder, "run")
+    recorded = call([settings.lull, "record", "-o", run, "--", program], env=environment)
+    compare("output and status", (recorded.stdout, recorded.returncode), ("done\n", 3), complaints)
+    lines = said(recorded.stderr)
+    if len(lines) != 1 or not lines[0].startswith("CUPTI cannot be used (CUPTI_ERROR_UNKNOWN)"):
+        complaints.append(f"said {lines}")
+    compare("streams", Run(settings, run).rows("streams"), [], complaints)
+    return complaints
+
+
+def test_nvcc(settings, _, folder):
+    if not settings.nvcc:
+        print("skipped: there is no nvcc here")
+        sys.exit(SKIPPED)
+    complaints = []
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cuda", "toolkit.cu")
+    compiled = call([settings.nvcc, "-c", "-o", os.path.join(folder, "toolkit.o"), source])
+    compare("nvcc", compiled.returncode, 0, complaints)
+    for runtime in ("static", "shared"):
+        program, run = os.path.join(folder, runtime), os.path.join(folder, "run." + runtime)
+        compiled = call([settings.nvcc, "-cudart", runtime, "-o", program, os.path.join(folder, "toolkit.o")])
+        if compiled.returncode != 0:
+            complaints.append(f"nvcc: {compiled.stderr}")
+            continue
+        environment = launch.environment()
+        environment["LD_LIBRARY_PATH"] = settings.toolkit or ""
+        alone = call([program], env=environment)
+        recorded = call([settings.lull, "record", "-o", run, "--", program], env=environment)
+        compare(runtime, (recorded.stdout, recorded.returncode), (alone.stdout, alone.returncode), complaints)
+        Run(settings, run)
+    return complaints
+
+
+def test_mpi(settings, _, folder):
+    """Two ranks, each with the mock to itself."""
+    complaints = []
+    run, truth_path = os.path.join(folder, "run"), os.path.join(folder, "truth")
+    environment = environment_of(settings, "13", "", MOCK_TRUTH=truth_path)
+    recorded = call([*settings.mpirun.split(), "-n", "2", settings.lull, "record", "-o", run, "--",
+                     settings.program, "plain"], env=environment)
+    compare("status", recorded.returncode, 0, complaints)
+    compare("said", said(recorded.stderr), [], complaints)
+    truths = [Truth(f"{truth_path}.{rank}") for rank in (0, 1)]
+    seen = Run(settings, run)
+    wanted = collections.Counter((one.stream, one.region, one.bytes, one.end - one.begin)
+                                 for truth in truths for one in truth.delivered())
+    compare("operations", collections.Counter((one.stream, one.region, one.bytes, one.length) for one in seen.ran), wanted,
+            complaints)
+    compare("devices", len(seen.rows("devices")), 2, complaints)
+    return complaints
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("lull", "listing", "program", "mock"):
+        parser.add_argument("--" + name, required=True)
+    parser.add_argument("--mpirun")
+    parser.add_argument("--toolkit")
+    parser.add_argument("--nvcc")
+    parser.add_argument("forms", nargs="+")
+    settings = parser.parse_args()
+    special = {"off": test_off, "true": test_true, "nvcc": test_nvcc, "mpi": test_mpi}
+    wrong = 0
+    for form in settings.forms:
+        with tempfile.TemporaryDirectory() as folder:
+            if form.startswith("said:"):
+                complaints = test_said(settings, form[5:], folder)
+            elif form.startswith("killed-"):
+                complaints = test_killed(settings, form, folder)
+            else:
+                complaints = special.get(form, test_form)(settings, form, folder)
+        print(f"{form}: {len(complaints)} complaints")
+        for complaint in complaints[:20]:
+            print("   ", complaint)
+        wrong += len(complaints)
+    return 1 if wrong else 0
+
+
+sys.exit(main())
