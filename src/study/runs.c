@@ -12,12 +12,12 @@
 #include "trace/scan.h"
 #include "trace/trace.h"
 
+#include <fts.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ==== which part of a run ===================================================================== */
 
@@ -379,6 +379,50 @@ static bool wants_ideal(const struct lull_run *run, const struct lull_runs_optio
            !lull_runs_leave_replay(options, run->trace);
 }
 
+/* ---- what replays need ----------------------------------------------------------------------- */
+
+/* The bytes of a run's files: of a folder, or of a file and the folder that is called like it. */
+static int64_t bytes_of_run(const char *path)
+{
+    char *folder = strdup(path);
+    int64_t bytes = 0;
+    char *dot = folder ? strrchr(folder, '.') : NULL;
+    if (dot)
+        *dot = '\0';
+    char *const paths[] = {(char *)(uintptr_t)path, dot ? folder : NULL, NULL};
+    FTS *tree = folder ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL) : NULL;
+    for (const FTSENT *entry; tree && (entry = fts_read(tree));)
+        if (entry->fts_info == FTS_F &&
+            (entry->fts_level > FTS_ROOTLEVEL || strcmp(entry->fts_path, path) == 0))
+            bytes += entry->fts_statp->st_size;
+    if (tree)
+        fts_close(tree);
+    free(folder);
+    return bytes;
+}
+
+/* Whether the reading of the run finds what replays need, too. That takes longer, but saves another
+ * reading of a run that will be replayed, which is known only later: large ones are not. */
+static bool reads_for_replays(const struct lull_run *run, const struct lull_runs_options *options)
+{
+    enum { MOST = 128 << 20, MOST_OF_SEQUENCE = 512 << 20 }; /* bytes */
+    return options->check && wants_ideal(run, options) && !run->reading->division &&
+           bytes_of_run(run->path) <=
+               (lull_trace_is_sequence(run->trace) ? MOST_OF_SEQUENCE : MOST);
+}
+
+/* A replay reads a run location by location. A run that is one sequence has to be copied for that: if
+ * a replay is likely, this is done first, so that all that is read afterwards is read from the copy,
+ * and the sequence is parsed once. Where there is no room for the copy, the sequence is read. */
+static void copy_for_replays(const struct lull_run *run, const struct lull_runs_options *options)
+{
+    enum { LEAST = 4 << 20 }; /* bytes: smaller ones are parsed twice in a few ms */
+    struct lull_error err;
+    if (lull_trace_is_sequence(run->trace) && reads_for_replays(run, options) &&
+        bytes_of_run(run->path) >= LEAST)
+        (void)lull_cursors_prepare(run->trace, (struct lull_process_range){0, 0}, &err);
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 struct files_state {
@@ -552,7 +596,7 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
         ask_of_run(run, &files_analysis, NULL);
     if (lull_runs_follow_waits(options, run->trace))
         ask_of_run(run, &waits_analysis, NULL);
-    if (wants && options->check)
+    if (reads_for_replays(run, options))
         ask_of_run(run, &lull_measured_analysis, &replays);
     if (wants || needs_ideal(options))
         ask_of_run(run, &lull_ideal_analysis, &ideal);
@@ -629,22 +673,6 @@ static bool cut_incomplete(struct lull_run *run, const struct lull_runs_options 
     lull_trace_cut(run->trace, ends);
     run->reading->windows = lull_windows_intersect(windows, complete, arena);
     return true;
-}
-
-/* A replay reads a run location by location. A run that is one sequence has to be copied for that: if
- * a replay is likely, this is done first, so that all that is read afterwards is read from the copy,
- * and the sequence is parsed once. Where there is no room for the copy, the sequence is read. */
-static void copy_for_replays(const struct lull_run *run, const struct lull_runs_options *options)
-{
-    /* Bytes of a file. Smaller ones are parsed twice in a few ms; larger ones probably have too many
-     * operations. */
-    enum { SMALLEST = 4 << 20, LARGEST = 512 << 20 };
-    struct lull_error err;
-    struct stat about;
-    if (options->check && wants_ideal(run, options) && !run->reading->division &&
-        lull_trace_is_sequence(run->trace) && stat(run->path, &about) == 0 &&
-        about.st_size >= SMALLEST && about.st_size <= LARGEST)
-        (void)lull_cursors_prepare(run->trace, (struct lull_process_range){0, 0}, &err);
 }
 
 /* What waits once the run is cut may be waited for by others: the chain ends after a few readings. */
