@@ -12,8 +12,11 @@ file(GLOB helper_headers CONFIGURE_DEPENDS ${helper_folder}/*.h)
 
 function(lull_bench_helper name compiler)
     cmake_parse_arguments(HELPER "" "" "SOURCES;FLAGS" ${ARGN})
+    # clang notes the paths of sources in its calls of OpenMP as they are given: from here they are the same everywhere.
+    string(REPLACE "${PROJECT_SOURCE_DIR}/" "" sources "${HELPER_SOURCES}")
     add_custom_command(OUTPUT ${CMAKE_BINARY_DIR}/${name}
-        COMMAND ${compiler} ${helper_flags} ${HELPER_FLAGS} ${HELPER_SOURCES}
+        WORKING_DIRECTORY ${PROJECT_SOURCE_DIR}
+        COMMAND ${compiler} ${helper_flags} ${HELPER_FLAGS} ${sources}
                 -o ${CMAKE_BINARY_DIR}/${name} -lm
         DEPENDS ${HELPER_SOURCES} ${helper_headers} COMMENT "Building bench helper ${name}" VERBATIM)
     add_custom_target(${name}-helper ALL DEPENDS ${CMAKE_BINARY_DIR}/${name})
