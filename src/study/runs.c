@@ -401,25 +401,23 @@ static int64_t bytes_of_run(const char *path)
     return bytes;
 }
 
-/* Whether the reading of the run finds what replays need, too. That takes longer, but saves another
- * reading of a run that will be replayed, which is known only later: large ones are not. */
-static bool reads_for_replays(const struct lull_run *run, const struct lull_runs_options *options)
-{
-    enum { MOST = 128 << 20, MOST_OF_SEQUENCE = 512 << 20 }; /* bytes */
-    return options->check && wants_ideal(run, options) && !run->reading->division &&
-           bytes_of_run(run->path) <=
-               (lull_trace_is_sequence(run->trace) ? MOST_OF_SEQUENCE : MOST);
-}
-
-/* A replay reads a run location by location. A run that is one sequence has to be copied for that: if
+/* Decides whether the reading of the run finds what replays need, too. That takes longer, but saves
+ * another reading of a run that will be replayed, which is known only later: large ones are not.
+ *
+ * A replay reads a run location by location. A run that is one sequence has to be copied for that: if
  * a replay is likely, this is done first, so that all that is read afterwards is read from the copy,
  * and the sequence is parsed once. Where there is no room for the copy, the sequence is read. */
-static void copy_for_replays(const struct lull_run *run, const struct lull_runs_options *options)
+static void prepare_replays(const struct lull_run *run, const struct lull_runs_options *options)
 {
-    enum { LEAST = 4 << 20 }; /* bytes: smaller ones are parsed twice in a few ms */
+    /* Bytes. A sequence of fewer than LEAST is parsed twice in a few ms. */
+    enum { LEAST = 4 << 20, MOST = 128 << 20, MOST_OF_SEQUENCE = 512 << 20 };
+    const bool is_sequence = lull_trace_is_sequence(run->trace);
     struct lull_error err;
-    if (lull_trace_is_sequence(run->trace) && reads_for_replays(run, options) &&
-        bytes_of_run(run->path) >= LEAST)
+    if (!options->check || !wants_ideal(run, options) || run->reading->division)
+        return;
+    const int64_t bytes = bytes_of_run(run->path);
+    run->replay_base->is_read = bytes <= (is_sequence ? MOST_OF_SEQUENCE : MOST);
+    if (is_sequence && run->replay_base->is_read && bytes >= LEAST)
         (void)lull_cursors_prepare(run->trace, (struct lull_process_range){0, 0}, &err);
 }
 
@@ -596,7 +594,7 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
         ask_of_run(run, &files_analysis, NULL);
     if (lull_runs_follow_waits(options, run->trace))
         ask_of_run(run, &waits_analysis, NULL);
-    if (reads_for_replays(run, options))
+    if (run->replay_base->is_read)
         ask_of_run(run, &lull_measured_analysis, &replays);
     if (wants || needs_ideal(options))
         ask_of_run(run, &lull_ideal_analysis, &ideal);
@@ -708,7 +706,7 @@ lull_status lull_run_analyse(struct lull_run *run, const struct lull_division *d
     lull_status status = run_choose_part(run, options, arena, &windows, err);
     run->reading->windows = windows;
     if (status == LULL_OK)
-        copy_for_replays(run, options);
+        prepare_replays(run, options);
     if (status == LULL_OK)
         status = read_complete(run, options, notices, arena, err);
     if (status == LULL_OK && is_first) /* which alone has the numbers */

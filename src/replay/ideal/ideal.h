@@ -102,8 +102,8 @@ struct lull_ideal_result {
     bool incomplete;                /* with `absent`: `runtime` is known, but too much time of calls
                                        was lost (lost_ns) */
     uint64_t messages, collectives; /* that were matched */
-    uint64_t operations;      /* sends and receives of these messages, and each process in each
-                                       of these collectives */
+    /* Sends and receives of these messages, and each process in each of these collectives. */
+    uint64_t operations;
     uint64_t unmatched_sends; /* messages that nobody receives */
     int64_t lost_ns;  /* of the thread with most of it: its time in calls whose records were lost.
                          It is not known what they waited for, and they are taken to need no time */

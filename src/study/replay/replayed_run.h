@@ -117,7 +117,8 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
 /* ---- what the replays of a run share --------------------------------------------------------- */
 
 struct lull_replay_base {
-    bool known; /* else all that follows is empty */
+    bool is_read; /* the reading of the run finds `measured`, too */
+    bool known;   /* else all that follows but the arena is empty */
     struct lull_measured measured;
     struct lull_network network; /* that the messages of the run show */
     const bool *callers;         /* lull_run_callers */
