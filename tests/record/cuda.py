@@ -28,23 +28,12 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+from devices import SKIPPED, call, read
 
-SKIPPED = 77
 KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
 ENDS = {"exit": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
 LINE = re.compile(r"(\d+) (\d+) (.*?): (call|submit|depend|device wait|operation) (\d+) (.*)$")
 STREAM = re.compile(r"stream (\d+)(?: \(\d+\))? on Mock GPU (\d)$")
-
-
-def call(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=1700, **more)
-
-
-def read(command):
-    done = call(command)
-    if done.returncode != 0:
-        sys.exit(f"{command}: status {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 def compare(what, found, wanted, complaints):

@@ -11,7 +11,7 @@ COPIES = {"copy to device", "copy from device", "copy on device"}
 
 
 def call(command, **more):
-    return subprocess.run(command, capture_output=True, text=True, timeout=900, **more)
+    return subprocess.run(command, capture_output=True, text=True, timeout=1700, **more)
 
 
 def read(command):

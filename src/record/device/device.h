@@ -140,9 +140,8 @@ struct rec_device_interface {
     /* Has the calling thread, which may be one of the program or of the runtime, do `work` as
      * the recorder's affair. */
     void (*aside)(void (*work)(void *context), void *context);
-    void (*charge)(
-        double
-            ns); /* the runtime has taken so much of the program's time for the recorder's sake */
+    /* The runtime has taken so much of the program's time for the recorder's sake. */
+    void (*charge)(double ns);
 
     /* Has all back-ends drained, unless another thread does that just now: for back-ends that
      * keep too many operations. */

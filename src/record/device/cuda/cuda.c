@@ -976,7 +976,7 @@ static void on_callback(void *user, uint32_t domain, uint32_t id, const void *da
 
 /* Where the program ends within a call of CUDA, in a signal handler, CUPTI may hold a lock: it
  * is not asked any more. */
-static void drain(bool last)
+static void drain_cuda(bool last)
 {
     struct rec_point point;
     const bool read = !own_clock && !in.row && read_both(&point);
@@ -994,7 +994,7 @@ static void drain(bool last)
     tell_oddities(last);
 }
 
-static const struct rec_device_backend backend = {.name = "CUDA", .drain = drain};
+static const struct rec_device_backend backend = {.name = "CUDA", .drain = drain_cuda};
 
 /* ==== CUPTI =================================================================================== */
 

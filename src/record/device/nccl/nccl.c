@@ -72,8 +72,8 @@ static struct communicator {
     struct rec_stream *stream;       /* NULL: it cannot be recorded, or nothing was submitted yet */
 } communicators[MOST_COMMUNICATORS]; /* with the lock held */
 
-static void drain(bool last);
-static const struct rec_device_backend backend = {.name = "NCCL", .drain = drain};
+static void drain_nccl(bool last);
+static const struct rec_device_backend backend = {.name = "NCCL", .drain = drain_nccl};
 
 /* NULL: there are too many. */
 static struct communicator *take_communicator(uint64_t id, int ranks, int rank)
@@ -236,7 +236,7 @@ static void finish_if_over(struct exchange *exchange)
 
 /* At the end the lock is waited for a second at most: the program may call exit() in a signal handler,
  * while its thread has the lock. */
-static void drain(bool last)
+static void drain_nccl(bool last)
 {
     struct timespec until;
     if (!last)

@@ -261,8 +261,8 @@ static uint32_t number_of_context(ocl_context context)
     return (uint32_t)number;
 }
 
-static void drain(bool last);
-static const struct rec_device_backend backend = {.name = "OpenCL", .drain = drain};
+static void drain_opencl(bool last);
+static const struct rec_device_backend backend = {.name = "OpenCL", .drain = drain_opencl};
 
 /* What the user is told, once: by the recorder's thread, because nothing is printed in a call of the
  * program. */
@@ -612,7 +612,7 @@ static void look_at_all(bool last)
     n_waiting = first;
 }
 
-static void drain(bool last)
+static void drain_opencl(bool last)
 {
     lose_untimed();
     take_incoming(last);
