@@ -31,15 +31,10 @@ static inline bool rec_points_agree(const struct rec_point *one, const struct re
     return apart <= most && apart >= -most;
 }
 
-/* Where one of the clocks has been set, all earlier points are forgotten: times from before then
- * turn into times that are wrong by as much as it was set, which shows. A point of the same time
- * as the last one is left out. Where there are too many, every other one is dropped; the last
- * stays. */
-static inline void rec_points_add(struct rec_points *points, double ns_per_tick,
-                                  const struct rec_point *point)
+/* A point of the same time as the last one is left out. Where there are too many, every other one is
+ * dropped; the last stays. */
+static inline void rec_points_append(struct rec_points *points, const struct rec_point *point)
 {
-    if (points->n > 0 && !rec_points_agree(&points->all[points->n - 1], point, ns_per_tick))
-        points->n = 0;
     const unsigned n = points->n;
     if (n > 0 &&
         (point->device <= points->all[n - 1].device || point->ticks <= points->all[n - 1].ticks))
@@ -50,6 +45,16 @@ static inline void rec_points_add(struct rec_points *points, double ns_per_tick,
         points->n = REC_MOST_POINTS / 2;
     }
     points->all[points->n++] = *point;
+}
+
+/* The same for clocks that may be set: then all earlier points are forgotten. Times from before turn
+ * into times that are wrong by as much as the clock was set, which shows. */
+static inline void rec_points_add(struct rec_points *points, double ns_per_tick,
+                                  const struct rec_point *point)
+{
+    if (points->n > 0 && !rec_points_agree(&points->all[points->n - 1], point, ns_per_tick))
+        points->n = 0;
+    rec_points_append(points, point);
 }
 
 /* The recorder's time of a time of the device; there is a point. *error, in ticks, is made

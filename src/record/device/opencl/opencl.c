@@ -18,6 +18,7 @@
 #include "record/device/opencl/cl.h"
 
 #include "record/device/device.h"
+#include "record/device/points.h"
 #include "record/site/map.h"
 #include "record/site/site.h"
 
@@ -50,19 +51,13 @@ static struct rec_wait_function functions[N_CALLS] = {OCL_FUNCTIONS(FUNCTION)};
 
 /* ==== devices and their clocks ================================================================ */
 
-enum { MOST_DEVICES = 64, MOST_POINTS = 256 };
-
-/* The device's clock said `device` ns when the recorder's said `ticks`, give or take `error` ticks. */
-struct point {
-    uint64_t device, ticks, error;
-};
+enum { MOST_DEVICES = 64 };
 
 struct device {
     ocl_device handle;
     bool has_timer;
     char name[64], key[64];
-    struct point points[MOST_POINTS]; /* ascending */
-    unsigned n_points;
+    struct rec_points points;
 };
 
 static struct device devices[MOST_DEVICES];
@@ -76,26 +71,11 @@ static bool ask_device(ocl_device device, ocl_uint what, size_t size, void *valu
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
-/* Where there are too many points, every other one is dropped; the last stays. */
-static void add_point(struct device *device, struct point point)
-{
-    const unsigned n = device->n_points;
-    if (n > 0 && (point.device <= device->points[n - 1].device ||
-                  point.ticks <= device->points[n - 1].ticks))
-        return;
-    if (n == MOST_POINTS) {
-        for (unsigned i = 0; i < MOST_POINTS / 2; i++)
-            device->points[i] = device->points[2 * i + 1];
-        device->n_points = MOST_POINTS / 2;
-    }
-    device->points[device->n_points++] = point;
-}
-
 /* Reads both clocks; of several readings the closest counts. */
 static void read_both(struct device *device)
 {
     enum { READINGS = 5 };
-    struct point best = {.error = UINT64_MAX};
+    struct rec_point best = {.error = UINT64_MAX};
     for (unsigned i = 0; i < READINGS && device->has_timer; i++) {
         ocl_ulong now, host;
         const uint64_t before = recorder->now();
@@ -104,28 +84,16 @@ static void read_both(struct device *device)
                 device->handle, &now, &host) == OCL_SUCCESS;
         const uint64_t half = (recorder->now() - before + 1) / 2;
         if (device->has_timer && half < best.error)
-            best = (struct point){now, before + half, half};
+            best = (struct rec_point){now, before + half, half};
     }
     if (device->has_timer)
-        add_point(device, best);
+        rec_points_append(&device->points, &best);
 }
 
-/* The recorder's time of a time of the device; *error is made larger, if need be. */
+/* As rec_points_ticks. */
 static uint64_t ticks_of(const struct device *device, uint64_t time, uint64_t *error)
 {
-    const double ns = recorder->ns_per_tick();
-    unsigned i = device->n_points - 1;
-    while (i > 0 && device->points[i].device > time)
-        i--;
-    const struct point *one = &device->points[i], *next = one + 1;
-    const double since = (double)(int64_t)(time - one->device);
-    double slope = 1 / ns; /* before the first point and behind the last one */
-    *error = one->error > *error ? one->error : *error;
-    if (time >= one->device && i + 1 < device->n_points) {
-        slope = (double)(next->ticks - one->ticks) / (double)(next->device - one->device);
-        *error = next->error > *error ? next->error : *error;
-    }
-    return one->ticks + (uint64_t)(int64_t)(since * slope);
+    return rec_points_ticks(&device->points, recorder->ns_per_tick(), time, error);
 }
 
 /* ---- which device ---------------------------------------------------------------------------- */
@@ -485,7 +453,8 @@ static void find_points(struct kept *ended, unsigned n)
         if (!best)
             continue;
         const uint64_t half = (best->after - best->before + 1) / 2;
-        add_point(&devices[d], (struct point){best->queued, best->before + half, half});
+        rec_points_append(&devices[d].points,
+                          &(struct rec_point){best->queued, best->before + half, half});
     }
 }
 
@@ -506,10 +475,10 @@ static void check_timers(const struct kept *ended, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
         struct device *device = ended[i].queue->device;
-        if (!device->has_timer || device->n_points == 0 || agrees(&ended[i]))
+        if (!device->has_timer || device->points.n == 0 || agrees(&ended[i]))
             continue;
         device->has_timer = false;
-        device->n_points = 0;
+        device->points.n = 0;
         see(OTHER_CLOCK);
     }
 }
@@ -521,7 +490,7 @@ static bool turn_times(struct kept *kept, uint64_t now)
     struct rec_operation *operation = &kept->operation;
     const uint64_t slack = (uint64_t)(SLACK_NS / recorder->ns_per_tick());
     uint64_t error = 0;
-    if (kept->queue->device->n_points == 0)
+    if (kept->queue->device->points.n == 0)
         return false;
     operation->begin = ticks_of(kept->queue->device, operation->begin, &error);
     operation->end = ticks_of(kept->queue->device, operation->end, &error);
