@@ -24,11 +24,11 @@ list(FILTER of_opencl INCLUDE REGEX "^record\\.sanitized\\.opencl")
 set_tests_properties(${of_opencl} PROPERTIES
     ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;TSAN_OPTIONS=ignore_noninstrumented_modules=1 atexit_sleep_ms=1000")
 nccl_tests(sanitized.nccl ${CMAKE_C_COMPILER} ${sanitized})
-# The mock keeps memory to the end, too.
+# The mock keeps memory to the end, too. One form calls exit() in a signal handler.
 cuda_tests(sanitized.cuda ${CMAKE_C_COMPILER} ${sanitized})
 get_property(of_cuda DIRECTORY PROPERTY TESTS)
 list(FILTER of_cuda INCLUDE REGEX "^record\\.sanitized\\.cuda")
-set_tests_properties(${of_cuda} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;TSAN_OPTIONS=atexit_sleep_ms=1000")
+set_tests_properties(${of_cuda} PROPERTIES ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0;TSAN_OPTIONS=atexit_sleep_ms=1000 report_signal_unsafe=0")
 sanitized_test(marked -- ${record_bin}/marked.${short})
 sanitized_test(counted --option=--counters=fake:a=1,fake:b=2 -- ${record_bin}/marked.${short})
 sanitized_test(callpath --option=--callpath=8 -- ${record_bin}/marked.${short})
