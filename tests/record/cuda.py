@@ -31,6 +31,7 @@ import launch
 from devices import SKIPPED, call, read
 
 KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
+REPORTED = 66 # the thread sanitizer has reported something: the mock's truth is not written to its end
 ENDS = {"exit": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
 LINE = re.compile(r"(\d+) (\d+) (.*?): (call|submit|depend|device wait|operation) (\d+) (.*)$")
 STREAM = re.compile(r"stream (\d+)(?: \(\d+\))? on Mock GPU (\d)$")
@@ -309,6 +310,8 @@ def test_form(settings, form, folder):
     compare("output", recorded.stdout, alone.stdout, complaints)
     compare("status", recorded.returncode, alone.returncode, complaints)
     compare("status alone", alone.returncode, ENDS.get(form, 0), complaints)
+    if recorded.returncode == REPORTED:
+        return [recorded.stderr]
     lines = said(recorded.stderr)
     wanted = {"drops": "CUPTI has dropped", "odd-times": "CUPTI ",
               "foreign": "the calls of some operations were not seen"}

@@ -95,9 +95,10 @@ static struct rec_thread *lane_at(struct rec_stream *stream, uint64_t begin)
     return stream->lanes[stream->n_lanes - 1];
 }
 
+/* A back-end's own thread and the drainer may both tell of lost operations. */
 static void lose_operations(struct rec_stream *stream, uint64_t operations)
 {
-    stream->lanes[0]->header->stream.lost += operations;
+    __atomic_add_fetch(&stream->lanes[0]->header->stream.lost, operations, __ATOMIC_RELAXED);
 }
 
 /* Operations that run one after the other may seem to overlap, by as much as the times of both
