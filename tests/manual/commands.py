@@ -25,6 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 FILE = re.compile(r"^`(examples/[^`]*)`:\n\n```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?: ?(?:ns|us|ms|s|min|h|B|KiB|MiB|GiB|%|x)\b|%)?")
+MOMENT = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 SECONDS = 600  # for what hangs
 HOME = "/home/you"  # what pages show in the place of the folder
 TRACES = pathlib.Path(os.environ.get("LULL_CONFORMANCE_DIR") or ROOT.parent / "shared/traces")
@@ -33,7 +34,7 @@ PYTHON = "/usr/bin/python3"  # which has mpi4py, if any has
 
 
 def masked(line):
-    return " ".join(NUMBER.sub("#", line).split())
+    return " ".join(NUMBER.sub("#", MOMENT.sub("#", line)).split())
 
 
 def shown(page):
