@@ -69,6 +69,20 @@ void lull_emit_stretch(struct lull_interpreter *it)
     step->span.mark = it->stretch.mark;
 }
 
+void lull_emit_phase(struct lull_interpreter *it)
+{
+    const int64_t begin = it->phase.begin;
+    it->phase.begin = it->ledger.now;
+    if (begin == it->ledger.now)
+        return;
+    struct lull_step *step = lull_emit(it, LULL_STEP_PHASE, begin, 0);
+    step->activity = it->phase.activity;
+    step->region = it->phase.region;
+    step->phase.end = it->ledger.now;
+    step->phase.number = it->phase.number;
+    step->phase.stream = it->phase.stream;
+}
+
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
 {
     if (!lull_wants(it, kind) || !it->cpu)
@@ -103,6 +117,8 @@ static const uint8_t kind_of_event[LULL_EVENT_KINDS] = {
     [LULL_EVENT_COLLECTIVE_END] = LULL_STEP_COLLECTIVE_END,
     [LULL_EVENT_RMA] = LULL_STEP_ONE_SIDED,
     [LULL_EVENT_IO] = LULL_STEP_IO,
+    [LULL_EVENT_SUBMIT] = LULL_STEP_SUBMIT,
+    [LULL_EVENT_DEPEND] = LULL_STEP_DEPEND,
     [LULL_EVENT_LOCK_ACQUIRE] = LULL_STEP_LOCK_ACQUIRE,
     [LULL_EVENT_LOCK_RELEASE] = LULL_STEP_LOCK_RELEASE,
     [LULL_EVENT_MARKER] = LULL_STEP_MARKER,
@@ -196,8 +212,21 @@ static void fill_sample(const struct lull_interpreter *it, const struct lull_eve
     step->sample.locked = (top && top->locked) || it->locks > 0;
 }
 
+/* Which operation a device stream runs, or which one the open call waits for. */
+static void note_for_phase(struct lull_interpreter *it, const struct lull_event *event)
+{
+    it->refers.number = event->operation.number;
+    it->refers.stream = event->kind == LULL_EVENT_DEVICE_WAIT && event->operation.number == 0
+                            ? event->operation.location
+                            : LULL_NONE;
+}
+
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
+    if (event->kind == LULL_EVENT_OPERATION || event->kind == LULL_EVENT_DEVICE_WAIT) {
+        note_for_phase(it, event);
+        return;
+    }
     uint8_t kind = kind_of_event[event->kind];
     if (!is_told(it, event, kind)) {
         if (it->brief)
@@ -229,6 +258,13 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
     case LULL_STEP_IO:
         step->transfer.bytes = believe(it, event->transfer.bytes);
         step->transfer.target = event->transfer.target;
+        break;
+    case LULL_STEP_DEPEND:
+        step->depend.number = event->operation.number;
+        step->depend.other = event->operation.other;
+        break;
+    case LULL_STEP_SUBMIT:
+        step->number = event->operation.number;
         break;
     case LULL_STEP_LOCK_ACQUIRE:
     case LULL_STEP_LOCK_RELEASE:

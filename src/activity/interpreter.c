@@ -74,19 +74,26 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
     (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
      LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
 
+/* What threads submit to devices and wait for there, and which operations of devices are which. */
+#define EVENTS_OF_DEVICES                                          \
+    (LULL_MASK(LULL_EVENT_SUBMIT) | LULL_MASK(LULL_EVENT_DEPEND) | \
+     LULL_MASK(LULL_EVENT_DEVICE_WAIT) | LULL_MASK(LULL_EVENT_OPERATION))
+
 /* Events that change no activity: each becomes a step, or is told by one. */
 #define OPERATION_EVENTS                                                                           \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
-     LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS)
+     LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |             \
+     EVENTS_OF_DEVICES)
 
 /* Events that are read only where somebody asks for them. They must not decide when a location ends
  * (last_time), or that would depend on who asks. */
 #define SILENT_EVENTS                                                                        \
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
-     LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS)
+     LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |       \
+     EVENTS_OF_DEVICES)
 
 static inline bool is_operation(const struct lull_event *event)
 {
@@ -238,6 +245,20 @@ static void go_on_with_stretch(struct lull_interpreter *it, const struct frame *
     it->stretch.user = top ? top->user : LULL_NONE;
 }
 
+static void go_on_with_phase(struct lull_interpreter *it, const struct frame *top)
+{
+    const uint8_t activity = ACTIVITY_OF(it->slot);
+    const uint32_t region = it->cpu || !top ? LULL_NONE : top->region;
+    if (it->phase.activity == activity && it->phase.region == region &&
+        it->phase.number == it->refers.number && it->phase.stream == it->refers.stream)
+        return;
+    lull_emit_phase(it);
+    it->phase.activity = activity;
+    it->phase.region = region;
+    it->phase.number = it->refers.number;
+    it->phase.stream = it->refers.stream;
+}
+
 static void spend_in_region(struct lull_interpreter *it, const struct frame *top, int64_t length)
 {
     if (ACTIVITY_OF(it->slot) >= LULL_ACTIVITY_DISABLED || !top)
@@ -255,6 +276,8 @@ static void detail_spend(struct lull_interpreter *it, int64_t length)
         go_on_with_span(it, top);
     if (it->stretches)
         go_on_with_stretch(it, top);
+    if (it->phases)
+        go_on_with_phase(it, top);
     if (it->sums)
         spend_in_region(it, top, length);
     it->last = it->activity;
@@ -1137,6 +1160,12 @@ static void tell_user(struct lull_interpreter *it, const struct frame *frame, ui
     step->op = op;
 }
 
+static void forget_reference(struct lull_interpreter *it)
+{
+    it->refers.number = 0;
+    it->refers.stream = LULL_NONE;
+}
+
 static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,
                                 struct lull_error *err)
 {
@@ -1146,6 +1175,7 @@ static lull_status region_enter(struct lull_interpreter *it, const struct lull_e
         if (status != LULL_OK)
             return status;
     }
+    forget_reference(it);
     struct frame *frame = &it->stack[it->depth];
     frame->region = region;
     frame->code = code_of(it, event);
@@ -1198,6 +1228,7 @@ static void region_leave(struct lull_interpreter *it)
 {
     if (it->depth == 0) /* the scan drops these; nothing to close */
         return;
+    forget_reference(it);
     if (it->users)
         tell_user(it, &it->stack[it->depth - 1], LULL_USER_LEFT);
     const struct frame *frame = &it->stack[--it->depth];
@@ -1328,6 +1359,9 @@ static uint64_t find_mask(const struct lull_interpretation *shared)
         {LULL_STEP_SEND_DONE, LULL_MASK(LULL_EVENT_SEND_DONE)},
         {LULL_STEP_RECV_POST, LULL_MASK(LULL_EVENT_RECV_POST)},
         {LULL_STEP_RECV, LULL_MASK(LULL_EVENT_RECV)},
+        {LULL_STEP_PHASE, LULL_MASK(LULL_EVENT_OPERATION) | LULL_MASK(LULL_EVENT_DEVICE_WAIT)},
+        {LULL_STEP_SUBMIT, LULL_MASK(LULL_EVENT_SUBMIT)},
+        {LULL_STEP_DEPEND, LULL_MASK(LULL_EVENT_DEPEND)},
         {LULL_STEP_TEST, LULL_MASK(LULL_EVENT_REQUEST_TEST)},
         {LULL_STEP_CANCEL, LULL_MASK(LULL_EVENT_REQUEST_CANCELLED)},
         {LULL_STEP_FREE, LULL_MASK(LULL_EVENT_REQUEST_FREED)},
@@ -1469,8 +1503,11 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         if (lull_wants(it, LULL_STEP_STRETCH))
             it->stretches = shared->stretches[it->master];
         it->span.slot = NO_STATE;
+        it->phases = lull_wants(it, LULL_STEP_PHASE);
+        it->phase.activity = LULL_STEP_ACTIVITIES;
+        it->refers.stream = LULL_NONE;
         it->ledger.forked.time = LULL_NOT_FORKED;
-        it->detail = shared->options->regions || it->notes_user ||
+        it->detail = shared->options->regions || it->notes_user || it->phases ||
                      (shared->wants_ledger && shared->trace->n_counters);
         it->channels = lull_channels_create();
     }

@@ -141,7 +141,19 @@ struct lull_interpreter {
         int64_t begin;
         uint32_t region, user;
         uint8_t slot, mark;
-    } span;                   /* the SPAN that goes on */
+    } span;      /* the SPAN that goes on */
+    bool phases; /* PHASEs are wanted */
+    struct {
+        int64_t begin;
+        uint64_t number;
+        uint32_t stream, region;
+        uint8_t activity;
+    } phase; /* the PHASE that goes on */
+    /* What the open call, or the operation of the device stream, says for its PHASE. */
+    struct {
+        uint64_t number;
+        uint32_t stream;
+    } refers;
     const uint8_t *stretches; /* [slot]: enum lull_stretch; NULL: STRETCHes are not wanted */
     struct {
         int64_t begin;
@@ -200,11 +212,14 @@ void lull_emit_deliver(struct lull_interpreter *it); /* all steps so far */
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept);
 void lull_emit_span(struct lull_interpreter *it); /* the SPAN that goes on ends now */
 void lull_emit_stretch(struct lull_interpreter *it);
+void lull_emit_phase(struct lull_interpreter *it);
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind);
 
-/* The SPAN and the STRETCH that go on end now. */
+/* The SPAN, the STRETCH and the PHASE that go on end now. */
 static inline void lull_emit_time(struct lull_interpreter *it)
 {
+    if (it->phases)
+        lull_emit_phase(it);
     if (it->spans)
         lull_emit_span(it);
     if (it->stretches)

@@ -4,7 +4,7 @@
  *
  * A step belongs to a location. What is guaranteed, whatever tracer the events come from:
  *
- * Order. The steps of a location come in order of non-decreasing time; a SPAN, STRETCH or VISIT
+ * Order. The steps of a location come in order of non-decreasing time; a SPAN, STRETCH, PHASE or VISIT
  * counts at its end, when it is known. Between a CALL_BEGIN and its CALL_END stand the operations
  * of that call, in the order of the trace. Calls do not nest: MPI that is called by MPI belongs to
  * the outermost call. Operations that a tracer recorded outside of any call come as they are; their
@@ -84,6 +84,9 @@ enum lull_step_kind {
     LULL_STEP_STRETCH, /* neighbouring SPANs that are the same to a replay, in one. op: enum
                           lull_stretch; `span`: mark, and the user's region at its end */
 
+    LULL_STEP_PHASE, /* a piece of time with one activity, whatever the regions: activity; `phase`. On
+                        device streams one for each operation; region: that operation */
+
     LULL_STEP_CALL_BEGIN, /* a call of MPI begins: region; op */
     LULL_STEP_CALL_END,   /* it ends: region; op; call_began */
 
@@ -110,6 +113,10 @@ enum lull_step_kind {
                        forked */
     LULL_STEP_JOIN, /* it ends; region: the first that was known since the FORK, or LULL_NONE;
                        forked */
+
+    LULL_STEP_SUBMIT, /* number: an operation that the thread submits to a device, in the call of the
+                         device's runtime that has begun at `time` */
+    LULL_STEP_DEPEND, /* depend: an operation, which waits for another one */
 
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
     LULL_STEP_LOCK_RELEASE,
@@ -159,10 +166,10 @@ enum lull_step_kind {
     (LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |   \
      LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
-/* All kinds but CALL and CREW, which say nothing that the others do not say. */
+/* All kinds but CALL, CREW and PHASE, which say nothing that the others do not say. */
 #define LULL_STEPS_ALL                                                          \
     ((UINT64_MAX >> (64 - LULL_STEP_KINDS)) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
-     ~LULL_STEP_MASK(LULL_STEP_CREW))
+     ~LULL_STEP_MASK(LULL_STEP_CREW) & ~LULL_STEP_MASK(LULL_STEP_PHASE))
 static_assert((int)LULL_STEP_KINDS <= 64, "a set of kinds has 64 bits");
 
 /* In a pass with CALLs: when so many posted receives are not told yet, a RECV_POST tells them. */
@@ -243,12 +250,12 @@ struct lull_forked {
 #define LULL_NOT_FORKED INT64_MAX
 
 struct lull_step {
-    int64_t time;    /* ns since the origin of the trace; SPAN, STRETCH, VISIT: when it began */
+    int64_t time; /* ns since the origin of the trace; SPAN, STRETCH, PHASE, VISIT: when it began */
     int64_t kept_ns; /* the kept time, see above; of SPANs and STRETCHes that at their end */
     uint8_t kind;    /* enum lull_step_kind */
     uint8_t op;      /* collective, one-sided or I/O operation; CALL_*: enum lull_call */
     union {
-        uint8_t activity; /* SPAN, READING, CREW, SAMPLE */
+        uint8_t activity; /* SPAN, PHASE, READING, CREW, SAMPLE */
         uint8_t posts; /* in a pass with CALLs: receives posted since the last step with `posts` */
     };
     uint8_t parallel; /* 1: inside an OpenMP parallel region */
@@ -269,6 +276,17 @@ struct lull_step {
             uint32_t user; /* innermost region of the user, or LULL_NONE */
             uint8_t mark;  /* of the innermost marked region; 0: in none */
         } span;
+        struct {
+            int64_t end;
+            uint64_t
+                number; /* device stream: the operation; thread: the operation that it waits for; 0:
+                                not known, or none */
+            uint32_t
+                stream; /* thread: it waits for all operations of this location; LULL_NONE: of none */
+        } phase;
+        struct {
+            uint64_t number, other;
+        } depend;
         struct {
             int64_t call_began; /* CALL_END, CALL */
             bool sends;         /* CALL: there were SENDs or SEND_DONEs in it */

@@ -310,6 +310,55 @@ static void join_parallels(struct join *join)
     to->n_parallels = (uint32_t)kept;
 }
 
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static int by_device_id(const void *a, const void *b)
+{
+    const struct lull_device_breakdown *x = a, *y = b;
+    return strcmp(x->id, y->id);
+}
+
+/* Streams are counted in each part: the larger number is that of the whole, unless parts have different streams. */
+static void fold_device(struct join *join, struct lull_device_breakdown *to,
+                        const struct lull_device_breakdown *from)
+{
+    to->n_streams = from->n_streams > to->n_streams ? from->n_streams : to->n_streams;
+    to->n_processes = from->n_processes > to->n_processes ? from->n_processes : to->n_processes;
+    if (from->absent)
+        to->absent = lull_arena_strdup(join->arena, from->absent);
+    add(join, &to->kernel_ns, from->kernel_ns);
+    add(join, &to->busy_ns, from->busy_ns);
+    for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        add(join, &to->lost_ns[loss], from->lost_ns[loss]);
+}
+
+static void join_devices(struct join *join)
+{
+    struct lull_breakdown *to = join->to;
+    size_t n = total(join, offsetof(struct lull_breakdown, n_devices)), kept = 0;
+    to->devices = lull_arena_zero(join->arena, n, sizeof *to->devices);
+    n = 0;
+    for (int i = 0; i < join->n_parts; i++) {
+        for (uint32_t d = 0; d < join->parts[i]->n_devices; d++)
+            to->devices[n++] = join->parts[i]->devices[d];
+    }
+    if (n)
+        qsort(to->devices, n, sizeof *to->devices, by_device_id);
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && by_device_id(&to->devices[kept - 1], &to->devices[i]) == 0) {
+            fold_device(join, &to->devices[kept - 1], &to->devices[i]);
+            continue;
+        }
+        to->devices[kept] = to->devices[i];
+        to->devices[kept].id = lull_arena_strdup(join->arena, to->devices[i].id);
+        to->devices[kept].name = lull_arena_strdup(join->arena, to->devices[i].name);
+        if (to->devices[i].absent)
+            to->devices[kept].absent = lull_arena_strdup(join->arena, to->devices[i].absent);
+        kept++;
+    }
+    to->n_devices = (uint32_t)kept;
+}
+
 /* ---- what follows from the rest -------------------------------------------------------------- */
 
 int64_t lull_thread_window(const struct lull_thread_breakdown *thread)
@@ -354,10 +403,18 @@ static int64_t busy_time(const struct lull_thread_breakdown *thread)
     return busy;
 }
 
+static int64_t busiest_device(const struct lull_breakdown *breakdown)
+{
+    int64_t busiest = 0;
+    for (uint32_t i = 0; i < breakdown->n_devices; i++)
+        busiest = breakdown->devices[i].busy_ns > busiest ? breakdown->devices[i].busy_ns : busiest;
+    return busiest;
+}
+
 /* The runtime, without pauses of masters as far as no other thread goes on meanwhile. */
 static int64_t find_runtime(const struct lull_breakdown *breakdown)
 {
-    int64_t masters = 0, busiest = 0, longest = 0;
+    int64_t masters = 0, busiest = busiest_device(breakdown), longest = 0;
     bool has_master = false;
     for (uint32_t i = 0; i < breakdown->n_threads; i++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[i];
@@ -403,6 +460,13 @@ static lull_status derive(struct join *join)
         process->n_cpu_threads += thread->kind == LULL_LOCATION_THREAD;
         process->window_ns = window > process->window_ns ? window : process->window_ns;
     }
+    for (uint32_t i = 0; i < to->n_devices; i++)
+        if (to->devices[i].busy_ns > to->duration_ns)
+            return lull_fail(join->err, LULL_ERR_RANGE,
+                             "device '%s' was busy for %.9g s, more than the %.9g s of the run: is "
+                             "a part there twice?",
+                             to->devices[i].id, 1e-9 * (double)to->devices[i].busy_ns,
+                             1e-9 * (double)to->duration_ns);
     if (!join->overflow)
         to->runtime_ns = find_runtime(to);
     to->n_nodes = count_nodes(join);
@@ -430,6 +494,7 @@ lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lul
     status = join_threads(&join);
     if (status != LULL_OK)
         return status;
+    join_devices(&join);
     join_regions(&join);
     join_parallels(&join);
     status = derive(&join);
@@ -445,6 +510,22 @@ lull_status lull_breakdown_merge(struct lull_breakdown *whole, const struct lull
                                  struct lull_arena *arena, struct lull_error *err)
 {
     return lull_breakdown_join(whole, part, arena, whole, err);
+}
+
+/* ==== names =================================================================================== */
+
+const char *lull_device_loss_id(unsigned loss)
+{
+    static const char *const ids[LULL_DEVICE_LOSSES] = {[LULL_LOST_COPYING] = "copying",
+                                                        [LULL_LOST_EXCHANGING] = "exchanging",
+                                                        [LULL_LOST_HOST] = "host",
+                                                        [LULL_LOST_MPI] = "mpi",
+                                                        [LULL_LOST_RUNTIME] = "runtime",
+                                                        [LULL_LOST_LAUNCH] = "launch",
+                                                        [LULL_LOST_OTHER_DEVICE] = "other_device",
+                                                        [LULL_LOST_NO_WORK] = "no_work",
+                                                        [LULL_LOST_UNKNOWN] = "unknown"};
+    return ids[loss];
 }
 
 /* ==== a breakdown before its numbers ========================================================== */

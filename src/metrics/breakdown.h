@@ -71,18 +71,50 @@ struct lull_parallel_breakdown {
     int64_t schedule_ns, lock_ns, sync_ns, mpi_ns, other_ns;
 };
 
+/* What a device did while it ran no kernel. A moment at which it did nothing is charged to what the next operation of the
+ * device waited for at that moment: first for the thread that submits it to come to the call which does that, then for
+ * operations of other devices, then for the start. */
+enum lull_device_loss {
+    LULL_LOST_COPYING,    /* copies ran */
+    LULL_LOST_EXCHANGING, /* kernels by which NCCL moves data ran */
+    LULL_LOST_HOST, /* the thread that submits the next operation was outside of MPI and of the runtime */
+    LULL_LOST_MPI,     /* it was in MPI */
+    LULL_LOST_RUNTIME, /* it was in the runtime: it launched or allocated something else, or waited */
+    LULL_LOST_LAUNCH, /* the call that submits the next operation had begun, and the operation had not */
+    LULL_LOST_OTHER_DEVICE, /* the operation, or the thread that submits it, waited for another device */
+    LULL_LOST_NO_WORK,      /* there was no next operation */
+    LULL_LOST_UNKNOWN, /* it is not known which call submitted the next operation, or the recorder was off */
+    LULL_DEVICE_LOSSES
+};
+const char *lull_device_loss_id(unsigned loss); /* "copying", "host" ... */
+
+/* A device, on which streams of one or several processes run kernels and copies, also at the same time. */
+struct lull_device_breakdown {
+    const char *
+        id; /* tells it from the other devices of the run: "node1 pci:0000:01:00.0"; where the tracer does
+                          not tell devices, "rank 3 device 0" or "rank 3 stream 7" (metrics/devices.h) */
+    const char *name;                /* "NVIDIA H200"; "": not known */
+    uint32_t n_streams, n_processes; /* that use it */
+    const char *absent; /* why the following are not known, in a few words; NULL: they are */
+    int64_t kernel_ns;  /* in the windows: how long at least one kernel ran */
+    int64_t busy_ns;    /* how long at least one kernel, copy or exchange ran */
+    int64_t lost_ns
+        [LULL_DEVICE_LOSSES]; /* with kernel_ns the length of the windows of its processes, each
+                                            moment once */
+};
+
 struct lull_breakdown_counter {
     const char *name;
     uint8_t role;
 };
 
-/* Processes are sorted by rank, threads by process, kind and number, regions by name and site,
+/* Processes are sorted by rank, threads by process, kind and number, devices by id, regions by name and site,
  * counters by name, parallels by process and name. */
 struct lull_breakdown {
     const char *run;     /* as the user named it */
     int64_t duration_ns; /* length of the trace */
     int64_t runtime_ns;  /* T: the longest time that a master was measured, or that another thread
-                            computed or a stream was busy while the masters were paused */
+                            computed or a device was busy while the masters were paused */
     int64_t ideal_runtime_ns; /* T_id of the same windows, 0: not known. The caller adds it from a
                                  replay (replay/ideal/ideal.h), and merging parts loses it. */
     const char *ideal_absent; /* why a replay found no T_id, in a few words; NULL: there was no
@@ -94,6 +126,8 @@ struct lull_breakdown {
     uint32_t n_processes;
     struct lull_thread_breakdown *threads;
     uint32_t n_threads;
+    struct lull_device_breakdown *devices;
+    uint32_t n_devices;
     struct lull_breakdown_counter *counters;
     uint32_t n_counters;
     struct lull_region_breakdown *regions; /* NULL unless asked for */
@@ -158,7 +192,8 @@ lull_status lull_breakdown_find_source(const struct lull_trace *trace,
 /* Adds `part` (other processes, other threads, or other windows of the same run) to `whole`:
  * processes and threads are matched by rank and number, regions by name and site, counters by name.
  * Parallel regions belong with their process: parts that hold different threads of one process have
- * them in one of the parts only. Merging is associative and commutative, as long as windows are not
+ * them in one of the parts only. The times of a device add up: it has to be in one part only, or in
+ * parts that are other windows. Merging is associative and commutative, as long as windows are not
  * cut inside an execution of a parallel region. `whole` is left as it was on failure:
  * LULL_ERR_RANGE when a counter or a thread means different things in both, or when a thread gets
  * more time than the run lasts (a part was added twice). */

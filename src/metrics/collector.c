@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "metrics/breakdown.h"
+#include "metrics/devices.h"
 #include "team/team.h"
 #include "trace/trace.h"
 
@@ -553,7 +554,10 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
     fill_threads(collector, breakdown);
     fill_collected_regions(collector, arena, breakdown);
     fill_parallels(collector, arena, breakdown);
-    lull_status status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
+    lull_status status = lull_devices_fill(collector->devices, collector->trace,
+                                           collector->reading->application, arena, breakdown, err);
+    if (status == LULL_OK)
+        status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
     if (status == LULL_OK)
         *ret_breakdown = breakdown;
     return status;
@@ -582,7 +586,8 @@ static bool put_process(const struct lull_collector *collector, uint32_t p, stru
     bool fits = true;
     for (uint32_t i = 0; fits && i < process->n_locations; i++) {
         const struct location *location = &collector->locations[process->first_location + i];
-        fits = lull_flow_put(flow, location->ns, sizeof location->ns);
+        fits = lull_flow_put(flow, location->ns, sizeof location->ns) &&
+               lull_devices_put(collector->devices, process->first_location + i, flow);
         if (fits && location->counters)
             fits = lull_flow_put(flow, location->counters, size_of_counters(collector));
     }
@@ -618,7 +623,8 @@ static bool get_process(const struct lull_collector *collector, uint32_t p, stru
     bool good = true;
     for (uint32_t i = 0; good && i < process->n_locations; i++) {
         struct location *location = &collector->locations[process->first_location + i];
-        good = lull_flow_get(flow, location->ns, sizeof location->ns);
+        good = lull_flow_get(flow, location->ns, sizeof location->ns) &&
+               lull_devices_get(collector->devices, process->first_location + i, flow);
         if (good && location->counters)
             good = lull_flow_get(flow, location->counters, size_of_counters(collector));
     }
@@ -907,7 +913,10 @@ static lull_status breakdown_of_sums(const struct lull_trace *trace,
         return status;
     if (options->regions)
         fill_summed_regions(&taking, arena);
-    status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
+    status = lull_devices_fill(NULL, trace, lull_reading_of(options->reading)->application, arena,
+                               breakdown, err);
+    if (status == LULL_OK)
+        status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
     if (status == LULL_OK)
         *ret_breakdown = breakdown;
     return status;
@@ -922,7 +931,7 @@ enum { PIECES = 4096 };
 
 #define KINDS                                                          \
     (LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_TICK) | \
-     LULL_STEP_MASK(LULL_STEP_END))
+     LULL_STEP_MASK(LULL_STEP_END) | LULL_DEVICES_WANT)
 
 static const uint8_t cause_of[LULL_ACTIVITIES] = {
     [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
@@ -1000,6 +1009,11 @@ static lull_status take_step(const struct lull_collector *collector, struct loca
     case LULL_STEP_END:
         end_location(collector, location, ledger);
         return LULL_OK;
+    case LULL_STEP_PHASE:
+    case LULL_STEP_SUBMIT:
+    case LULL_STEP_DEPEND:
+        return lull_devices_take(collector->devices, (uint32_t)(location - collector->locations),
+                                 step, err);
     default:
         return LULL_OK;
     }
@@ -1045,8 +1059,10 @@ static lull_status take_breakdown_steps(void *context, unsigned worker,
 
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector)
 {
-    return (struct lull_consumer){
-        .context = collector, .wants = KINDS, .wants_ledger = true, .steps = take_breakdown_steps};
+    return (struct lull_consumer){.context = collector,
+                                  .wants = collector->devices ? KINDS : KINDS & ~LULL_DEVICES_WANT,
+                                  .wants_ledger = true,
+                                  .steps = take_breakdown_steps};
 }
 
 void lull_collector_prepare(const struct lull_collector *collector, struct lull_pass_options *pass)
@@ -1113,6 +1129,12 @@ lull_status lull_collector_create(const struct lull_trace *trace,
                          "%s: not enough memory for the breakdown of %u locations", trace->path,
                          trace->n_locations);
     }
+    const lull_status status =
+        lull_devices_create(trace, collector->reading->application, &collector->devices, err);
+    if (status != LULL_OK) {
+        lull_collector_destroy(collector);
+        return status;
+    }
     *ret_collector = collector;
     return LULL_OK;
 }
@@ -1128,6 +1150,7 @@ void lull_collector_destroy(struct lull_collector *collector)
     free(collector->locations);
     free(collector->executions);
     free(collector->regions);
+    lull_devices_destroy(collector->devices);
     free(collector);
 }
 

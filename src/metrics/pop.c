@@ -244,7 +244,7 @@ const struct lull_metric_def lull_metric_defs[] = {
         "max U / T_id",
         BELOW(MPI_ONLY_COMMUNICATION), MPI_MULTIPLICATIVE, 0, PRODUCT, NULL),
     ROW(ALL_PARALLEL_EFFICIENCY, "all_parallel_efficiency", "Parallel efficiency, cores and devices",
-        "avg over threads and streams of U / T",
+        "avg over threads and devices of U / T",
         ROOT, DEVICE, 0, NONE, NULL),
     ROW(ALL_LOAD_BALANCE, "all_load_balance", "Load balance",
         "avg U / max U",
@@ -280,7 +280,7 @@ const struct lull_metric_def lull_metric_defs[] = {
         "max U / max (O + device runtime)",
         BELOW(ALL_DEVICE_EFFICIENCY), DEVICE, 0, PRODUCT, BUSY_MEANWHILE),
     ROW(DEVICE_PARALLEL_EFFICIENCY, "device_parallel_efficiency", "Parallel efficiency, devices alone",
-        "avg over streams of U / T",
+        "avg over devices of U / T",
         ROOT, DEVICE, 0, NONE, NULL),
     ROW(DEVICE_LOAD_BALANCE, "device_load_balance", "Load balance",
         "avg U / max U",
@@ -289,10 +289,10 @@ const struct lull_metric_def lull_metric_defs[] = {
         "max U / T",
         BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 0, PRODUCT, NULL),
     ROW(DEVICE_TRANSFER, "device_transfer", "Data transfer",
-        "max U / max(U + transfers)",
+        "max U / max busy",
         BELOW(DEVICE_COMMUNICATION), DEVICE, 0, PRODUCT, NULL),
     ROW(DEVICE_ORCHESTRATION, "device_orchestration", "Orchestration",
-        "max(U + transfers) / T",
+        "max busy / T",
         BELOW(DEVICE_COMMUNICATION), DEVICE, 0, PRODUCT, NULL),
     ROW(DEVICE_MPI_PARALLEL_EFFICIENCY, "device_mpi_parallel_efficiency", "MPI parallel efficiency",
         "avg_w W / T",
@@ -366,27 +366,16 @@ static void add_master(const struct lull_thread_breakdown *master, struct lull_p
     process->device = seconds(master->times.ns[LULL_DEVICE][0]);
 }
 
-/* Nothing is known of a stream of which sums alone were kept, in a part of the run. */
-static bool is_measured(const struct lull_thread_breakdown *stream)
+static void add_device(const struct lull_device_breakdown *device, struct lull_pop_input *input)
 {
-    int64_t known = 0;
-    for (int activity = 0; activity < LULL_ACTIVITIES; activity++)
-        known += stream->times.ns[activity][0] + stream->times.ns[activity][1];
-    return known > 0 || stream->disabled_ns == 0;
-}
-
-static void add_device(const struct lull_thread_breakdown *stream, struct lull_pop_input *input)
-{
-    int64_t useful = useful_of(stream);
-    if (!is_measured(stream)) {
-        input->n_unmeasured++;
+    if (device->absent) {
+        input->no_devices = device->absent;
         return;
     }
-    int64_t moving = stream->times.ns[LULL_DEVICE][0] + stream->times.ns[LULL_DEVICE][1];
     input->n_devices++;
-    input->device_useful += seconds(useful);
-    input->device_max_useful = fmax(input->device_max_useful, seconds(useful));
-    input->device_max_busy = fmax(input->device_max_busy, seconds(useful + moving));
+    input->device_useful += seconds(device->kernel_ns);
+    input->device_max_useful = fmax(input->device_max_useful, seconds(device->kernel_ns));
+    input->device_max_busy = fmax(input->device_max_busy, seconds(device->busy_ns));
 }
 
 /* A thread may compute for longer than its master is in user code and OpenMP, because the master
@@ -422,10 +411,8 @@ static void add_process_input(const struct lull_breakdown *breakdown,
     int64_t useful = 0, parallel_useful = 0, max_useful = 0, flush = 0, busiest = 0;
     for (uint32_t i = 0; i < from->n_threads; i++) {
         const struct lull_thread_breakdown *thread = &breakdown->threads[from->first_thread + i];
-        if (thread->kind == LULL_LOCATION_DEVICE) {
-            add_device(thread, input);
+        if (thread->kind == LULL_LOCATION_DEVICE)
             continue;
-        }
         if (thread->master)
             add_master(thread, &process);
         useful += useful_of(thread);
@@ -547,6 +534,8 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     if (input->n_processes == 0)
         return lull_fail(err, LULL_ERR_RANGE, "%s: there is no process with a CPU thread",
                          breakdown->run);
+    for (uint32_t i = 0; i < breakdown->n_devices; i++)
+        add_device(&breakdown->devices[i], input);
     for (uint32_t i = 0; i < breakdown->n_parallels; i++)
         add_causes(breakdown, &breakdown->parallels[i], &input->causes);
     if (breakdown->from_sums)
@@ -761,7 +750,7 @@ static void finish_averages(struct sums *sums)
 
 bool lull_pop_is_hybrid(const struct lull_pop_input *input)
 {
-    if (input->n_devices > 0 || input->n_unmeasured > 0)
+    if (input->n_devices > 0 || input->no_devices)
         return true;
     for (uint32_t i = 0; i < input->n_processes; i++)
         if (input->processes[i].threads != 1 || input->processes[i].parallel != 0.0)
@@ -971,9 +960,8 @@ static void devices(struct target to, const struct lull_pop_input *input)
     const struct sums *s = to.sums;
     for (int m = LULL_METRIC_ALL_PARALLEL_EFFICIENCY; m <= LULL_METRIC_DEVICE_REMAINING_EFFICIENCY;
          m++)
-        set_absent(to, m,
-                   input->n_unmeasured > 0 ? "devices not measured in this part" : "no devices");
-    if (input->n_devices == 0 || input->n_unmeasured > 0)
+        set_absent(to, m, input->no_devices ? input->no_devices : "no devices");
+    if (input->n_devices == 0 || input->no_devices)
         return;
     double n = input->n_devices;
     double avg = (s->sum_useful + input->device_useful) / (s->threads + n);

@@ -61,9 +61,10 @@ struct lull_pop_input {
     /* The largest share of the runtime that a CPU thread spent while the tracer wrote its buffer;
      * above LULL_FLUSH_WARNING the user should be told. */
     double flush_share, flush; /* and that time of the thread, s */
-    /* devices: number of streams, per-stream kernel time sum and max, transfer time; 0 if none */
+    /* Devices, 0: there are none. How long at least one kernel ran on a device: summed over devices, and the largest;
+     * and the largest time in which at least one kernel or copy ran on one. */
     uint32_t n_devices;
-    uint32_t n_unmeasured; /* streams of which nothing is known, which are not among these */
+    const char *no_devices; /* why nothing is known of some of them; NULL: all are known */
     double device_useful, device_max_useful, device_max_busy;
 };
 

@@ -389,6 +389,52 @@ static lull_status check_threads(const struct lull_profile_reader *reader)
     return LULL_OK;
 }
 
+/* ---- devices --------------------------------------------------------------------------------- */
+
+static lull_status read_losses(const struct lull_profile_reader *reader, const json_t *device,
+                               const struct lull_json_step *up, int64_t *lost)
+{
+    const struct lull_json_step step = {up, "lost_ns", 0};
+    const json_t *object = json_object_get(device, "lost_ns");
+    if (!json_is_object(object))
+        return profile_wrong(reader, &step, "expected an object");
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
+        const char *id = lull_device_loss_id(loss);
+        if (!json_object_get(object, id))
+            continue;
+        const lull_status status =
+            profile_int(reader, object, &step, id, PROFILE_MOST_NS, &lost[loss]);
+        if (status != LULL_OK)
+            return status;
+    }
+    return LULL_OK;
+}
+
+static lull_status read_device(struct lull_profile_reader *reader, const json_t *object,
+                               const struct lull_json_step *step, size_t index)
+{
+    static const struct profile_time fields[] = {
+        {"kernel_ns", offsetof(struct lull_device_breakdown, kernel_ns)},
+        {"busy_ns", offsetof(struct lull_device_breakdown, busy_ns)},
+    };
+    struct lull_device_breakdown *device = &reader->to->devices[index];
+    lull_status status = profile_text(reader, object, step, "id", &device->id);
+    if (status == LULL_OK)
+        status = profile_text(reader, object, step, "name", &device->name);
+    if (status == LULL_OK)
+        status = profile_u32(reader, object, step, "streams", &device->n_streams);
+    if (status == LULL_OK)
+        status = profile_u32(reader, object, step, "processes", &device->n_processes);
+    if (status == LULL_OK && json_object_get(object, "absent"))
+        return profile_text(reader, object, step, "absent", &device->absent);
+    if (status == LULL_OK)
+        status =
+            profile_times(reader, object, step, fields, sizeof fields / sizeof fields[0], device);
+    if (status == LULL_OK && device->busy_ns < device->kernel_ns)
+        return profile_wrong(reader, step, "the device ran kernels for longer than it was busy");
+    return status == LULL_OK ? read_losses(reader, object, step, device->lost_ns) : status;
+}
+
 /* ---- regions --------------------------------------------------------------------------------- */
 
 static lull_status read_region(struct lull_profile_reader *reader, const json_t *object,
@@ -482,6 +528,9 @@ static lull_status read_root(struct lull_profile_reader *reader, const json_t *r
                                (void **)&to->threads, &to->n_threads, read_thread);
     if (status == LULL_OK)
         status = check_threads(reader);
+    if (status == LULL_OK)
+        status = profile_array(reader, root, "devices", false, sizeof *to->devices,
+                               (void **)&to->devices, &to->n_devices, read_device);
     if (status == LULL_OK)
         status = profile_array(reader, root, "regions", false, sizeof *to->regions,
                                (void **)&to->regions, &to->n_regions, read_region);
@@ -657,6 +706,41 @@ static void write_threads(struct lull_json *json, const struct lull_breakdown *b
     lull_json_array_end(json);
 }
 
+static void write_losses(struct lull_json *json, const int64_t *lost)
+{
+    lull_json_key(json, "lost_ns");
+    lull_json_object_begin(json);
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        if (lost[loss] > 0)
+            write_field(json, lull_device_loss_id(loss), lost[loss]);
+    lull_json_object_end(json);
+}
+
+static void write_devices(struct lull_json *json, const struct lull_breakdown *breakdown)
+{
+    if (breakdown->n_devices == 0)
+        return;
+    lull_json_key(json, "devices");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < breakdown->n_devices; i++) {
+        const struct lull_device_breakdown *device = &breakdown->devices[i];
+        lull_json_object_begin(json);
+        write_text(json, "id", device->id);
+        write_text(json, "name", device->name);
+        write_field(json, "streams", device->n_streams);
+        write_field(json, "processes", device->n_processes);
+        if (device->absent) {
+            write_text(json, "absent", device->absent);
+        } else {
+            write_field(json, "kernel_ns", device->kernel_ns);
+            write_field(json, "busy_ns", device->busy_ns);
+            write_losses(json, device->lost_ns);
+        }
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
 static void write_regions(struct lull_json *json, const struct lull_breakdown *breakdown)
 {
     if (!breakdown->regions)
@@ -725,6 +809,7 @@ void lull_profile_write(struct lull_json *json, const struct lull_breakdown *bre
     write_counters(json, breakdown);
     write_processes(json, breakdown);
     write_threads(json, breakdown);
+    write_devices(json, breakdown);
     write_regions(json, breakdown);
     write_parallels(json, breakdown);
     lull_json_object_end(json);

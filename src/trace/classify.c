@@ -316,8 +316,27 @@ static bool may_be(const struct lull_region *region, unsigned paradigm)
            region->paradigm == LULL_PARADIGM_OTHER;
 }
 
+/* Tracers that know nothing of kernels make them functions of the device's paradigm. */
+static bool is_kernel(const struct lull_region *region)
+{
+    return region->role == LULL_ROLE_KERNEL ||
+           (region->paradigm == LULL_PARADIGM_DEVICE && region->role == LULL_ROLE_FUNCTION);
+}
+
+bool lull_is_exchange(const char *kernel)
+{
+    if (strncmp(kernel, "_Z", 2) == 0)
+        kernel += 2 + strspn(kernel + 2, "0123456789");
+    return strncmp(kernel, "nccl", 4) == 0;
+}
+
 static void classify_by_name(struct lull_region *region)
 {
+    if (is_kernel(region) && lull_is_exchange(region->name)) {
+        region->role = LULL_ROLE_DATA_TRANSFER;
+        region->paradigm = LULL_PARADIGM_DEVICE;
+        return;
+    }
     const char *construct = omp_construct_name(region->name);
     if (may_be(region, LULL_PARADIGM_MPI) && classify_mpi(region))
         return;
@@ -424,11 +443,9 @@ void lull_classify_region(struct lull_region *region)
         region->parallel = true;
 }
 
-/* Tracers that know nothing of kernels make them functions of the device's paradigm. */
-static bool is_kernel(const struct lull_region *region)
+bool lull_is_communicator(const struct lull_device *device)
 {
-    return region->role == LULL_ROLE_KERNEL ||
-           (region->paradigm == LULL_PARADIGM_DEVICE && region->role == LULL_ROLE_FUNCTION);
+    return strcmp(device->runtime, "NCCL") == 0;
 }
 
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind)

@@ -160,6 +160,10 @@ struct lull_device {
     uint32_t node;       /* index of a lull_node or LULL_NONE */
 };
 
+/* Whether it is a communicator of NCCL, which the tape has in the form of a device. Its operations are kernels that run
+ * on streams of devices proper. */
+bool lull_is_communicator(const struct lull_device *device);
+
 /* What a tracer tells of a device stream. */
 struct lull_stream {
     uint32_t device;    /* index of a lull_device */
@@ -458,6 +462,10 @@ uint32_t lull_comm_rank(const struct lull_comm *comm, uint32_t process);
  * and the moving of data is LULL_DEVICE; on the host every region of LULL_PARADIGM_DEVICE is
  * LULL_DEVICE. */
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind);
+
+/* Whether a kernel is one by which NCCL or RCCL move data: "ncclDevKernel_AllReduce_Sum_f32_RING_LL", "ncclKernel_...",
+ * also as C++ mangles them: "_Z40ncclDevKernel_...". */
+bool lull_is_exchange(const char *kernel);
 
 /* Counts a quirk. `kind` is a string constant and compared by content; kinds beyond
  * LULL_MOST_QUIRKS are dropped. `where` is printf-style and becomes `first` if it comes before the

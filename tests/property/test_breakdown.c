@@ -14,7 +14,19 @@
 
 enum { DURATION = 1500, DEPTH = 64, NOTHING = 0xff, DISABLED = 0xfe, OUTSIDE = 0xfd };
 
-enum { LEFT_OUT, PAUSED, FLUSHED, DEVICE, COUNTED, IN_REGIONS, IN_PARALLELS, DECIDED, BRANCHES };
+enum {
+    LEFT_OUT,
+    PAUSED,
+    FLUSHED,
+    DEVICE,
+    COUNTED,
+    IN_REGIONS,
+    IN_PARALLELS,
+    DECIDED,
+    TOGETHER,
+    SHARED,
+    BRANCHES
+};
 static struct branch branches[BRANCHES] = {
     [LEFT_OUT] = {.what = "some time is outside of windows", .least = 300},
     [PAUSED] = {.what = "nothing is recorded for some time", .least = 300},
@@ -24,6 +36,8 @@ static struct branch branches[BRANCHES] = {
     [IN_REGIONS] = {.what = "time is in regions", .least = 300},
     [IN_PARALLELS] = {.what = "threads are useful in parallel regions", .least = 300},
     [DECIDED] = {.what = "a wait is for a collective operation", .least = 300},
+    [TOGETHER] = {.what = "streams of a device compute at the same time", .least = 100},
+    [SHARED] = {.what = "processes share a device", .least = 50},
 };
 
 /* One nanosecond of one location. */
@@ -450,6 +464,106 @@ static void check_parallels(const struct random_trace *made, struct instant **in
     assert_int_equal(found, breakdown->n_parallels);
 }
 
+/* ---- devices ------------------------------------------------------------------------------- */
+
+enum { MOST_DEVICES = 16 }; /* in a random trace, at most */
+
+/* Streams of which the tracer tells the device, of which the name tells it, and of which nothing is known. The trace
+ * tells two devices, which processes may share, and a communicator of NCCL, which is none. */
+static void draw_devices(struct lull_random *random, struct lull_trace *trace)
+{
+    static const char *const names[] = {"CUDA[0:7]",       "HIP[0:1]", "CUDA[1:3]",
+                                        "CUDA-D1.S2-host", "stream",   "CUDA[?:2]"};
+    static const struct lull_device devices[] = {{"one", "CUDA", "pci:1", LULL_NONE},
+                                                 {"two", "CUDA", "pci:2", LULL_NONE},
+                                                 {"many", "NCCL", "0x1", LULL_NONE}};
+    trace->devices = lull_arena_zero(trace->arena, 3, sizeof *trace->devices);
+    memcpy(trace->devices, devices, sizeof devices);
+    trace->n_devices = 3;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_location *location = &trace->locations[l];
+        if (location->kind != LULL_LOCATION_DEVICE)
+            continue;
+        location->name = names[lull_random_below(random, sizeof names / sizeof *names)];
+        if (lull_random_below(random, 3) == 0)
+            continue;
+        location->stream = lull_arena_zero(trace->arena, 1, sizeof *location->stream);
+        location->stream->device = (uint32_t)lull_random_below(random, 3);
+    }
+}
+
+/* The device of a stream, as docs/metrics.md says it; "": none. */
+static const char *device_of(const struct lull_trace *trace, uint32_t l, struct lull_arena *arena)
+{
+    const struct lull_location *location = &trace->locations[l];
+    const uint32_t rank = trace->processes[location->process].rank;
+    if (location->kind != LULL_LOCATION_DEVICE)
+        return "";
+    if (location->stream)
+        return (const char *[]){"pci:1", "pci:2", ""}[location->stream->device];
+    if (strcmp(location->name, "CUDA[0:7]") == 0 || strcmp(location->name, "HIP[0:1]") == 0)
+        return lull_arena_printf(arena, "rank %u device 0", rank);
+    if (strcmp(location->name, "CUDA[1:3]") == 0 || strcmp(location->name, "CUDA-D1.S2-host") == 0)
+        return lull_arena_printf(arena, "rank %u device 1", rank);
+    return lull_arena_printf(arena, "rank %u stream %u", rank, location->number);
+}
+
+static void check_device(const struct lull_trace *trace, struct instant **instants,
+                         const struct lull_device_breakdown *device)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    int64_t kernels = 0, busy = 0;
+    uint32_t streams = 0, processes = 0, last = LULL_NONE;
+    bool together = false;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        if (strcmp(device_of(trace, l, arena), device->id) != 0)
+            continue;
+        streams++;
+        processes += trace->locations[l].process != last;
+        last = trace->locations[l].process;
+    }
+    for (int t = 0; t < DURATION; t++) {
+        uint32_t computing = 0, copying = 0;
+        for (uint32_t l = 0; l < trace->n_locations; l++) {
+            if (strcmp(device_of(trace, l, arena), device->id) != 0)
+                continue;
+            computing += instants[l][t].activity == LULL_USEFUL;
+            copying += instants[l][t].activity == LULL_DEVICE;
+        }
+        kernels += computing > 0;
+        busy += computing + copying > 0;
+        together |= computing > 1;
+    }
+    assert_null(device->absent);
+    assert_int_equal(device->n_streams, streams);
+    assert_int_equal(device->n_processes, processes);
+    assert_int_equal(device->kernel_ns, kernels);
+    assert_int_equal(device->busy_ns, busy);
+    branch_reach(&branches[TOGETHER], together);
+    branch_reach(&branches[SHARED], processes > 1);
+    lull_arena_destroy(arena);
+}
+
+static void check_devices(const struct lull_trace *trace, struct instant **instants,
+                          const struct lull_breakdown *breakdown)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const char *seen[MOST_DEVICES];
+    uint32_t n = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const char *id = device_of(trace, l, arena);
+        bool fresh = *id;
+        for (uint32_t i = 0; i < n; i++)
+            fresh &= strcmp(seen[i], id) != 0;
+        if (fresh)
+            seen[n++] = id;
+    }
+    assert_int_equal(breakdown->n_devices, n);
+    for (uint32_t d = 0; d < n; d++)
+        check_device(trace, instants, &breakdown->devices[d]);
+    lull_arena_destroy(arena);
+}
+
 static struct lull_windows *draw_windows(struct lull_random *random, const struct lull_trace *trace,
                                          struct lull_arena *arena)
 {
@@ -467,9 +581,10 @@ static struct lull_windows *draw_windows(struct lull_random *random, const struc
 static void check_one(struct lull_random *random, bool states, bool counters, bool regions,
                       bool windowed)
 {
-    const struct random_trace_options options = {states, counters, 2, 4, 1, DURATION};
+    const struct random_trace_options options = {states, counters, 2, 4, 3, DURATION};
     struct random_trace made;
     random_trace_make(random, &options, &made);
+    draw_devices(random, made.trace);
     const struct lull_trace *trace = made.trace;
     struct lull_windows *windows = windowed ? draw_windows(random, trace, trace->arena) : NULL;
     const struct lull_breakdown_options wanted = {
@@ -491,6 +606,7 @@ static void check_one(struct lull_random *random, bool states, bool counters, bo
     else
         assert_null(breakdown->regions);
     check_parallels(&made, instants, windows, breakdown);
+    check_devices(trace, instants, breakdown);
     for (uint32_t i = 0; i < trace->n_locations; i++)
         free(instants[i]);
     free(instants);

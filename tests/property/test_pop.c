@@ -222,6 +222,25 @@ static void draw_thread(struct lull_random *random, int64_t length, bool mpi_alo
     }
 }
 
+/* The device of a stream: one more stream may have been busy beside it. */
+static void draw_device(struct lull_random *random, const struct lull_thread_breakdown *stream,
+                        uint32_t rank, struct lull_arena *arena,
+                        struct lull_device_breakdown *device)
+{
+    const int64_t useful = stream->times.ns[LULL_USEFUL][0] + stream->times.ns[LULL_USEFUL][1];
+    const int64_t moving = stream->times.ns[LULL_DEVICE][0] + stream->times.ns[LULL_DEVICE][1];
+    const int64_t idle = lull_thread_window(stream) - stream->disabled_ns - useful - moving;
+    *device =
+        (struct lull_device_breakdown){.id = lull_arena_printf(arena, "rank %u device 0", rank),
+                                       .name = "",
+                                       .n_streams = 2,
+                                       .n_processes = 1};
+    device->kernel_ns = useful + (int64_t)lull_random_below(random, (uint64_t)idle + 1);
+    device->busy_ns =
+        device->kernel_ns + (int64_t)lull_random_below(
+                                random, (uint64_t)(useful + moving + idle - device->kernel_ns) + 1);
+}
+
 static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct lull_arena *arena)
 {
     struct lull_breakdown *made = lull_arena_zero(arena, 1, sizeof *made);
@@ -232,6 +251,7 @@ static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct 
     made->n_processes = 1 + (uint32_t)lull_random_below(random, 3);
     made->processes = lull_arena_zero(arena, made->n_processes, sizeof *made->processes);
     made->threads = lull_arena_zero(arena, (size_t)made->n_processes * 5, sizeof *made->threads);
+    made->devices = lull_arena_zero(arena, made->n_processes, sizeof *made->devices);
     for (uint32_t p = 0; p < made->n_processes; p++) {
         uint32_t threads = mpi_alone ? 1 : 1 + (uint32_t)lull_random_below(random, 4);
         uint32_t streams = mpi_alone ? 0 : (uint32_t)lull_random_below(random, 2);
@@ -245,6 +265,9 @@ static struct lull_breakdown *draw_breakdown(struct lull_random *random, struct 
             thread->master = t == 0;
             draw_thread(random, made->duration_ns, mpi_alone, thread);
         }
+        if (streams > 0)
+            draw_device(random, &made->threads[made->n_threads - 1], p, arena,
+                        &made->devices[made->n_devices++]);
     }
     struct lull_error err;
     assert_int_equal(lull_breakdown_join(made, NULL, arena, made, &err), LULL_OK);

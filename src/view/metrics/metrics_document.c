@@ -83,6 +83,7 @@ static const struct lull_metrics_part metrics_parts[] = {
     {.name = "callsite", .regions = true, .add = lull_tables_by_callsite},
     {.name = "process", .add = lull_tables_by_process},
     {.name = "thread", .add = lull_tables_by_thread},
+    {.name = "device", .add = lull_tables_by_device},
     {.name = "file", .files = true, .add = lull_tables_by_file},
     {.name = "wait", .waits = true, .add = lull_tables_by_wait},
     {.name = "function",

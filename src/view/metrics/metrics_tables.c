@@ -360,6 +360,92 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
     }
 }
 
+/* What devices lost time to, in the order of the columns. */
+static const struct {
+    uint8_t loss; /* enum lull_device_loss */
+    const char *title;
+} device_columns[] = {
+    {LULL_LOST_COPYING, "copies"},
+    {LULL_LOST_EXCHANGING, "NCCL"},
+    {LULL_LOST_HOST, "host"},
+    {LULL_LOST_MPI, "MPI"},
+    {LULL_LOST_RUNTIME, "runtime"},
+    {LULL_LOST_LAUNCH, "launch"},
+    {LULL_LOST_OTHER_DEVICE, "other device"},
+    {LULL_LOST_NO_WORK, "no work"},
+    {LULL_LOST_UNKNOWN, "not known"},
+};
+enum { DEVICE_COLUMNS = sizeof device_columns / sizeof *device_columns, DEVICE_FIRST_LOSS = 2 };
+
+/* A loss that no device of a run has is left out. */
+static unsigned device_losses(const struct lull_breakdown *breakdown, uint8_t *ret_columns)
+{
+    unsigned n = 0;
+    for (unsigned c = 0; c < DEVICE_COLUMNS; c++) {
+        bool any = false;
+        for (uint32_t d = 0; d < breakdown->n_devices; d++)
+            any |= breakdown->devices[d].lost_ns[device_columns[c].loss] > 0;
+        if (any)
+            ret_columns[n++] = (uint8_t)c;
+    }
+    return n;
+}
+
+static void set_device(struct lull_table *table, uint32_t row,
+                       const struct lull_device_breakdown *device, const uint8_t *columns,
+                       unsigned n)
+{
+    int64_t all = device->kernel_ns;
+    lull_table_set(table, row, DEVICE_FIRST_LOSS + n, lull_cell_count(device->n_streams));
+    lull_table_set(table, row, DEVICE_FIRST_LOSS + n + 1, lull_cell_count(device->n_processes));
+    if (device->absent) {
+        for (unsigned column = 0; column < DEVICE_FIRST_LOSS + n; column++)
+            lull_table_set(table, row, column, lull_cell_absent(device->absent));
+        return;
+    }
+    for (unsigned i = 0; i < n; i++) {
+        const int64_t lost = device->lost_ns[device_columns[columns[i]].loss];
+        lull_table_set(table, row, DEVICE_FIRST_LOSS + i, lull_cell_time(lost));
+        all += lost;
+    }
+    if (all > 0)
+        lull_table_set(table, row, 0, lull_cell_share((double)device->kernel_ns / (double)all));
+    lull_table_set(table, row, 1, lull_cell_time(device->kernel_ns));
+}
+
+void lull_tables_by_device(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        if (breakdown->n_devices == 0) {
+            lull_document_note(document, LULL_NOTE_INFO, "%s has no device streams.",
+                               runs->runs[i].name);
+            continue;
+        }
+        uint8_t columns[DEVICE_COLUMNS];
+        const unsigned n = device_losses(breakdown, columns);
+        struct lull_table *table =
+            table_of_parts(document, "devices", "Devices", "Device", &runs->runs[i], arena);
+        lull_table_column(table, "share", "efficiency");
+        lull_table_column(table, "kernels", "kernels");
+        for (unsigned c = 0; c < n; c++)
+            lull_table_column(table, lull_device_loss_id(device_columns[columns[c]].loss),
+                              device_columns[columns[c]].title);
+        lull_table_column(table, "streams", "streams");
+        lull_table_column(table, "processes", "processes");
+        for (uint32_t d = 0; d < breakdown->n_devices; d++) {
+            const struct lull_device_breakdown *device = &breakdown->devices[d];
+            const uint32_t row = lull_table_row(
+                table, device->id,
+                *device->name ? lull_arena_printf(arena, "%s, %s", device->id, device->name)
+                              : device->id,
+                LULL_NO_ROW);
+            set_device(table, row, device, columns, n);
+        }
+    }
+}
+
 /* ==== waits =================================================================================== */
 
 /* The tables of waits: who made others wait, and where the time of each process in MPI went. */
@@ -979,7 +1065,7 @@ bool lull_runs_have_devices(const struct lull_runs *runs)
 {
     bool any = false;
     for (uint32_t i = 0; i < runs->count; i++)
-        any |= runs->runs[i].input->n_devices + runs->runs[i].input->n_unmeasured > 0;
+        any |= runs->runs[i].input->n_devices > 0 || runs->runs[i].input->no_devices;
     return any;
 }
 

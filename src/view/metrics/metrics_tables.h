@@ -42,7 +42,7 @@ void lull_table_of_counters(struct lull_document *document, const struct lull_ru
                             struct lull_arena *arena);
 
 /* One table per run, with one row per region (and a second one of the OpenMP parallel regions),
- * call site, process or thread. */
+ * call site, process, thread or device. */
 void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
@@ -50,6 +50,8 @@ void lull_tables_by_callsite(struct lull_document *document, const struct lull_r
 void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena);
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
+void lull_tables_by_device(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 
 /* One table per run with a row for each function, line of the source or loop in which useful time was

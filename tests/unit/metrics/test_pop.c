@@ -303,6 +303,14 @@ static struct lull_breakdown *hybrid(struct lull_arena *arena)
     made->threads[2].times.ns[LULL_USEFUL][0] = 60;
     made->threads[2].times.ns[LULL_DEVICE][0] = 10;
     made->threads[2].times.ns[LULL_IDLE][0] = 30;
+    made->n_devices = 1;
+    made->devices = lull_arena_zero(arena, 1, sizeof *made->devices);
+    made->devices[0] = (struct lull_device_breakdown){.id = "rank 0 stream 0",
+                                                      .name = "",
+                                                      .n_streams = 1,
+                                                      .n_processes = 1,
+                                                      .kernel_ns = 60,
+                                                      .busy_ns = 70};
     made->n_parallels = 1;
     made->parallels = lull_arena_zero(arena, 1, sizeof *made->parallels);
     made->parallels[0] = (struct lull_parallel_breakdown){.name = "loop",
@@ -509,6 +517,14 @@ static void test_device_without_mpi(void **state)
     breakdown->threads[1].kind = LULL_LOCATION_DEVICE;
     breakdown->threads[1].times.ns[LULL_USEFUL][0] = 70;
     breakdown->threads[1].times.ns[LULL_DEVICE][0] = 20;
+    struct lull_device_breakdown device = {.id = "rank 0 stream 0",
+                                           .name = "",
+                                           .n_streams = 1,
+                                           .n_processes = 1,
+                                           .kernel_ns = 70,
+                                           .busy_ns = 90};
+    breakdown->devices = &device;
+    breakdown->n_devices = 1;
     const struct lull_pop_input *input = input_of(breakdown, arena);
     struct lull_metric_value values[METRICS];
     assert_true(lull_pop_is_hybrid(input));

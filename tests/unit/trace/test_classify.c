@@ -487,6 +487,12 @@ static void test_host_and_device(void **state)
         uint8_t paradigm, role;
         uint8_t on_host, on_stream;
     } rows[] = {
+        {"ncclDevKernel_AllReduce_Sum_f32_RING_LL", LULL_PARADIGM_DEVICE, LULL_ROLE_KERNEL,
+         LULL_DEVICE, LULL_DEVICE},
+        {"_Z40ncclDevKernel_AllReduce_Sum_f32_RING_LL24ncclDevKernelArgsStorageILm4096EE",
+         LULL_PARADIGM_DEVICE, LULL_ROLE_KERNEL, LULL_DEVICE, LULL_DEVICE},
+        {"_Z4ncclv", LULL_PARADIGM_DEVICE, LULL_ROLE_KERNEL, LULL_DEVICE, LULL_DEVICE},
+        {"_Z7my_ncclv", LULL_PARADIGM_DEVICE, LULL_ROLE_KERNEL, LULL_DEVICE, LULL_USEFUL},
         {"axpy", LULL_PARADIGM_DEVICE, LULL_ROLE_KERNEL, LULL_DEVICE, LULL_USEFUL},
         {"axpy", LULL_PARADIGM_USER, LULL_ROLE_KERNEL, LULL_ACTIVITIES, LULL_USEFUL},
         {"cudaLaunchKernel", LULL_PARADIGM_DEVICE, LULL_ROLE_FUNCTION, LULL_DEVICE, LULL_USEFUL},

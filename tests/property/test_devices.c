@@ -1,0 +1,468 @@
+/* What devices lost time to (metrics/devices.h) against a slow reference that looks at every nanosecond by itself: what
+ * runs on the device then, and if nothing does, what its next operation waits for. */
+#include "metrics/breakdown.h"
+#include "stats/random.h"
+#include "support/branches.h"
+#include "support/feed.h"
+#include "support/random_trace.h"
+#include "support/seed.h"
+#include "support/test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DURATION = 2000,
+    PROCESSES = 3,
+    THREADS = 2,
+    STREAMS = 3,
+    MOST_EVENTS = 2000,
+    MOST_OPERATIONS = 400
+};
+
+enum region { WORK, RECV, LAUNCH, WAIT, BARRIER, KERNEL, COPY, EXCHANGE, REGIONS };
+static const struct lull_region regions[REGIONS] = {
+    [WORK] = {.name = "work", .file = "", .site = "", .user = true, .whole = LULL_NONE},
+    [RECV] = {.name = "MPI_Recv",
+              .file = "",
+              .site = "",
+              .paradigm = LULL_PARADIGM_MPI,
+              .activity = LULL_MPI_P2P,
+              .whole = LULL_NONE},
+    [LAUNCH] = {.name = "cudaLaunchKernel",
+                .file = "",
+                .site = "",
+                .paradigm = LULL_PARADIGM_DEVICE,
+                .activity = LULL_DEVICE,
+                .whole = LULL_NONE},
+    [WAIT] = {.name = "cudaStreamSynchronize",
+              .file = "",
+              .site = "",
+              .paradigm = LULL_PARADIGM_DEVICE,
+              .role = LULL_ROLE_BARRIER,
+              .activity = LULL_DEVICE,
+              .whole = LULL_NONE},
+    [BARRIER] = {.name = "!$omp barrier",
+                 .file = "",
+                 .site = "",
+                 .paradigm = LULL_PARADIGM_OPENMP,
+                 .role = LULL_ROLE_BARRIER,
+                 .activity = LULL_OMP_SYNC,
+                 .whole = LULL_NONE},
+    [KERNEL] = {.name = "kernel",
+                .file = "",
+                .site = "",
+                .paradigm = LULL_PARADIGM_DEVICE,
+                .role = LULL_ROLE_KERNEL,
+                .activity = LULL_USEFUL,
+                .whole = LULL_NONE},
+    [COPY] = {.name = "copy",
+              .file = "",
+              .site = "",
+              .paradigm = LULL_PARADIGM_DEVICE,
+              .role = LULL_ROLE_DATA_TRANSFER,
+              .activity = LULL_DEVICE,
+              .whole = LULL_NONE},
+    [EXCHANGE] = {.name = "ncclDevKernel_AllReduce",
+                  .file = "",
+                  .site = "",
+                  .paradigm = LULL_PARADIGM_DEVICE,
+                  .role = LULL_ROLE_DATA_TRANSFER,
+                  .activity = LULL_DEVICE,
+                  .whole = LULL_NONE},
+};
+
+static struct branch branches[LULL_DEVICE_LOSSES + 1] = {
+    [LULL_LOST_COPYING] = {.what = "copies run alone", .least = 300},
+    [LULL_LOST_EXCHANGING] = {.what = "exchanges run alone", .least = 300},
+    [LULL_LOST_HOST] = {.what = "the host computes", .least = 300},
+    [LULL_LOST_MPI] = {.what = "the host is in MPI", .least = 300},
+    [LULL_LOST_RUNTIME] = {.what = "the host is in the runtime", .least = 300},
+    [LULL_LOST_LAUNCH] = {.what = "an operation starts late", .least = 300},
+    [LULL_LOST_OTHER_DEVICE] = {.what = "another device is waited for", .least = 200},
+    [LULL_LOST_NO_WORK] = {.what = "nothing comes any more", .least = 300},
+    [LULL_LOST_UNKNOWN] = {.what = "a submission is not known", .least = 300},
+    [LULL_DEVICE_LOSSES] = {.what = "processes share a device", .least = 100},
+};
+
+/* What the test knows of the schedule that it draws. */
+struct operation {
+    uint64_t number, other; /* other: that it depends on, 0: none */
+    int64_t called, begin, end;
+    uint32_t thread, stream, process, device;
+    uint8_t region;
+    bool told;     /* the run tells which call submitted it */
+    bool numbered; /* the run tells which operation it is */
+};
+struct drawn {
+    struct random_trace made;
+    struct lull_windows *windows;
+    struct operation operations[MOST_OPERATIONS];
+    uint32_t n_operations;
+    uint8_t activity[PROCESSES * THREADS][DURATION]; /* enum region, or a pause; by thread */
+    uint64_t waits_for[PROCESSES * THREADS][DURATION];
+    uint32_t waits_stream[PROCESSES * THREADS][DURATION];
+};
+enum { PAUSE = REGIONS };
+
+static uint32_t below(struct lull_random *random, uint32_t n)
+{
+    return (uint32_t)lull_random_below(random, n);
+}
+
+static struct lull_event *add(struct random_location *location, unsigned kind, int64_t time,
+                              uint32_t id)
+{
+    assert_true(location->count < MOST_EVENTS);
+    struct lull_event *event = &location->events[location->count++];
+    *event = (struct lull_event){.kind = (uint8_t)kind, .time = time, .id = id};
+    return event;
+}
+
+/* ---- the schedule -------------------------------------------------------------------------- */
+
+static void define(struct lull_random *random, struct drawn *drawn)
+{
+    struct lull_trace *trace = drawn->made.trace = lull_trace_create();
+    trace->path = "drawn";
+    trace->duration = DURATION;
+    trace->n_applications = 1;
+    trace->n_regions = REGIONS;
+    trace->regions = lull_arena_zero(trace->arena, REGIONS, sizeof *trace->regions);
+    memcpy(trace->regions, regions, sizeof regions);
+    trace->n_devices = 2;
+    trace->devices = lull_arena_zero(trace->arena, 2, sizeof *trace->devices);
+    trace->devices[0] = (struct lull_device){"one", "CUDA", "pci:1", LULL_NONE};
+    trace->devices[1] = (struct lull_device){"two", "CUDA", "pci:2", LULL_NONE};
+    trace->n_processes = 1 + below(random, PROCESSES);
+    trace->processes = lull_arena_zero(trace->arena, PROCESSES, sizeof *trace->processes);
+    trace->locations =
+        lull_arena_zero(trace->arena, PROCESSES * (THREADS + STREAMS), sizeof *trace->locations);
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const uint32_t streams = 1 + below(random, STREAMS);
+        trace->processes[p] = (struct lull_process){.name = "process",
+                                                    .rank = p,
+                                                    .node = LULL_NONE,
+                                                    .first_location = trace->n_locations,
+                                                    .n_threads = THREADS,
+                                                    .n_locations = THREADS + streams};
+        for (uint32_t i = 0; i < THREADS + streams; i++) {
+            struct lull_location *location = &trace->locations[trace->n_locations++];
+            const bool stream = i >= THREADS;
+            *location =
+                (struct lull_location){.name = "location",
+                                       .process = p,
+                                       .number = stream ? i - THREADS : i,
+                                       .kind = stream ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
+                                       .role = i == 0 ? LULL_THREAD_MASTER : LULL_THREAD_FREE};
+            if (!stream)
+                continue;
+            location->stream = lull_arena_zero(trace->arena, 1, sizeof *location->stream);
+            location->stream->device = below(random, 2);
+        }
+    }
+    drawn->made.locations = calloc(trace->n_locations, sizeof *drawn->made.locations);
+    drawn->made.processes = calloc(trace->n_processes, sizeof *drawn->made.processes);
+    assert_non_null(drawn->made.locations);
+    assert_non_null(drawn->made.processes);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        drawn->made.locations[l].events = calloc(MOST_EVENTS, sizeof(struct lull_event));
+        assert_non_null(drawn->made.locations[l].events);
+    }
+}
+
+/* An operation that a call submits; when it runs is drawn later. */
+static void submit(struct lull_random *random, struct drawn *drawn, uint32_t thread, int64_t called)
+{
+    const struct lull_trace *trace = drawn->made.trace;
+    const uint32_t p = trace->locations[thread].process;
+    const struct lull_process *process = &trace->processes[p];
+    if (drawn->n_operations == MOST_OPERATIONS)
+        return;
+    struct operation *operation = &drawn->operations[drawn->n_operations++];
+    *operation = (struct operation){.number = drawn->n_operations,
+                                    .called = called,
+                                    .thread = thread,
+                                    .process = p,
+                                    .stream = process->first_location + THREADS +
+                                              below(random, process->n_locations - THREADS),
+                                    .region = (uint8_t)(KERNEL + below(random, 3)),
+                                    .told = below(random, 10) > 0};
+    operation->device = trace->locations[operation->stream].stream->device;
+    if (below(random, 3) == 0 && drawn->n_operations > 1) {
+        const struct operation *other = &drawn->operations[below(random, drawn->n_operations - 1)];
+        operation->other = other->process == p ? other->number : 0;
+    }
+    if (!operation->told)
+        return;
+    struct random_location *location = &drawn->made.locations[thread];
+    struct lull_event *event = add(location, LULL_EVENT_SUBMIT, called, LULL_NONE);
+    event->operation.number = operation->number;
+    event->operation.location = operation->stream;
+    if (operation->other > 0) {
+        event = add(location, LULL_EVENT_DEPEND, called, LULL_NONE);
+        event->operation.number = operation->number;
+        event->operation.other = operation->other;
+    }
+}
+
+/* A call waits for an operation of its process, or for all of a stream. */
+static void wait_for(struct lull_random *random, struct drawn *drawn, uint32_t thread,
+                     int64_t begin, int64_t end)
+{
+    const struct lull_process *process =
+        &drawn->made.trace->processes[drawn->made.trace->locations[thread].process];
+    struct lull_event *event =
+        add(&drawn->made.locations[thread], LULL_EVENT_DEVICE_WAIT, begin, LULL_NONE);
+    const uint32_t t = drawn->made.trace->locations[thread].process * THREADS +
+                       drawn->made.trace->locations[thread].number;
+    event->operation.location =
+        process->first_location + THREADS + below(random, process->n_locations - THREADS);
+    if (drawn->n_operations > 0 && below(random, 2)) {
+        const struct operation *of = &drawn->operations[below(random, drawn->n_operations)];
+        event->operation.number = of->thread == thread ? of->number : 0;
+    }
+    for (int64_t i = begin; i < end; i++) {
+        drawn->waits_for[t][i] = event->operation.number;
+        drawn->waits_stream[t][i] =
+            event->operation.number > 0 ? LULL_NONE : event->operation.location;
+    }
+}
+
+static void draw_thread(struct lull_random *random, struct drawn *drawn, uint32_t thread)
+{
+    struct random_location *location = &drawn->made.locations[thread];
+    const uint32_t t = drawn->made.trace->locations[thread].process * THREADS +
+                       drawn->made.trace->locations[thread].number;
+    memset(drawn->activity[t], WORK, DURATION);
+    memset(drawn->waits_stream[t], 0xff, sizeof drawn->waits_stream[t]);
+    add(location, LULL_EVENT_THREAD_BEGIN, 0, LULL_NONE);
+    for (int64_t now = below(random, 60); now < DURATION;) {
+        const int64_t length = 1 + below(random, 40);
+        const int64_t end = now + length < DURATION ? now + length : DURATION;
+        if (below(random, 12) == 0) {
+            add(location, LULL_EVENT_MEASURE_OFF, now, LULL_NONE);
+            add(location, LULL_EVENT_MEASURE_ON, end, LULL_NONE);
+            memset(&drawn->activity[t][now], PAUSE, (size_t)(end - now));
+        } else {
+            const uint32_t region = 1 + below(random, BARRIER);
+            add(location, LULL_EVENT_CALL, now, region)->duration = end - now;
+            memset(&drawn->activity[t][now], (int)region, (size_t)(end - now));
+            if (region == LAUNCH)
+                submit(random, drawn, thread, now);
+            if (region == WAIT && below(random, 2))
+                wait_for(random, drawn, thread, now, end);
+        }
+        now = end + (below(random, 3) ? below(random, 60) : 0);
+    }
+    add(location, LULL_EVENT_THREAD_END, DURATION, LULL_NONE);
+}
+
+/* The operations of a stream run one after the other, in the order of their calls. */
+static void draw_stream(struct lull_random *random, struct drawn *drawn, uint32_t stream)
+{
+    struct random_location *location = &drawn->made.locations[stream];
+    int64_t free_from = 0;
+    for (int64_t called = 0; called < DURATION; called++)
+        for (uint32_t i = 0; i < drawn->n_operations; i++) {
+            struct operation *operation = &drawn->operations[i];
+            if (operation->stream != stream || operation->called != called)
+                continue;
+            operation->begin = (called > free_from ? called : free_from) +
+                               (below(random, 3) ? below(random, 30) : 0);
+            operation->end = operation->begin + 1 + below(random, 50);
+            if (operation->end > DURATION) {
+                operation->begin = operation->end = INT64_MAX;
+                continue;
+            }
+            add(location, LULL_EVENT_CALL, operation->begin, operation->region)->duration =
+                operation->end - operation->begin;
+            struct lull_event *event =
+                add(location, LULL_EVENT_OPERATION, operation->begin, LAUNCH);
+            operation->numbered = operation->told || below(random, 2);
+            event->operation.number = operation->numbered ? operation->number : 0;
+            event->operation.location = operation->thread;
+            free_from = operation->end;
+        }
+}
+
+static void draw(struct lull_random *random, bool windowed, struct drawn *drawn)
+{
+    define(random, drawn);
+    const struct lull_trace *trace = drawn->made.trace;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (trace->locations[l].kind == LULL_LOCATION_THREAD)
+            draw_thread(random, drawn, l);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (trace->locations[l].kind == LULL_LOCATION_DEVICE)
+            draw_stream(random, drawn, l);
+    if (!windowed)
+        return;
+    struct lull_windows *windows = drawn->windows =
+        lull_arena_zero(trace->arena, 1, sizeof *windows);
+    windows->n_processes = trace->n_processes;
+    windows->counts = lull_arena_zero(trace->arena, trace->n_processes, sizeof *windows->counts);
+    windows->intervals =
+        lull_arena_zero(trace->arena, trace->n_processes, sizeof(struct lull_interval *));
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        windows->intervals[p] = lull_arena_zero(trace->arena, 4, sizeof(struct lull_interval));
+        windows->counts[p] = random_intervals(random, DURATION, 4, windows->intervals[p]);
+    }
+}
+
+/* ---- the reference ------------------------------------------------------------------------- */
+
+static bool in_window(const struct drawn *drawn, uint32_t process, int64_t time)
+{
+    if (!drawn->windows)
+        return true;
+    for (uint32_t i = 0; i < drawn->windows->counts[process]; i++)
+        if (drawn->windows->intervals[process][i].begin <= time &&
+            time < drawn->windows->intervals[process][i].end)
+            return true;
+    return false;
+}
+
+/* What of an operation lies in windows of its process begins there, for those who see only that. */
+static int64_t next_begin(const struct drawn *drawn, const struct operation *operation,
+                          int64_t from)
+{
+    for (int64_t t = operation->begin > from ? operation->begin : from;
+         t < operation->end && t < DURATION; t++)
+        if (in_window(drawn, operation->process, t))
+            return t;
+    return INT64_MAX;
+}
+
+static const struct operation *find(const struct drawn *drawn, uint64_t number)
+{
+    return number > 0 ? &drawn->operations[number - 1] : NULL;
+}
+
+/* Whether an operation is seen on its device at all: some of it lies in a window. */
+static int64_t seen_end(const struct drawn *drawn, const struct operation *operation)
+{
+    int64_t end = 0;
+    for (int64_t t = operation->begin; t < operation->end && t < DURATION; t++)
+        end = in_window(drawn, operation->process, t) ? t + 1 : end;
+    return end;
+}
+
+static unsigned loss_of_host(const struct drawn *drawn, const struct operation *next,
+                             uint32_t device, int64_t time)
+{
+    const struct lull_location *thread = &drawn->made.trace->locations[next->thread];
+    const uint32_t t = thread->process * THREADS + thread->number;
+    const struct operation *of = find(drawn, drawn->waits_for[t][time]);
+    if (drawn->activity[t][time] == PAUSE || !in_window(drawn, thread->process, time))
+        return LULL_LOST_UNKNOWN;
+    if (drawn->activity[t][time] == RECV)
+        return LULL_LOST_MPI;
+    if (drawn->activity[t][time] != LAUNCH && drawn->activity[t][time] != WAIT)
+        return LULL_LOST_HOST;
+    if (of && seen_end(drawn, of) > 0 && of->numbered && of->device != device)
+        return LULL_LOST_OTHER_DEVICE;
+    if (drawn->waits_stream[t][time] != LULL_NONE &&
+        drawn->made.trace->locations[drawn->waits_stream[t][time]].stream->device != device)
+        return LULL_LOST_OTHER_DEVICE;
+    return LULL_LOST_RUNTIME;
+}
+
+/* What is lost at a moment; LULL_DEVICE_LOSSES: nothing, a kernel runs. */
+static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time)
+{
+    const struct operation *next = NULL;
+    int64_t next_at = INT64_MAX;
+    bool kernel = false, copy = false, exchange = false;
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        const struct operation *operation = &drawn->operations[i];
+        if (operation->device != device)
+            continue;
+        if (operation->begin <= time && time < operation->end &&
+            in_window(drawn, operation->process, time)) {
+            kernel |= operation->region == KERNEL;
+            copy |= operation->region == COPY;
+            exchange |= operation->region == EXCHANGE;
+        }
+        const int64_t at = next_begin(drawn, operation, time);
+        if (at < next_at || (at == next_at && next && operation->stream < next->stream)) {
+            next = operation;
+            next_at = at;
+        }
+    }
+    if (kernel || copy || exchange)
+        return kernel ? LULL_DEVICE_LOSSES : copy ? LULL_LOST_COPYING : LULL_LOST_EXCHANGING;
+    if (!next)
+        return LULL_LOST_NO_WORK;
+    if (!next->told)
+        return LULL_LOST_UNKNOWN;
+    if (time < next->called)
+        return loss_of_host(drawn, next, device, time);
+    const struct operation *other = find(drawn, next->other);
+    return other && other->device != device && other->numbered && time < seen_end(drawn, other)
+               ? LULL_LOST_OTHER_DEVICE
+               : LULL_LOST_LAUNCH;
+}
+
+static void check_device(const struct drawn *drawn, uint32_t device,
+                         const struct lull_device_breakdown *found)
+{
+    const struct lull_trace *trace = drawn->made.trace;
+    int64_t expected[LULL_DEVICE_LOSSES + 1] = {0}, all = found->kernel_ns, windows = 0;
+    for (int64_t t = 0; t < DURATION; t++) {
+        bool inside = false;
+        for (uint32_t l = 0; l < trace->n_locations; l++)
+            inside |= trace->locations[l].kind == LULL_LOCATION_DEVICE &&
+                      trace->locations[l].stream->device == device &&
+                      in_window(drawn, trace->locations[l].process, t);
+        windows += inside;
+        if (inside)
+            expected[loss_at(drawn, device, t)]++;
+    }
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
+        fail_if(found->lost_ns[loss] != expected[loss], "device %s, %s: %lld ns, expected %lld",
+                found->id, lull_device_loss_id(loss), (long long)found->lost_ns[loss],
+                (long long)expected[loss]);
+        branch_reach(&branches[loss], expected[loss] > 0);
+        all += found->lost_ns[loss];
+    }
+    assert_int_equal(found->kernel_ns, expected[LULL_DEVICE_LOSSES]);
+    assert_int_equal(all, windows);
+    branch_reach(&branches[LULL_DEVICE_LOSSES], found->n_processes > 1);
+}
+
+static void check_one(struct lull_random *random, bool windowed)
+{
+    struct drawn *drawn = calloc(1, sizeof *drawn);
+    assert_non_null(drawn);
+    draw(random, windowed, drawn);
+    const struct lull_reading reading = {.windows = drawn->windows};
+    const struct lull_breakdown_options wanted = {.reading = &reading};
+    struct lull_breakdown *breakdown =
+        feed_breakdown(random, &drawn->made, &wanted, drawn->made.trace->arena);
+    for (uint32_t d = 0; d < breakdown->n_devices; d++)
+        check_device(drawn, strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1,
+                     &breakdown->devices[d]);
+    assert_true(breakdown->n_devices > 0);
+    random_trace_free(&drawn->made);
+    free(drawn);
+}
+
+static void test_against_reference(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    const unsigned rounds = lull_test_rounds(200);
+    for (unsigned i = 0; i < rounds; i++) {
+        check_one(&random, i & 1);
+        branches_next(branches, LULL_DEVICE_LOSSES + 1);
+    }
+    branches_assert(branches, LULL_DEVICE_LOSSES + 1, rounds);
+}
+
+TEST_GROUP(test_devices)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_reference)};
+    return run_cases(tests, NULL, NULL);
+}
