@@ -456,14 +456,25 @@ static bool gather_ends(const struct lull_devices *devices, uint32_t location, u
     return true;
 }
 
+/* They nearly always are in order: numbers are given in the order of calls. */
+static void sort_unless_sorted(void *items, size_t count, size_t size,
+                               int (*compare)(const void *a, const void *b))
+{
+    const char *item = items;
+    for (size_t i = 1; i < count; i++, item += size)
+        if (compare(item, item + size) > 0) {
+            qsort(items, count, size, compare);
+            return;
+        }
+}
+
 static void operations_sort(struct operations *operations)
 {
-    if (operations->n_submits > 0)
-        qsort(operations->submits, operations->n_submits, sizeof *operations->submits, by_submit);
-    if (operations->n_depends > 0)
-        qsort(operations->depends, operations->n_depends, sizeof *operations->depends, by_depend);
-    if (operations->n_ends > 0)
-        qsort(operations->ends, operations->n_ends, sizeof *operations->ends, by_end);
+    sort_unless_sorted(operations->submits, operations->n_submits, sizeof *operations->submits,
+                       by_submit);
+    sort_unless_sorted(operations->depends, operations->n_depends, sizeof *operations->depends,
+                       by_depend);
+    sort_unless_sorted(operations->ends, operations->n_ends, sizeof *operations->ends, by_end);
 }
 
 static void operations_free(struct operations *operations)
@@ -633,6 +644,7 @@ struct sweep {
     int64_t *lost; /* [LULL_DEVICE_LOSSES] */
     struct spans windows;
     size_t window; /* the first that ends behind what is charged */
+    size_t submit; /* behind the submission that was found last */
 };
 
 static const struct ended *find_end(const struct operations *operations, uint64_t number)
@@ -704,6 +716,21 @@ static int64_t within(int64_t time, int64_t from, int64_t to)
     return time < from ? from : time > to ? to : time;
 }
 
+/* NULL: not known. It often is the one behind that which was found last. */
+static const struct submit *find_submit(struct sweep *sweep, const struct operations *operations,
+                                        uint64_t number)
+{
+    size_t at = sweep->submit;
+    if (at >= operations->n_submits || operations->submits[at].number != number)
+        at = lull_sorted_first_u64(operations->submits, operations->n_submits,
+                                   sizeof *operations->submits, offsetof(struct submit, number),
+                                   number);
+    if (number == 0 || at == operations->n_submits || operations->submits[at].number != number)
+        return NULL;
+    sweep->submit = at + 1;
+    return &operations->submits[at];
+}
+
 /* The device did nothing from `from` to `to`, inside a window; `next` is its next operation, or NULL. */
 static void charge(struct sweep *sweep, int64_t from, int64_t to, const struct run *next)
 {
@@ -714,17 +741,14 @@ static void charge(struct sweep *sweep, int64_t from, int64_t to, const struct r
     const struct lull_trace *trace = sweep->gathering->trace;
     const struct operations *operations =
         sweep->gathering->operations[trace->locations[next->location].process];
-    const size_t at = lull_sorted_first_u64(operations->submits, operations->n_submits,
-                                            sizeof *operations->submits,
-                                            offsetof(struct submit, number), next->number);
-    if (next->number == 0 || at == operations->n_submits ||
-        operations->submits[at].number != next->number) {
+    const struct submit *submit = find_submit(sweep, operations, next->number);
+    if (!submit) {
         sweep->lost[LULL_LOST_UNKNOWN] += to - from;
         return;
     }
-    const int64_t called = within(operations->submits[at].time, from, to);
+    const int64_t called = within(submit->time, from, to);
     const int64_t ready = within(end_of_others(sweep, operations, next->number), called, to);
-    charge_thread(sweep, operations, operations->submits[at].location, from, called);
+    charge_thread(sweep, operations, submit->location, from, called);
     sweep->lost[LULL_LOST_OTHER_DEVICE] += ready - called;
     sweep->lost[LULL_LOST_LAUNCH] += to - ready;
 }
