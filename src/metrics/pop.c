@@ -85,6 +85,15 @@ enum metric {
     LULL_METRIC_DEVICE_MPI_PARALLEL_EFFICIENCY,
     LULL_METRIC_DEVICE_OUTSIDE_RUNTIMES,
     LULL_METRIC_DEVICE_REMAINING_EFFICIENCY,
+    LULL_METRIC_DEVICE_COPYING, /* these are in the order of enum lull_device_loss */
+    LULL_METRIC_DEVICE_EXCHANGING,
+    LULL_METRIC_DEVICE_HOST,
+    LULL_METRIC_DEVICE_MPI,
+    LULL_METRIC_DEVICE_RUNTIME,
+    LULL_METRIC_DEVICE_LAUNCH,
+    LULL_METRIC_DEVICE_OTHER_DEVICE,
+    LULL_METRIC_DEVICE_NO_WORK,
+    LULL_METRIC_DEVICE_UNKNOWN,
     LULL_METRIC_COMPUTATION_SCALING,
     LULL_METRIC_INSTRUCTION_SCALING,
     LULL_METRIC_IPC_SCALING,
@@ -303,6 +312,33 @@ const struct lull_metric_def lull_metric_defs[] = {
     ROW(DEVICE_REMAINING_EFFICIENCY, "device_remaining_efficiency", "Device parallel efficiency",
         "parallel efficiency / (MPI parallel efficiency x outside)",
         BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 1, PRODUCT, BUSY_MEANWHILE),
+    ROW(DEVICE_COPYING, "device_copying", "Copies",
+        "1 - avg over devices of copies alone / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_EXCHANGING, "device_exchanging", "Exchanges of NCCL",
+        "1 - avg over devices of exchanges alone / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_HOST, "device_host", "Host",
+        "1 - avg over devices of host / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_MPI, "device_mpi", "MPI",
+        "1 - avg over devices of MPI / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_RUNTIME, "device_runtime", "Runtime",
+        "1 - avg over devices of runtime / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_LAUNCH, "device_launch", "Launches",
+        "1 - avg over devices of launch / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_OTHER_DEVICE, "device_other_device", "Other devices",
+        "1 - avg over devices of other device / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_NO_WORK, "device_no_work", "End of the work",
+        "1 - avg over devices of no work / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_UNKNOWN, "device_unknown", "Not known",
+        "1 - avg over devices of not known / T",
+        BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
     ROW(COMPUTATION_SCALING, "computation_scaling", "Computation scaling",
         "sum U_ref / sum U; weak scaling: avg U_ref / avg U",
         BELOW(GLOBAL_EFFICIENCY), COMMON, 0, PRODUCT, AGAINST_REFERENCE),
@@ -376,6 +412,8 @@ static void add_device(const struct lull_device_breakdown *device, struct lull_p
     input->device_useful += seconds(device->kernel_ns);
     input->device_max_useful = fmax(input->device_max_useful, seconds(device->kernel_ns));
     input->device_max_busy = fmax(input->device_max_busy, seconds(device->busy_ns));
+    for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        input->device_lost[loss] += seconds(device->lost_ns[loss]);
 }
 
 /* A thread may compute for longer than its master is in user code and OpenMP, because the master
@@ -955,11 +993,27 @@ static lull_status check_devices(const struct lull_pop_input *input, struct lull
                      mean, input->device_max_useful, input->device_max_busy, input->runtime);
 }
 
+/* What devices lose, if that and their kernels make up T for each of them: not where processes were paused, or where
+ * the windows of processes differ. */
+static void device_losses(struct target to, const struct lull_pop_input *input)
+{
+    const double whole = to.sums->runtime * input->n_devices;
+    double all = input->device_useful;
+    for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        all += input->device_lost[loss];
+    for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        if (fabs(all - whole) <= ROUNDING * whole)
+            set_loss(to, LULL_METRIC_DEVICE_COPYING + loss,
+                     input->device_lost[loss] / input->n_devices);
+        else
+            set_absent(to, LULL_METRIC_DEVICE_COPYING + loss,
+                       "devices were not all measured for the whole runtime");
+}
+
 static void devices(struct target to, const struct lull_pop_input *input)
 {
     const struct sums *s = to.sums;
-    for (int m = LULL_METRIC_ALL_PARALLEL_EFFICIENCY; m <= LULL_METRIC_DEVICE_REMAINING_EFFICIENCY;
-         m++)
+    for (int m = LULL_METRIC_ALL_PARALLEL_EFFICIENCY; m <= LULL_METRIC_DEVICE_UNKNOWN; m++)
         set_absent(to, m, input->no_devices ? input->no_devices : "no devices");
     if (input->n_devices == 0 || input->no_devices)
         return;
@@ -982,6 +1036,7 @@ static void devices(struct target to, const struct lull_pop_input *input)
     set_ratio(to, LULL_METRIC_DEVICE_OUTSIDE_RUNTIMES, inside, s->avg_not_mpi,
               "no time outside MPI");
     set_ratio(to, LULL_METRIC_DEVICE_REMAINING_EFFICIENCY, alone, inside, no_useful);
+    device_losses(to, input);
 }
 
 /* ---- scaling --------------------------------------------------------------------------------- */

@@ -66,6 +66,7 @@ struct lull_pop_input {
     uint32_t n_devices;
     const char *no_devices; /* why nothing is known of some of them; NULL: all are known */
     double device_useful, device_max_useful, device_max_busy;
+    double device_lost[LULL_DEVICE_LOSSES]; /* sums over devices */
 };
 
 /* Whether the schemes for MPI alone do not apply: a process has several threads, or one thread and

@@ -76,6 +76,9 @@ static void draw_run(struct lull_random *random, struct style style, struct run 
     input->device_max_useful = 0.7 * input->runtime * uniform(random);
     input->device_max_busy = input->device_max_useful * (1.0 + 0.3 * uniform(random));
     input->device_useful = input->n_devices * input->device_max_useful * uniform(random);
+    const double lost = input->n_devices * input->runtime - input->device_useful;
+    input->device_lost[lull_random_below(random, LULL_DEVICE_LOSSES)] += 0.3 * lost;
+    input->device_lost[lull_random_below(random, LULL_DEVICE_LOSSES)] += 0.7 * lost;
 }
 
 static struct style draw_style(struct lull_random *random)
@@ -236,6 +239,7 @@ static void draw_device(struct lull_random *random, const struct lull_thread_bre
                                        .n_streams = 2,
                                        .n_processes = 1};
     device->kernel_ns = useful + (int64_t)lull_random_below(random, (uint64_t)idle + 1);
+    device->lost_ns[lull_random_below(random, LULL_DEVICE_LOSSES)] = 1000 - device->kernel_ns;
     device->busy_ns =
         device->kernel_ns + (int64_t)lull_random_below(
                                 random, (uint64_t)(useful + moving + idle - device->kernel_ns) + 1);
