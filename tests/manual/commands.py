@@ -42,7 +42,7 @@ PYTHON = "/usr/bin/python3"  # which has mpi4py, if any has
 COMMAND = re.compile(r"(?:\w+=\S* )*(?:lull [a-z]+(?: |$)|(?:mpirun|mpiexec|mpicc|mpicxx|gcc|make|tar|export|mkdir|scorep|srun) |make$|examples/)")
 ELSEWHERE = {r"make|export|tar|sudo": "install, packaging", r"pip": "python.tutorial", r"scorep|SCOREP_": "none: it is another tool", r"srun": "examples.jobs",
              r"lull record \./app && lull info": "record.opencl",
-             r"(\w+=\S+ )*examples/check-performance|git": "examples.performance"}
+             r"(KEEP=yes )?PROGRAM=heat |git ": "examples.performance"}
 LACKS = re.compile("llvm-mca|libclang|pyarrow|No module named 'polars'|jq: .*not found")  # what a command may need and is not there
 VERDICTS = {0, 3, 4}  # of `lull check`
 DIES = {"mpirun -n 2 lull record ./crash"}

@@ -10,7 +10,9 @@ if(LULL_TESTS AND Python3_FOUND)
                  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/options.py $<TARGET_FILE:lull> ${pages})
         add_test(NAME manual.charts
                  COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/chart-pictures --check $<TARGET_FILE:lull>)
-        set_tests_properties(manual.options manual.charts PROPERTIES LABELS quick TIMEOUT 300)
+        add_test(NAME manual.places
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/places.py ${PROJECT_SOURCE_DIR}/examples ${pages})
+        set_tests_properties(manual.options manual.charts manual.places PROPERTIES LABELS quick TIMEOUT 300)
     endif()
     # Commands of pages: they record programs.
     if(TARGET liblull-record-openmpi AND LULL_TEST_MPIRUN_openmpi AND NOT LULL_SANITIZE)

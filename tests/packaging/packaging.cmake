@@ -9,6 +9,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     endforeach()
     add_test(NAME packaging.start COMMAND ${packaging}/start.py ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
     set_tests_properties(packaging.start PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 60)
+    add_test(NAME packaging.noexec COMMAND ${packaging}/noexec.py $<TARGET_FILE:lull> ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
+    set_tests_properties(packaging.noexec PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 300)
     add_test(NAME packaging.bundle COMMAND ${packaging}/bundle.py ${PROJECT_SOURCE_DIR})
     set_tests_properties(packaging.bundle PROPERTIES LABELS all SKIP_RETURN_CODE 77 TIMEOUT 7200
                          COST 1000) # the longest begins first

@@ -23,7 +23,7 @@ import tempfile
 import unittest
 import warnings
 
-LULL, TESTS = sys.argv[1], pathlib.Path(sys.argv[2])
+LULL, TESTS = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 WITHOUT = "--without-pandas" in sys.argv
 if WITHOUT:
     sys.modules["pandas"] = None
