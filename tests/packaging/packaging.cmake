@@ -4,7 +4,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     set(packaging ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR})
     foreach(recipe spack rpm debian apptainer module)
         add_test(NAME packaging.${recipe} COMMAND ${packaging}/recipes.py ${recipe} ${PROJECT_SOURCE_DIR}
-                 ${PROJECT_VERSION}${LULL_PRERELEASE})
+                 ${PROJECT_VERSION}${LULL_PRERELEASE} ${PROJECT_BINARY_DIR})
         set_tests_properties(packaging.${recipe} PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 60)
     endforeach()
     add_test(NAME packaging.start COMMAND ${packaging}/start.py ${PROJECT_SOURCE_DIR} ${CMAKE_C_COMPILER})
