@@ -28,6 +28,7 @@ if(LULL_TESTS AND Python3_FOUND)
             string(MAKE_C_IDENTIFIER ${page} name)
             lull_manual_test(${name} docs/${page})
         endforeach()
+        set_tests_properties(manual.scale manual.model_spmv PROPERTIES LABELS "all;mpi") # 20,000 ranks; measures for seconds
         # What these print rests on times.
         foreach(page metrics record replay tutorial-code tutorial-model tutorial-node tutorial-fortran
                      tutorial-hybrid tutorial-python tutorial-scaling tutorial-ci)
