@@ -449,7 +449,7 @@ class Others(Case):
             self.assertEqual(set(paths), {"events", "steps", "messages", "collectives", "samples", "locations", "regions",
                                           "call_sites"})
             sent = sum(moment is not None for moment in arrow.Table(paths["messages"]).column("sent"))
-            self.assertEqual(sent, lull.open(TAPES / "heat-2x1").info()["communication"]["count"][0])
+            self.assertEqual(sent, columns(lull.open(TAPES / "heat-2x1").info()["communication"])["count"][0])
             with self.assertRaisesRegex(lull.LullError, "exists already"):
                 lull.open(TAPES / "heat-2x1").arrow(out)
             self.assertEqual(lull.open(TAPES / "heat-2x1").arrow(out, force=True), paths)
