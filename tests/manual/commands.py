@@ -158,7 +158,8 @@ def environment(lull, mpicc, mpirun, folder):
         path.chmod(0o755)
     measured, network = (json.loads((ROOT / name).read_text(encoding="utf-8")) for name in (CACHES, NETWORK))
     machine.write_text(json.dumps({**measured, "network": network["network"]}), encoding="utf-8")
-    return {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{tools}:{os.environ.get('PATH', '')}", "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder),
+    return {"PYTHONPATH": str(ROOT / "python"), "PYTHONDONTWRITEBYTECODE": "1", "PATH": f"{tools}:{os.environ.get('PATH', '')}",
+            "HOME": str(folder), "LC_ALL": "C.UTF-8", "TMPDIR": str(folder),
             "NO_COLOR": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
             "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_oob_tcp_if_include": "lo",
@@ -172,7 +173,8 @@ def lacks(page, mpicc):
     for name in ("mpicxx", "mpif90"):
         if f"$ {name} " in text and not shutil.which(mpicc.replace("mpicc", name)):
             return f"{name} was not found"
-    if "$ mpirun" in text and " python3 " in text and subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode:
+    under_mpi = any("mpirun" in command and " python3 " in command for command, _ in shown(page))
+    if under_mpi and subprocess.run([PYTHON, "-c", "import mpi4py"], capture_output=True).returncode:
         return f"{PYTHON} has no mpi4py"
     if "```python" in text and subprocess.run([PYTHON, "-c", "import pandas"], capture_output=True).returncode:
         return f"{PYTHON} has no pandas"
@@ -217,7 +219,7 @@ def check(page, lull, mpicc, mpirun):
             ran += 1
             done = run(command)
             if done.returncode and LACKS.search(done.stderr):
-                print(f"left out: $ {command}: {done.stderr.strip().splitlines()[-1]}")
+                print(f"skipped: {page.name}: {command.splitlines()[0]}: {done.stderr.strip().splitlines()[-1]}")
                 continue
             problem = differs(command, lines, done, str(folder))
             if problem:

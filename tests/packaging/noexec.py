@@ -39,7 +39,7 @@ def inside(folder):
     status, _, said = started(LULL, "model", "kernel", "examples/kernels/triad.c", "-D", "N=1000", "--machine",
                               "data/haswell-e5-2695v3-cod.json", "--run", cwd=SOURCES, env={**os.environ, "TMPDIR": str(folder)})
     if "libclang" in said:
-        print(f"left out: {said.strip()}")
+        print(f"skipped: {said.strip()}")
         return
     last = said.strip().splitlines()[-1]
     expect("a loop there", (status, last.startswith(f"lull model kernel: {folder}/lull-"), last.partition(".so: ")[2]),
