@@ -4,7 +4,7 @@ lull (systems.py). And whether the same sources give the same bytes.
 
 usage: bundle.py SOURCES; skipped (77) without root or debootstrap.
 
-Ubuntu is tried where LULL_UBUNTU_MIRROR names a mirror (http://archive.ubuntu.com/ubuntu) and LULL_UBUNTU_KEYRING the keys of its
+Ubuntu is tried where LULL_UBUNTU_MIRROR names a mirror and LULL_UBUNTU_KEYRING the keys of its
 packages (of Ubuntu's package ubuntu-keyring; look at their fingerprints)."""
 
 import os
