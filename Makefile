@@ -10,7 +10,7 @@ BUILD := build/release
 CMAKE ?= cmake
 
 .DEFAULT_GOAL := build
-.PHONY: help build demo check check-all quick coverage bench campaign install uninstall bundle deb python site fuzz damage format clean
+.PHONY: help build demo check check-all quick coverage bench campaign install uninstall bundle deb python docs site fuzz damage format clean
 
 help:
 	@echo 'make                    build an optimised lull: $(BUILD)/lull'
@@ -28,6 +28,7 @@ help:
 	@echo '                        build/lull-VERSION-linux-ARCH.tar.zst and .tar.gz (root, debootstrap)'
 	@echo 'make deb                build packages for the Debian that this is, and their source: build/*.deb'
 	@echo 'make python             build the wheel and sdist of the Python package: build/python'
+	@echo 'make docs               draw all pictures of the manual anew (browser, Open MPI), and write the site'
 	@echo 'make site               write the manual as a site: build/site/index.html'
 	@echo 'make fuzz               run every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make damage             give lull 20,000 damaged inputs of every kind (DAMAGE_RUNS)'
@@ -89,6 +90,15 @@ deb:
 python:
 	@scripts/python-package build/python
 	@ls build/python/*
+
+# Charts of models and simulations come out as they are kept; pictures of recorded runs are other ones each time: look at them.
+docs:
+	@scripts/install-deps build test docs
+	@$(MAKE) --no-print-directory build
+	@scripts/chart-pictures $(BUILD)/lull
+	@scripts/report-pictures $(BUILD)/lull
+	@scripts/diagnosis-pictures $(BUILD)/lull
+	@$(MAKE) --no-print-directory site
 
 site:
 	@scripts/install-deps --may-lack docs

@@ -16,6 +16,7 @@ from typing import Any, Dict, IO, List, Mapping, Optional, Sequence
 from . import _stream
 
 _FOLDER = os.path.dirname(__file__)
+MOST_ROWS = 4_000_000  # of one answer that are kept: about a gigabyte in Python
 # A launcher of MPI tells by these that a process is one of several. A lull that saw them would wait for the others,
 # which run Python.
 _OF_LAUNCHERS = ("OMPI_COMM_WORLD_", "PMI_", "PMIX_", "MV2_COMM_WORLD_", "MPI_LOCAL")
@@ -138,14 +139,37 @@ def _start(arguments: Sequence[str], lull: Optional[str]) -> _Call:
         raise LullMissing(f"{command[0]}: cannot be started: {wrong.strerror}", command) from wrong
 
 
+class _Counted:
+    """Hands rows on, as many as a table of Python may have."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._command, self._rows = command, 0
+
+    def handing(self, each: _stream.Each) -> _stream.Each:
+        if each is None:
+            return None
+        receive = each
+
+        def take(path: _stream.Path, row: Any) -> None:
+            self._rows += 1
+            if self._rows > MOST_ROWS:
+                raise LullError(f"lull {self._command[0]}: more than {MOST_ROWS:,} rows: open a part of the run, "
+                                "lull.open(path, window=(begin, end)), or write all of it, run.arrow(folder)", self._command)
+            receive(path, row)
+
+        return take
+
+
 def document(arguments: Sequence[str], schema: Optional[str], large: Mapping[_stream.Path, _stream.Each],
              lull: Optional[str]) -> Any:
     """The JSON document that lull prints with these arguments, whose schema must be this one ("lull-metrics/1"; None:
-    any). `large` is as in _stream.read."""
+    any). `large` is as in _stream.read. Raises LullError where there would be more than MOST_ROWS rows."""
+    counted = _Counted(arguments)
+    handed = {path: counted.handing(each) for path, each in large.items()}
     with _start([*arguments, "--format", "json"], lull) as call:
         wrong, found = None, None
         try:
-            found = _stream.read(call.output, large)
+            found = _stream.read(call.output, handed)
         except ValueError as error:
             wrong = error
         call.finish(wrong)

@@ -19,6 +19,7 @@ Window = Union[str, Tuple[Seconds, Seconds]]
 Source = Union["Run", Path]
 
 _BINS = 64  # of a row in the JSON of `lull report`
+_MOST_CELLS = 25_000_000  # of a matrix, which has cells for pairs without messages, too
 # What only the page of a report needs, or none of the methods here: nobody keeps it.
 _UNWANTED: Dict[_stream.Path, _stream.Each] = {
     ("runs", "*", "profile"): None,
@@ -197,8 +198,12 @@ class Run:
         of processes."""
         found, matrix, entries = self._matrix("node_communication:" if nodes else "communication:")
         number, unit = _layer(matrix, layer)
+        senders, receivers = len(matrix["rows"]), len(matrix["columns"])
+        if senders * receivers > _MOST_CELLS:
+            raise LullError(f"lull report: {self.path}: {senders:,} x {receivers:,} cells are too many for a matrix: ask for "
+                            "nodes=True, or for the table of messages, run.arrow(folder)")
         nothing: Union[int, float] = 0 if unit in ("B", "count") else 0.0
-        dense = [[nothing] * len(matrix["rows"]) for _ in matrix["columns"]]
+        dense = [[nothing] * senders for _ in range(receivers)]
         for entry in entries:
             value = _frame.cell(entry[2 + number], unit)
             dense[entry[1]][entry[0]] = nothing if value is None else value

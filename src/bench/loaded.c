@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 
 enum { INSTANCE_LINE_BYTES = 64, INSTANCE_HUGE_BYTES = 2 << 20 };
 
@@ -164,6 +165,18 @@ static lull_status time_code(struct timed *timed, struct lull_round *ret_round,
     return status;
 }
 
+/* Many a site mounts /tmp so that nothing there can be executed: what the loader says of that names no cause. */
+static lull_status fail_to_load(const char *path, struct lull_error *err)
+{
+    struct statvfs files;
+    if (statvfs(path, &files) == 0 && (files.f_flag & ST_NOEXEC))
+        return lull_fail(err, LULL_ERR_IO,
+                         "%s: nothing can be executed there, as its file system is mounted noexec; "
+                         "TMPDIR names another folder",
+                         path);
+    return lull_fail(err, LULL_ERR_IO, "%s", dlerror());
+}
+
 lull_status lull_loaded_time(const struct lull_loaded *loaded, struct lull_round *ret_round,
                              struct lull_error *err)
 {
@@ -171,7 +184,7 @@ lull_status lull_loaded_time(const struct lull_loaded *loaded, struct lull_round
     void *library = dlopen(loaded->path, RTLD_NOW | RTLD_LOCAL);
     void *code = library ? dlsym(library, "lull_kernel") : NULL;
     if (!code) {
-        lull_status status = lull_fail(err, LULL_ERR_IO, "%s", dlerror());
+        lull_status status = fail_to_load(loaded->path, err);
         if (library)
             dlclose(library);
         return status;

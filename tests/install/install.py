@@ -22,6 +22,27 @@ int main(void)
     return 0;
 }
 """
+# Says that it runs, waits until a file is there, and starts another program.
+WAITS = """#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *nothing(void *none)
+{
+    return none;
+}
+int main(void)
+{
+    puts("begun");
+    fflush(stdout);
+    while (access("moved", F_OK) != 0)
+        usleep(1000);
+    pthread_t thread;
+    pthread_create(&thread, NULL, nothing, NULL);
+    pthread_join(thread, NULL);
+    return system("echo another program");
+}
+"""
 PROJECT = """cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES C)
 find_package(lull {version} REQUIRED)
@@ -83,6 +104,27 @@ def check_use(prefix, folder):
     assert "version" in run("cmake", "-S", folder, "-B", folder / "other", f"-DCMAKE_PREFIX_PATH={prefix}", fails=True)
 
 
+def check_moved_while_a_program_runs(prefix, folder):
+    """What is loaded stays: the program goes on and is recorded to its end. What it starts later finds no recorder."""
+    folder.mkdir()
+    (folder / "waits.c").write_text(WAITS, encoding="utf-8")
+    run(CC, "-O1", "waits.c", "-o", "waits", "-pthread", cwd=folder)
+    for options in ([], ["--follow"]):
+        name = "run" + "".join(options)
+        with subprocess.Popen([prefix / "bin/lull", "record", *options, "-o", name, "./waits"], cwd=folder, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as started:
+            assert started.stdout.readline() == "begun\n"
+            prefix.rename(folder / "elsewhere")
+            (folder / "moved").touch()
+            said, errors = started.communicate()
+        assert (started.returncode, said) == (0, "another program\n"), (started.returncode, said, errors)
+        assert "lull record: " in errors, errors
+        told = run(folder / "elsewhere/bin/lull", "info", folder / name)
+        assert "No oddities were found" in told and "exit status" in told.lower(), told
+        (folder / "elsewhere").rename(prefix)
+        (folder / "moved").unlink()
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name).resolve()
@@ -99,6 +141,7 @@ def main():
         check_use(prefix, work / "used")
         prefix.rename(work / "moved")
         check_use(work / "moved", work / "used_moved")
+        check_moved_while_a_program_runs(work / "moved", work / "running")
         (work / "moved").rename(prefix)
         remove(prefix)
         assert not prefix.exists(), tree(prefix)

@@ -4,29 +4,41 @@ if(LULL_TESTS AND Python3_FOUND)
              COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/gallery.py ${PROJECT_SOURCE_DIR})
     add_test(NAME manual.links COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/check-links ${PROJECT_SOURCE_DIR})
     set_tests_properties(manual.gallery manual.links PROPERTIES LABELS quick TIMEOUT 300)
-    # It records a program.
+    if(NOT LULL_SANITIZE)
+        file(GLOB pages ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md ${PROJECT_SOURCE_DIR}/docs/formats/*.md)
+        add_test(NAME manual.options
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/options.py $<TARGET_FILE:lull> ${pages})
+        add_test(NAME manual.charts
+                 COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/scripts/chart-pictures --check $<TARGET_FILE:lull>)
+        add_test(NAME manual.places
+                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/places.py ${PROJECT_SOURCE_DIR}/examples ${pages})
+        set_tests_properties(manual.options manual.charts manual.places PROPERTIES LABELS quick TIMEOUT 300)
+    endif()
+    # Commands of pages: they record programs.
     if(TARGET liblull-record-openmpi AND LULL_TEST_MPIRUN_openmpi AND NOT LULL_SANITIZE)
-        add_test(NAME manual.first_run
-                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
-                         ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} ${PROJECT_SOURCE_DIR}/docs/first-run.md)
-        set_tests_properties(manual.first_run PROPERTIES LABELS "quick;mpi" TIMEOUT 1800)
-        # Of a trace that is there, or not.
-        add_test(NAME manual.tutorial_gpu
-                 COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
-                         ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} ${PROJECT_SOURCE_DIR}/docs/tutorial-gpu.md)
-        set_tests_properties(manual.tutorial_gpu PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 1800)
+        function(lull_manual_test name page) # more arguments of commands.py
+            add_test(NAME manual.${name}
+                     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
+                             ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} ${ARGN} ${PROJECT_SOURCE_DIR}/${page}.md)
+            set_tests_properties(manual.${name} PROPERTIES LABELS "quick;mpi" SKIP_RETURN_CODE 77 TIMEOUT 1800)
+        endfunction()
+        lull_manual_test(readme README)
+        foreach(page index first-run tutorial-gpu report diagnosis code waits compare fit wave simulate bench model-kernel
+                     model-spmv model-solver model-program scale python faq record-reference formats/arrow formats/json)
+            string(MAKE_C_IDENTIFIER ${page} name)
+            lull_manual_test(${name} docs/${page})
+        endforeach()
+        set_tests_properties(manual.scale manual.model_spmv PROPERTIES LABELS "all;mpi") # 20,000 ranks; measures for seconds
         # What these print rests on times.
-        foreach(tutorial code model node fortran hybrid python scaling ci)
+        foreach(page metrics record replay tutorial-code tutorial-model tutorial-node tutorial-fortran
+                     tutorial-hybrid tutorial-python tutorial-scaling tutorial-ci)
             set(way)
-            if(tutorial MATCHES "code|model|node")
+            if(page MATCHES "tutorial-(code|model|node)")
                 set(way --tutorial)
             endif()
-            add_test(NAME manual.tutorial_${tutorial}
-                     COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/manual/commands.py $<TARGET_FILE:lull>
-                             ${LULL_MPICC_openmpi} ${LULL_TEST_MPIRUN_openmpi} ${way}
-                             ${PROJECT_SOURCE_DIR}/docs/tutorial-${tutorial}.md)
-            set_tests_properties(manual.tutorial_${tutorial} PROPERTIES LABELS "all;clock;mpi" TIMEOUT 1800 RUN_SERIAL ON
-                                                                        SKIP_RETURN_CODE 77)
+            string(MAKE_C_IDENTIFIER ${page} name)
+            lull_manual_test(${name} docs/${page} ${way})
+            set_tests_properties(manual.${name} PROPERTIES LABELS "all;clock;mpi" RUN_SERIAL ON)
         endforeach()
     endif()
 endif()

@@ -4,7 +4,8 @@ lull (systems.py). And whether the same sources give the same bytes.
 
 usage: bundle.py SOURCES; skipped (77) without root or debootstrap.
 
-Ubuntu is tried where LULL_UBUNTU_MIRROR names a mirror and LULL_UBUNTU_KEYRING the keys of its packages."""
+Ubuntu is tried where LULL_UBUNTU_MIRROR names a mirror and LULL_UBUNTU_KEYRING the keys of its
+packages (of Ubuntu's package ubuntu-keyring; look at their fingerprints)."""
 
 import os
 import re
@@ -16,6 +17,7 @@ from systems import BUILD, SOURCES, expect, prepared, run
 
 MOST_BYTES = 64 << 20
 SYSTEMS = ("bullseye", "bookworm", "trixie")
+UBUNTU = ("jammy", "noble")
 # Of the C library, the program, the recorders, and what else lies beside them.
 LIBC = re.compile(r"(ld-linux.*|ld64\.so\..*|lib(c|m|dl|rt|pthread)\.so\..*)")
 BESIDE_PROGRAMS = re.compile(r"lib(mpi|mpich|gomp|omp)\.so\..*")
@@ -108,10 +110,10 @@ def main():
     for system in SYSTEMS:
         use(system, bundles[1])
     mirror, keyring = os.environ.get("LULL_UBUNTU_MIRROR"), os.environ.get("LULL_UBUNTU_KEYRING")
-    if mirror and keyring:
-        use("noble", bundles[1], env={**os.environ, "DEBIAN_MIRROR": mirror, "DEBIAN_KEYRING": keyring,
-                                          "DEBIAN_COMPONENTS": "main,universe"})
-    else:
+    for system in UBUNTU if mirror and keyring else ():
+        use(system, bundles[1], env={**os.environ, "DEBIAN_MIRROR": mirror, "DEBIAN_KEYRING": keyring,
+                                     "DEBIAN_COMPONENTS": "main,universe"})
+    if not mirror or not keyring:
         print("left out: Ubuntu (LULL_UBUNTU_MIRROR and LULL_UBUNTU_KEYRING are not set)")
     return 0
 

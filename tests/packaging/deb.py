@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Packages of Debian (`make deb`) on the systems that they are for: built there, twice to the same bytes, without complaints of lintian,
-installed by apt, used as the bundle is (systems.py), and removed without a trace.
+installed by apt over an older version, used as the bundle is (systems.py), and removed without a trace.
 
 usage: deb.py SOURCES SYSTEM...; skipped (77) without root or debootstrap."""
 
@@ -16,7 +16,7 @@ PACKAGES = ("lull", "liblull-record", "lull-doc", "python3-lull")
 PLACES = {"/src/lull": "umask 022; export JOBS=2 TZ=UTC LC_ALL=C.UTF-8",
           "/src/another/lull": "umask 002; export JOBS=1 TZ=Pacific/Auckland LC_ALL=C"}
 # What is written by others whatever is installed.
-CHANGING = "/proc /sys /dev /run /tmp /var/log /var/cache /var/lib/apt /var/lib/dpkg /home /test /debs".split()
+CHANGING = "/proc /sys /dev /run /tmp /var/log /var/cache /var/lib/apt /var/lib/dpkg /home /test /debs /older".split()
 LOOK = """
 import json, lull, sys
 run = lull.open(sys.argv[1])
@@ -55,16 +55,34 @@ def packages_of(name):
     return set(root(name, "dpkg-query", "-W", "-f", "${Package}\n").split())
 
 
+def make_older(deb, folder):
+    """The package as an older version has it, with a file that the new one lacks."""
+    package = deb.name.split("_")[0]
+    unpacked = folder / package
+    run("dpkg-deb", "--raw-extract", deb, unpacked)
+    control = unpacked / "DEBIAN/control"
+    version = run("dpkg-deb", "--field", deb, "Version").strip()
+    control.write_text(control.read_text(encoding="utf-8").replace(version, "0.9-1"), encoding="utf-8")
+    (unpacked / f"usr/share/doc/{package}/gone").write_text("of the older version\n", encoding="utf-8")
+    run("dpkg-deb", "--root-owner-group", "--build", unpacked, folder / f"{package}.deb")
+    shutil.rmtree(unpacked)
+
+
 def use(system, folder):
     name, place = prepared(system)
     files, packages = files_of(place), packages_of(name)
-    debs = place / "debs"
-    shutil.rmtree(debs, ignore_errors=True)
-    debs.mkdir()
+    for there in (place / "debs", place / "older"):
+        shutil.rmtree(there, ignore_errors=True)
+        there.mkdir()
     for package in PACKAGES:
         path, = folder.glob(f"{package}_*.deb")
-        shutil.copy(path, debs)
+        shutil.copy(path, place / "debs")
+        make_older(path, place / "older")
+    gone = {f"{place}/usr/share/doc/{package}/gone" for package in PACKAGES}
+    systems.install(name, "/older/*.deb")
+    expect(f"{system}: of the older version", gone - files_of(place), set())
     systems.install(name, "/debs/*.deb")
+    expect(f"{system}: left of the older version", gone & files_of(place), set())
     first, _ = systems.use(name, place, "/usr")
     expect(f"{system}: version", first, f"lull {version_of(folder)}")
     said = root(name, "setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", "python3", "-W", "ignore", "-c", LOOK,

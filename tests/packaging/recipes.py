@@ -2,9 +2,11 @@
 """Recipes for Spack, RPM, Debian, Apptainer and environment modules, as far as they can be read without these programs: their syntax,
 the version, the options of CMake that they set, and the files that they name.
 
-usage: recipes.py spack|rpm|debian|apptainer|module SOURCES VERSION"""
+usage: recipes.py spack|rpm|debian|apptainer|module SOURCES VERSION BUILD"""
 
 import ast
+import fnmatch
+import os
 import pathlib
 import re
 import shutil
@@ -13,7 +15,7 @@ import sys
 import tempfile
 import types
 
-SOURCES, VERSION = pathlib.Path(sys.argv[2]), sys.argv[3]
+SOURCES, VERSION, BUILD = pathlib.Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 PACKAGING = SOURCES / "packaging"
 
 
@@ -87,6 +89,30 @@ def spack():
     expect("spack: environment", paths == [("PYTHONPATH", "/lull/share/lull/python")], paths)
 
 
+MACROS = {"%{_docdir}": "share/doc", "%{_datadir}": "share", "%{_mandir}": "share/man", "%{_bindir}": "bin", "%{_includedir}": "include",
+          "%{_libdir}": "lib*"}
+
+
+def check_files_of_rpm(text):
+    """rpmbuild fails where something is installed that no package names."""
+    named = []
+    for line in text[text.index("\n%files"):text.index("\n%changelog")].splitlines():
+        words = line.split()
+        if not words or words[0] in ("%files", "%license", "%dir"):
+            continue
+        for macro, folder in MACROS.items():
+            words[-1] = words[-1].replace(macro, folder)
+        named += [words[-1], words[-1].rstrip("/") + "/*"]
+    with tempfile.TemporaryDirectory() as stage:
+        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", "/usr"], text=True, env={**os.environ, "DESTDIR": stage},
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        expect("rpm: installation:", done.returncode == 0, done.stdout)
+        files = [str(path.relative_to(f"{stage}/usr")) for path in pathlib.Path(stage).rglob("*") if not path.is_dir()]
+    expect("rpm: nothing was installed", len(files) > 50, len(files))
+    lost = [file for file in files if not any(fnmatch.fnmatch(file, pattern) for pattern in named)]
+    expect("rpm: in no package:", not lost, lost)
+
+
 def rpm():
     path = PACKAGING / "rpm/lull.spec"
     text = path.read_text()
@@ -95,6 +121,7 @@ def rpm():
            (f"%global prerelease {early}\n" in text if early else "%global prerelease" not in text))
     options = set(re.findall(r"-D(\w+)=", text))
     expect("rpm: unknown options of CMake", options and options <= cmake_options(), options - cmake_options())
+    check_files_of_rpm(text)
     if shutil.which("rpmspec"):
         told = subprocess.run(["rpmspec", "--query", "--queryformat", "%{name} %{version}\n", path], text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -23,7 +23,7 @@ import tempfile
 import unittest
 import warnings
 
-LULL, TESTS = sys.argv[1], pathlib.Path(sys.argv[2])
+LULL, TESTS = sys.argv[1], pathlib.Path(sys.argv[2]).resolve()
 WITHOUT = "--without-pandas" in sys.argv
 if WITHOUT:
     sys.modules["pandas"] = None
@@ -449,7 +449,7 @@ class Others(Case):
             self.assertEqual(set(paths), {"events", "steps", "messages", "collectives", "samples", "locations", "regions",
                                           "call_sites"})
             sent = sum(moment is not None for moment in arrow.Table(paths["messages"]).column("sent"))
-            self.assertEqual(sent, lull.open(TAPES / "heat-2x1").info()["communication"]["count"][0])
+            self.assertEqual(sent, columns(lull.open(TAPES / "heat-2x1").info()["communication"])["count"][0])
             with self.assertRaisesRegex(lull.LullError, "exists already"):
                 lull.open(TAPES / "heat-2x1").arrow(out)
             self.assertEqual(lull.open(TAPES / "heat-2x1").arrow(out, force=True), paths)
@@ -605,6 +605,34 @@ class Calls(Case):
             script = f"head -c 300000 /dev/zero | tr '\\0' 'x' >&2\necho >&2\nexec {LULL} \"$@\"\n"
             run = lull.open(TAPES / "heat-2x1", lull=self.program(folder, script))
             self.assertEqual(columns(run.metrics())["value"], columns(lull.open(TAPES / "heat-2x1").metrics())["value"])
+
+    def test_tables_that_would_be_too_large(self):
+        """As lull never stops printing rows, Python stops reading them."""
+        answer = '{"schema": "lull-metrics/1", "facts": {}, "notes": [], "tables": {"regions:a": {"rows": ['
+        row = '{"id": "a", "label": "a", "values": [1]},'
+        most = lull._program.MOST_ROWS
+        self.assertEqual(most, 4000000)
+        with tempfile.TemporaryDirectory() as folder:
+            script = f"echo $$ > {folder}/pid\necho '{answer}'\nwhile :; do echo '{row}'; done\n"
+            lull._program.MOST_ROWS = 1000
+            try:
+                with self.assertRaisesRegex(lull.LullError, r"^lull metrics: more than 1,000 rows: open a part of the run, .*window"):
+                    lull.open(TAPES / "heat-2x1", lull=self.program(folder, script)).by("region")
+            finally:
+                lull._program.MOST_ROWS = most
+            with self.assertRaises(ProcessLookupError):
+                os.kill(int(pathlib.Path(f"{folder}/pid").read_text(encoding="utf-8")), 0)
+
+    def test_a_matrix_that_would_be_too_large(self):
+        names = [f"rank {rank}" for rank in range(10000)]
+        matrix = {"id": "communication:a", "title": "", "rows": names, "columns": names, "entries": [[0, 1, 8]],
+                  "layers": [{"id": "bytes", "unit": "B"}]}
+        document = {"schema": "lull-report/1", "facts": {}, "notes": [], "title": "", "tables": {}, "matrices": [matrix]}
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "answer"
+            path.write_text(json.dumps(document), encoding="utf-8")
+            with self.assertRaisesRegex(lull.LullError, "10,000 x 10,000 cells are too many for a matrix: ask for nodes=True"):
+                lull.open(TAPES / "heat-2x1", lull=self.program(folder, f"cat {path}\n")).matrix()
 
     def test_who_is_interrupted_leaves_no_lull_behind(self):
         """The answer never comes; Ctrl-C does."""

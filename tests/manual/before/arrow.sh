@@ -1,0 +1,1 @@
+cp -r "$DATA/tape/heat-2x1" heat.lull
