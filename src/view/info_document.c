@@ -680,6 +680,28 @@ static void add_formats(struct lull_document *document)
         add_format(table, lull_formats_of_steps[i]);
 }
 
+/* What `lull record` records of devices, and by what that was tested (docs/record-reference.md has the
+ * whole table). */
+static void add_device_runtimes(struct lull_document *document)
+{
+    static const struct {
+        const char *name, *tested;
+    } runtimes[] = {{"OpenCL", "PoCL on processors"},
+                    {"CUDA", "a mock of the driver and of CUPTI"},
+                    {"ROCm", "a mock of HIP and of rocprofiler-sdk"},
+                    {"OpenMP target", "clang's offloading to the host"},
+                    {"NCCL", "a library that stands for NCCL"}};
+    struct lull_table *table = lull_document_table(document, "devices", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Runtime of devices");
+    lull_table_column(table, "tested", "recorded, tested with");
+    lull_table_column(table, "hardware", "on hardware");
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        const uint32_t row = lull_table_row(table, runtimes[i].name, runtimes[i].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(runtimes[i].tested));
+        lull_table_set(table, row, 1, lull_cell_text("never run"));
+    }
+}
+
 struct lull_document *lull_info_build(struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-build/1", "");
@@ -689,5 +711,6 @@ struct lull_document *lull_info_build(struct lull_arena *arena)
     lull_document_fact(document, "build", "Built", lull_cell_text(lull_build.how));
     add_features(document);
     add_formats(document);
+    add_device_runtimes(document);
     return document;
 }

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_DEVICE_BACKENDS = 4,
+    MOST_DEVICE_BACKENDS = 8,
     MOST_NAMED_REGIONS = 1 << 16,
     MOST_FINISHED = 1 << 14,
     DRAIN_NS = 100000000
