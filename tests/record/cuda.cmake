@@ -45,12 +45,14 @@ function(cuda_tests prefix compiler)
     cuda_mock(${folder} ${compiler} ${ARGN})
     set(cuda_words --mock ${folder} --program ${folder}/cuda)
     cuda_test(${prefix}.plain quick plain plain/inner-ids plain/wrap plain/v12,driver-12 plain/mig plain/swap plain/eager plain/eager,inner-ids plain/foreign plain/no-clock
+              plain/managed plain/managed,v12,driver-12 plain/managed,no-managed plain/managed,old-managed
               plain/tsc plain/worker)
     cuda_test(${prefix}.ends quick exit abort quick in-call unfinished off)
     cuda_test(${prefix}.processes quick threads threads/small,shuffle fork spawn pause)
     cuda_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,wrap,inner-ids
-              random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager)
+              random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
+              random-10-10/small,managed,shuffle)
     cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:no-device said:step said:late
               said:two said:next said:next-missing)
     cuda_test(${prefix}.killed quick killed-4)

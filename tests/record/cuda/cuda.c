@@ -232,6 +232,9 @@ static void schedule(void)
         CHECK(cuEventDestroy_v2(events[i]));
 }
 
+enum { THREADS = 4 };
+static pthread_barrier_t all_at_once;
+
 static void *work(void *unused)
 {
     stream_t stream;
@@ -246,15 +249,18 @@ static void *work(void *unused)
     }
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cuStreamDestroy_v2(stream));
+    pthread_barrier_wait(
+        &all_at_once); /* a thread that begins later may take the place of one that has ended */
     return NULL;
 }
 
 static void threads(void)
 {
-    pthread_t made[4];
-    for (int i = 0; i < 4; i++)
+    pthread_t made[THREADS];
+    pthread_barrier_init(&all_at_once, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
         pthread_create(&made[i], NULL, work, NULL);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(made[i], NULL);
     puts("done");
 }

@@ -14,6 +14,9 @@
  *     inner-ids     the driver's call within one of the runtime has an id of its own, by which its operation goes
  *     wrap          ids of calls are about to wrap
  *     foreign       some operations have ids of no call
+ *     managed       kernels find some of their memory on the processor, or on another device; and other events of managed
+ *                   memory are told
+ *     no-managed    CUPTI does not tell of managed memory; old-managed: not of migrations between devices
  *     drops         records are dropped now and then
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
@@ -32,6 +35,7 @@
  *     call THREAD CALL FUNCTION                a call of the program, CALL counted from 1 in the process
  *     submit THREAD CALL CONTEXT STREAM        that call has submitted something
  *     op NUMBER CALL DEVICE CONTEXT STREAM REGION BYTES BEGIN END
+ *                                              CALL 0: none; STREAM -200: none, memory is migrated
  *     foreign NUMBER                           its record names no call
  *     delivered NUMBER                         its record was handed over with these times
  *     lost NUMBER | dropped NUMBER             it was not, or without them; or there was no room for a record
@@ -54,7 +58,7 @@ typedef struct function *function_t;
 typedef uint64_t device_memory;
 
 enum { DRIVER = 1, RUNTIME = 2, RESOURCE = 3, ENTER = 0, EXIT = 1 };
-enum { MEMCPY = 1, MEMSET = 2, KERNEL = 10, OVERHEAD = 17, MEMCPY_PEER = 22 };
+enum { MEMCPY = 1, MEMSET = 2, KERNEL = 10, OVERHEAD = 17, MEMCPY_PEER = 22, MIGRATION = 25 };
 enum { HTOD = 1, DTOH = 2, DTOD = 8, PTOP = 10 };
 
 struct operation {

@@ -50,8 +50,8 @@ static uint32_t next_stream = FIRST_STREAM_ID + DEVICES, next_correlation = 1;
 static long n_calls, n_operations;
 static unsigned n_threads;
 static FILE *truth;
-static bool is_free, is_foreign, has_inner_ids; /* words of MOCK */
-static __thread unsigned self;                  /* number of the thread; 0: it has not called yet */
+static bool is_free, is_foreign, has_inner_ids, is_managed; /* words of MOCK */
+static __thread unsigned self; /* number of the thread; 0: it has not called yet */
 static __thread struct call *innermost;
 static __thread context_t current;
 static __thread uint64_t random_state;
@@ -211,10 +211,35 @@ static const char *region_of(const struct operation *one)
                                       : "copy@on@device";
 }
 
+/* With the lock held: memory that a kernel on a device needs is moved, or what else happens to it. */
+static uint64_t migrate(uint32_t device, uint64_t begin)
+{
+    enum { PAGE_FAULT = 4 };
+    static const unsigned directions[] = {HTOD, DTOH, 8, PAGE_FAULT};
+    static uint64_t free_at[DEVICES];
+    struct operation one = {
+        .kind = MIGRATION, .direction = directions[mock_random(4)], .device = device};
+    one.begin = begin > free_at[device] ? begin : free_at[device];
+    one.end = free_at[device] = one.begin + 1 + mock_random(3000);
+    one.bytes = 4096 * (1 + mock_random(16));
+    if (one.direction != PAGE_FAULT) {
+        one.number = ++n_operations;
+        mock_tell("op %ld 0 %u %u -200 %s %llu %llu %llu\nforeign %ld\n", one.number, device,
+                  UINT32_MAX, region_of(&one), (unsigned long long)one.bytes,
+                  (unsigned long long)one.begin, (unsigned long long)one.end, one.number);
+    }
+    if (mock_hooks.operation)
+        mock_hooks.operation(&one);
+    return one.end;
+}
+
 /* With the lock held. */
 static void run(struct stream *stream, struct operation one)
 {
-    const uint64_t now = mock_now(), ready = stream->free_at + (is_free ? 0 : GAP);
+    const uint64_t ready = stream->free_at + (is_free ? 0 : GAP);
+    uint64_t now = mock_now();
+    if (is_managed && one.kind == KERNEL && mock_random(2) == 0)
+        now = migrate((uint32_t)stream->context->device, now);
     one.number = ++n_operations;
     one.device = (uint32_t)stream->context->device;
     one.context = stream->context->id;
@@ -294,6 +319,7 @@ EXPORT result cuInit(unsigned flags)
     is_free = mock_is("free");
     is_foreign = mock_is("foreign");
     has_inner_ids = mock_is("inner-ids");
+    is_managed = mock_is("managed");
     pthread_atfork(write_truth, go_on, leave_truth);
     const char *path = getenv("MOCK_TRUTH"), *injected = getenv("CUDA_INJECTION64_PATH");
     char own[4096];
