@@ -13,6 +13,7 @@
 #include "view/property_table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -595,8 +596,52 @@ static void add_quirks(struct lull_document *document, const struct lull_trace *
     }
 }
 
+static int compare_submitters(const void *a, const void *b)
+{
+    const struct lull_submitter *const *one = a, *const *other = b;
+    const uint64_t ns = (*one)->kernel_ns + (*one)->move_ns,
+                   other_ns = (*other)->kernel_ns + (*other)->move_ns;
+    return ns != other_ns ? (ns < other_ns ? 1 : -1) : (*one < *other ? -1 : *one > *other);
+}
+
+/* Which regions of the host have kept devices busy, the longest first. */
+static void add_submitters(struct lull_document *document, const struct lull_trace *trace,
+                           const struct lull_submitters *submitters, struct lull_arena *arena)
+{
+    enum { MOST_SUBMITTERS = 64 };
+    uint32_t n = 0;
+    if (!submitters)
+        return;
+    const struct lull_submitter **sorted =
+        lull_arena_zero(arena, trace->n_regions + (size_t)1, sizeof *sorted);
+    for (uint32_t r = 0; r <= trace->n_regions; r++)
+        if (submitters->regions[r].kernels + submitters->regions[r].moves > 0)
+            sorted[n++] = &submitters->regions[r];
+    qsort(sorted, n, sizeof *sorted, compare_submitters);
+    struct lull_table *table = lull_document_table(document, "submitters", "", LULL_BY_COLUMN);
+    lull_table_corner(table, n > MOST_SUBMITTERS ? "Devices, by the first regions that submitted"
+                                                 : "Devices, by regions that submitted");
+    lull_table_column(table, "kernels", "kernels");
+    lull_table_column(table, "kernel_time", "time");
+    lull_table_column(table, "moves", "copies");
+    lull_table_column(table, "move_time", "time");
+    lull_table_column(table, "bytes", "bytes");
+    for (uint32_t i = 0; i < n && i < MOST_SUBMITTERS; i++) {
+        const uint32_t region = (uint32_t)(sorted[i] - submitters->regions);
+        const uint32_t row = lull_table_row(
+            table, lull_arena_printf(arena, "%u", region),
+            region < trace->n_regions ? trace->regions[region].name : "(no region)", LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(sorted[i]->kernels));
+        lull_table_set(table, row, 1, lull_cell_time((int64_t)sorted[i]->kernel_ns));
+        lull_table_set(table, row, 2, lull_cell_count(sorted[i]->moves));
+        lull_table_set(table, row, 3, lull_cell_time((int64_t)sorted[i]->move_ns));
+        lull_table_set(table, row, 4, lull_cell_bytes(sorted[i]->bytes));
+    }
+}
+
 struct lull_document *lull_info_run(const struct lull_trace *trace,
-                                    const struct lull_census *census, const char *path,
+                                    const struct lull_census *census,
+                                    const struct lull_submitters *submitters, const char *path,
                                     struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
@@ -619,6 +664,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_devices(document, trace, arena);
     add_streams(document, trace, census, arena);
     add_exchanges(document, trace, census, arena);
+    add_submitters(document, trace, submitters, arena);
     add_left_out(document, trace, arena);
     add_quirks(document, trace, arena);
     return document;

@@ -88,6 +88,9 @@ class Truth:
     def see_dropped(self, number):
         self.fate[int(number)] = "dropped"
 
+    def see_untold(self, number):
+        self.fate[int(number)] = "untold"
+
     def see_foreign(self, number):
         self.foreign.add(int(number))
 
@@ -275,6 +278,20 @@ def check_dropped(lines, truth, complaints):
     compare("dropped records", told, [dropped] if dropped else [], complaints)
 
 
+def check_ranges(run, truth, complaints):
+    """What was launched in which range is known by the kernel: see ranges() of cuda.c."""
+    wanted = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
+    for one in truth.operations.values():
+        label = {"scale": "outer range", "_Z3addPfPKf": "(no region)"}.get(one.region, "inner range")
+        at = 2 if one.region.startswith("copy") else 0
+        wanted[label][at] += 1
+        wanted[label][at + 1] += one.end - one.begin
+        wanted[label][4] += one.bytes
+    found = {row["label"]: [row["kernels"], round(row["kernel_time"] * 1e9), row["moves"], round(row["move_time"] * 1e9),
+                            row["bytes"]] for row in run.rows("submitters")}
+    compare("ranges", found, dict(wanted), complaints)
+
+
 def check_devices(run, words, complaints):
     keys = {row["label"]: row for row in run.rows("devices")}
     for label, row in keys.items():
@@ -330,7 +347,7 @@ def test_form(settings, form, folder):
         compare("calls are there", len(seen.threads) == 1, True, complaints)
         return complaints
     truth = Truth(truth_path, form not in ("abort", "quick"))
-    if form == "pause":
+    if form in ("pause", "pause-long"):
         truth.leave_out("reduce")
     if form in ("abort", "quick"):
         compare("more than was handed over", len(seen.ran) <= len(truth.operations), True, complaints)
@@ -348,6 +365,8 @@ def test_form(settings, form, folder):
             check_devices(seen, words, complaints)
             check_locations(seen, words.split(","), complaints)
             check_dropped(lines, truth, complaints)
+            if form == "ranges":
+                check_ranges(seen, truth, complaints)
         compare("oddities", seen.quirks, [], complaints)
     read([settings.lull, "metrics", run])
     copy = os.path.join(folder, "copy")

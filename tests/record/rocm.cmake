@@ -37,7 +37,7 @@ function(rocm_tests prefix compiler)
     rocm_test(${prefix}.plain quick plain plain/set-inside plain/other-ids plain/eager plain/worker plain/foreign devices
               devices/partition user)
     rocm_test(${prefix}.ends quick exit abort quick in-call unfinished)
-    rocm_test(${prefix}.processes quick threads threads/small,shuffle fork pause)
+    rocm_test(${prefix}.processes quick threads threads/small,shuffle fork pause pause-long)
     rocm_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,other-ids,set-inside random-7-10
               random-8-10/eager)

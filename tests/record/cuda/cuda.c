@@ -7,12 +7,18 @@
  *     fork         a child launches a kernel, which is not to be recorded
  *     spawn        another program is executed, which uses CUDA as well
  *     pause        some launches are in pauses
+ *     pause-long   a pause that is so long that nobody has records made in it any more
+ *     reset        a device is reset
+ *     closing      all descriptors are closed
+ *     libraries    a library with a runtime of its own is loaded and unloaded
+ *     ranges       launches within ranges of NVTX
  *     forever      until it is killed
  *     unfinished   ends without having waited
  *     exit, abort, quick, in-call   ends in that way; in-call: by exit() in a signal handler, within a call that waits
  *     bench        prints ns of the thread's processor time for a launch, of COUNT of them */
 #include "mock.h"
 
+#include <dlfcn.h>
 #include <lull/lull.h>
 #include <pthread.h>
 #include <signal.h>
@@ -300,6 +306,121 @@ static void paused(void)
     CHECK(cuCtxSynchronize());
 }
 
+/* Nobody has records made in a pause, from some time on, and again when it is over. */
+static void pause_long(void)
+{
+    enum { TURNS = 60000 };
+    const struct timespec turn = {.tv_nsec = 1000000};
+    launch(0, NULL);
+    lull_pause();
+    launch(4, NULL);
+    for (int i = 0; i < TURNS && mock_attached(); i++)
+        nanosleep(&turn, NULL);
+    printf("attached: %d\n", mock_attached());
+    for (int i = 0; i < 10; i++)
+        launch(4, NULL);
+    lull_resume();
+    for (int i = 0; i < 10; i++)
+        launch(1, NULL);
+    CHECK(cuCtxSynchronize());
+}
+
+/* A device is reset: its context, streams and events are gone, and the next ones stand in their places. */
+static void reset(void)
+{
+    stream_t stream;
+    event_t event;
+    for (int i = 0; i < 3; i++) {
+        CHECK(cuDevicePrimaryCtxRetain(&contexts[0], 0));
+        CHECK(cuCtxSetCurrent(contexts[0]));
+        CHECK(cuStreamCreate(&stream, 0));
+        CHECK(cuEventCreate(&event, 0));
+        CHECK(cuEventSynchronize(event)); /* which is not recorded yet */
+        launch(0, stream);
+        launch_by_runtime(1, NULL);
+        CHECK(cuEventRecord(event, stream));
+        CHECK(cuEventSynchronize(event));
+        launch(2, NULL);
+        CHECK(cuDevicePrimaryCtxReset_v2(0));
+        free(stream);
+        free(event);
+    }
+    puts("done");
+}
+
+/* Closes all descriptors behind the standard ones, but the mock's own. */
+static void closing(void)
+{
+    launch(0, NULL);
+    CHECK(cuCtxSynchronize());
+    for (int fd = 3; fd < 256; fd++)
+        if (fd != mock_descriptor())
+            close(fd);
+    for (unsigned i = 0; i < 500; i++)
+        launch_by_runtime(i % KERNELS, NULL);
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
+/* A library with a runtime of its own is loaded, used and unloaded, three times. */
+static void libraries(const char *program)
+{
+    char path[4096];
+    const char *slash = strrchr(program, '/');
+    snprintf(path, sizeof path, "%.*slibsecond.so", slash ? (int)(slash - program) + 1 : 0,
+             program);
+    for (int i = 0; i < 3; i++) {
+        result (*use)(function_t function, stream_t stream);
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
+        if (!library || !(symbol = dlsym(library, "second_use"))) {
+            printf("%s\n", dlerror());
+            exit(1);
+        }
+        memcpy(&use, &symbol, sizeof use);
+        launch_by_runtime(0, NULL);
+        CHECK(use(kernels[3], NULL));
+        launch_by_runtime(1, NULL);
+        CHECK(cuCtxSynchronize());
+        dlclose(library);
+    }
+    puts("done");
+}
+
+/* Ranges of NVTX: the recorder has these functions where the program has not. */
+int nvtxRangePushA(const char *message) __attribute__((weak));
+int nvtxRangePop(void) __attribute__((weak));
+
+static void push_range(const char *name)
+{
+    if (nvtxRangePushA)
+        nvtxRangePushA(name);
+}
+
+static void pop_range(void)
+{
+    if (nvtxRangePop)
+        nvtxRangePop();
+}
+
+/* Kernel 4 is launched in the inner range, 0 in the outer one, 1 in none. */
+static void ranges(void)
+{
+    for (int i = 0; i < 5; i++) {
+        push_range("outer range");
+        launch(0, NULL);
+        push_range("inner range");
+        launch(4, NULL);
+        CHECK(cudaMemcpyAsync(host, host, 100, HTOD, NULL));
+        launch_by_runtime(4, NULL);
+        pop_range();
+        launch(0, NULL);
+        pop_range();
+        launch(1, NULL);
+    }
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
 static void forever(void)
 {
     stream_t streams[3];
@@ -374,11 +495,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } forms[] = {{"plain", plain},
-                 {"threads", threads},
-                 {"pause", paused},
-                 {"forever", forever},
-                 {"unfinished", unfinished}};
+    } forms[] = {{"plain", plain},           {"threads", threads}, {"pause", paused},
+                 {"pause-long", pause_long}, {"reset", reset},     {"closing", closing},
+                 {"ranges", ranges},         {"forever", forever}, {"unfinished", unfinished}};
     const char *form = argc > 1 ? argv[1] : "plain";
     const long count = argc > 3 ? atol(argv[3]) : 100;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
@@ -398,6 +517,8 @@ int main(int argc, char **argv)
         printf("%ld schedules\n", count);
     } else if (strcmp(form, "fork") == 0 || strcmp(form, "spawn") == 0) {
         start_child(strcmp(form, "spawn") == 0 ? argv[0] : NULL);
+    } else if (strcmp(form, "libraries") == 0) {
+        libraries(argv[0]);
     } else if (strcmp(form, "bench") == 0) {
         bench(count);
     } else if (!known) {

@@ -6,6 +6,7 @@
  *
  *     seed:N        of all that is random
  *     free          operations take no time
+ *     long          they take a millisecond and more
  *     small         few records fit into a buffer
  *     shuffle       buffers are handed over in any order
  *     eager         a record is handed over before the call returns that has submitted its operation
@@ -39,6 +40,7 @@
  *     foreign NUMBER                           its record names no call
  *     delivered NUMBER                         its record was handed over with these times
  *     lost NUMBER | dropped NUMBER             it was not, or without them; or there was no room for a record
+ *     untold NUMBER                            nobody has asked for a record
  *     depend CALL OTHER                        what it has submitted begins behind what the other call did; 0: behind all
  *                                              that was submitted to its stream before
  *     wait THREAD CALL stream CONTEXT STREAM | context CONTEXT | call CALL     what the call has waited for */
@@ -77,6 +79,7 @@ struct hooks {
     void (*operation)(const struct operation *operation);
     void (*resource)(unsigned id);
     uint64_t (*now)(void);
+    bool (*attached)(void);
 };
 extern struct hooks mock_hooks;
 
@@ -98,6 +101,8 @@ uint64_t mock_random(uint64_t below);
 uint64_t mock_now(void);
 void mock_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mock_flush_truth(void);
+bool mock_attached(void);  /* somebody has records made of kernels */
+int mock_descriptor(void); /* of the file of truth; -1: there is none */
 void mock_ids(context_t context, stream_t stream, bool per_thread, uint32_t *device,
               uint32_t *context_id, uint32_t *stream_id);
 
@@ -105,6 +110,7 @@ void mock_ids(context_t context, stream_t stream, bool per_thread, uint32_t *dev
 result cuInit(unsigned flags);
 result cuDeviceGetCount(int *count);
 result cuDevicePrimaryCtxRetain(context_t *context, int device);
+result cuDevicePrimaryCtxReset_v2(int device);
 result cuCtxSetCurrent(context_t context);
 result cuCtxSynchronize(void);
 result cuModuleGetFunction(function_t *function, void *module, const char *name);
@@ -120,6 +126,7 @@ result cuEventCreate(event_t *event, unsigned flags);
 result cuEventDestroy_v2(event_t event);
 result cuEventRecord(event_t event, stream_t stream);
 result cuEventSynchronize(event_t event);
+result cuEventElapsedTime(float *ms, event_t begin, event_t end);
 result cuLaunchKernel(function_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                       unsigned by, unsigned bz, unsigned shared, stream_t stream, void **arguments,
                       void **extra);

@@ -50,7 +50,7 @@ static uint32_t next_stream = FIRST_STREAM_ID + DEVICES, next_correlation = 1;
 static long n_calls, n_operations;
 static unsigned n_threads;
 static FILE *truth;
-static bool is_free, is_foreign, has_inner_ids, is_managed; /* words of MOCK */
+static bool is_free, is_foreign, has_inner_ids, is_managed, is_long; /* words of MOCK */
 static __thread unsigned self; /* number of the thread; 0: it has not called yet */
 static __thread struct call *innermost;
 static __thread context_t current;
@@ -108,6 +108,16 @@ EXPORT void mock_flush_truth(void)
 {
     if (truth)
         fflush(truth);
+}
+
+EXPORT int mock_descriptor(void)
+{
+    return truth ? fileno(truth) : -1;
+}
+
+EXPORT bool mock_attached(void)
+{
+    return mock_hooks.attached && mock_hooks.attached();
 }
 
 static void wait_until(uint64_t ns)
@@ -252,7 +262,7 @@ static void run(struct stream *stream, struct operation one)
         mock_tell("foreign %ld\n", one.number);
     }
     one.begin = (now > ready ? now : ready) + (is_free ? 0 : mock_random(2000));
-    one.end = one.begin + (is_free ? 0 : mock_random(8000));
+    one.end = one.begin + (is_free ? 0 : mock_random(8000)) + (is_long ? 1000000 : 0);
     stream->free_at = one.end;
     if (one.end > stream->context->busy_until)
         stream->context->busy_until = one.end;
@@ -320,6 +330,7 @@ EXPORT result cuInit(unsigned flags)
     is_foreign = mock_is("foreign");
     has_inner_ids = mock_is("inner-ids");
     is_managed = mock_is("managed");
+    is_long = mock_is("long");
     pthread_atfork(write_truth, go_on, leave_truth);
     const char *path = getenv("MOCK_TRUTH"), *injected = getenv("CUDA_INJECTION64_PATH");
     char own[4096];
@@ -401,6 +412,26 @@ EXPORT result cuDevicePrimaryCtxRetain(context_t *context, int device)
     BEGIN(cuDevicePrimaryCtxRetain, 386, context_t * context; int device;);
 #undef ARGUMENTS
     *context = &contexts[device];
+    END(0);
+}
+
+/* What is not handed over yet is gone. The next context of the device is another one. */
+EXPORT result cuDevicePrimaryCtxReset_v2(int device)
+{
+#define ARGUMENTS {device}
+    BEGIN(cuDevicePrimaryCtxReset, 545, int device;);
+#undef ARGUMENTS
+    enum { CONTEXT_ENDS = 2 };
+    struct context *context = &contexts[device];
+    wait_until(context->busy_until);
+    if (mock_hooks.resource)
+        mock_hooks.resource(CONTEXT_ENDS);
+    pthread_mutex_lock(&lock);
+    const uint32_t id = context->id + DEVICES;
+    *context = (struct context){.id = id, .device = device};
+    context->default_stream = (struct stream){
+        .id = __atomic_fetch_add(&next_stream, 1, __ATOMIC_RELAXED), .context = context};
+    pthread_mutex_unlock(&lock);
     END(0);
 }
 
@@ -578,6 +609,12 @@ EXPORT result cuEventRecord(event_t event, stream_t stream)
     }
     pthread_mutex_unlock(&lock);
     END(0);
+}
+
+EXPORT result cuEventElapsedTime(float *ms, event_t begin, event_t end)
+{
+    *ms = (float)((double)(end->at - begin->at) / 1e6);
+    return 0;
 }
 
 EXPORT result cuEventSynchronize(event_t event)

@@ -300,8 +300,10 @@ static void add_overhead(struct buffer *buffer)
 static void put_operation(const struct operation *one)
 {
     const uint64_t odd = is_odd_times ? random_below(20) : 99;
-    if (!kinds[one->kind] || !request || (one->kind == MIGRATION && !migrations[one->direction]))
+    if (!kinds[one->kind] || !request || (one->kind == MIGRATION && !migrations[one->direction])) {
+        tell("untold %ld\n", one->number);
         return;
+    }
     pthread_mutex_lock(&lock);
     n_ever++;
     struct buffer *buffer = is_drops && random_below(10) == 0 ? NULL : space(KERNEL_SIZE);
@@ -365,11 +367,24 @@ static void tell_call(unsigned domain, unsigned id, unsigned site, const char *f
         subscriber(user_data, domain, id, &data);
 }
 
+/* When a context has ended, what was not handed over is lost. */
 static void tell_resource(unsigned id)
 {
+    enum { CONTEXT_ENDS = 2 };
     const void *nothing[3] = {NULL};
     if (subscriber && enabled[RESOURCE][id])
         subscriber(user_data, RESOURCE, id, nothing);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; id == CONTEXT_ENDS && filling && i < filling->n; i++)
+        tell("dropped %ld\n", filling->records[i].number);
+    if (id == CONTEXT_ENDS && filling)
+        filling->n = 0, filling->used = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool attached(void)
+{
+    return kinds[KERNEL];
 }
 
 /* ---- CUPTI's interface ----------------------------------------------------------------------- */
@@ -401,6 +416,7 @@ static void connect(void)
     hooks->operation = add_operation;
     hooks->resource = tell_resource;
     hooks->now = now;
+    hooks->attached = attached;
     pthread_atfork(hold, release, release);
     kill_form = is("killed");
     is_shuffle = is("shuffle");
@@ -509,6 +525,13 @@ EXPORT int cuptiActivityEnable(unsigned kind)
         return INVALID_PARAMETER;
     kinds[kind] = true;
     start_worker();
+    return OK;
+}
+
+EXPORT int cuptiActivityDisable(unsigned kind);
+EXPORT int cuptiActivityDisable(unsigned kind)
+{
+    kinds[kind % 64] = false;
     return OK;
 }
 

@@ -56,6 +56,7 @@ struct hooks {
     void (*submission)(unsigned phase, const struct operation *operation);
     void (*operation)(const struct operation *operation);
     void (*symbol)(uint64_t kernel, const char *name);
+    bool (*attached)(void);
 };
 extern struct hooks mock_hooks;
 
@@ -64,6 +65,7 @@ uint64_t mock_random(uint64_t below);
 uint64_t mock_now(void);
 void mock_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mock_flush_truth(void);
+bool mock_attached(void); /* somebody has records made of kernels */
 
 /* librocprofiler-register: loads rocprofiler-sdk where there is a tool. */
 void mock_register(void);

@@ -104,6 +104,11 @@ EXPORT void mock_flush_truth(void)
         fflush(truth);
 }
 
+EXPORT bool mock_attached(void)
+{
+    return mock_hooks.attached && mock_hooks.attached();
+}
+
 /* A child has the parent's lines in its buffer, and no other thread that would free the lock. */
 static void write_truth(void)
 {

@@ -124,14 +124,18 @@ struct ended {
 static struct {
     callback *call;
     void *data;
+    uint64_t context;
     bool wanted[N_FUNCTIONS];
     bool all;
 } services[KINDS];
-static bool records_wanted[RECORD_KINDS];
+static uint64_t records_wanted[RECORD_KINDS]; /* the context; 0: nobody has asked */
 static deliver_function *deliver;
 static void *deliver_data;
 static const struct tool *tool;
-static bool configuring, started;
+static bool configuring;
+enum { MOST_CONTEXTS = 4 };
+static bool running[MOST_CONTEXTS];
+static uint64_t n_contexts;
 static uint64_t n_dropped;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER,
                        handing = PTHREAD_MUTEX_INITIALIZER; /* one callback of a buffer at a time */
@@ -229,6 +233,16 @@ __attribute__((destructor)) static void end(void)
         hand_over_some(true);
 }
 
+static bool is_running(uint64_t context)
+{
+    return context < MOST_CONTEXTS && running[context];
+}
+
+static bool attached(void)
+{
+    return is_running(records_wanted[DISPATCH_RECORD]);
+}
+
 /* ---- what libamdhip64 tells ------------------------------------------------------------------ */
 
 static void tell_callback(unsigned kind, int operation, unsigned phase, uint64_t correlation,
@@ -242,7 +256,7 @@ static void tell_callback(unsigned kind, int operation, unsigned phase, uint64_t
                                            .operation = operation,
                                            .phase = phase,
                                            .payload = payload};
-    if (started && services[kind].call)
+    if (services[kind].call && is_running(services[kind].context))
         services[kind].call(record, &user, services[kind].data);
 }
 
@@ -339,8 +353,10 @@ static void add_operation(const struct operation *one)
 {
     const uint64_t odd = is_odd_times ? random_below(20) : 99, hour = 3600000000000;
     const uint64_t shift = odd == 1 ? hour : odd == 2 ? -hour : 0;
-    if (!started || !records_wanted[one->kind == DISPATCH ? DISPATCH_RECORD : COPY_RECORD])
+    if (!is_running(records_wanted[one->kind == DISPATCH ? DISPATCH_RECORD : COPY_RECORD])) {
+        tell("untold %ld\n", one->number);
         return;
+    }
     if (is_drops && random_below(10) == 0) {
         pthread_mutex_lock(&lock);
         n_dropped++;
@@ -373,7 +389,9 @@ static void add_operation(const struct operation *one)
 
 API(rocprofiler_create_context, (uint64_t * context))
 {
-    *context = 1;
+    if (n_contexts + 1 == MOST_CONTEXTS)
+        return ERROR;
+    *context = ++n_contexts;
     return configuring ? OK : LOCKED;
 }
 
@@ -381,14 +399,25 @@ API(rocprofiler_start_context, (uint64_t context))
 {
     if (is("conflict"))
         return CONFLICT;
-    started = context == 1;
-    return started ? OK : ERROR;
+    if (context == 0 || context > n_contexts)
+        return ERROR;
+    running[context] = true;
+    return OK;
+}
+
+API(rocprofiler_stop_context, (uint64_t context))
+{
+    if (context == 0 || context > n_contexts)
+        return ERROR;
+    running[context] = false;
+    return OK;
 }
 
 API(rocprofiler_create_buffer, (uint64_t context, size_t size, size_t watermark, int policy,
                                 deliver_function *function, void *data, uint64_t *buffer))
 {
-    if (!configuring || context != 1 || watermark > size || policy < 1 || policy > 2)
+    if (!configuring || context == 0 || context > n_contexts || watermark > size || policy < 1 ||
+        policy > 2)
         return INVALID;
     deliver = function;
     deliver_data = data;
@@ -422,8 +451,10 @@ API(rocprofiler_configure_callback_tracing_service,
     (uint64_t context, uint32_t kind, const int32_t *operations, size_t n, callback *function,
      void *data))
 {
-    if (!configuring || context != 1 || kind >= KINDS || services[kind].call)
+    if (!configuring || context == 0 || context > n_contexts || kind >= KINDS ||
+        services[kind].call)
         return INVALID;
+    services[kind].context = context;
     services[kind].call = function;
     services[kind].data = data;
     for (size_t i = 0; i < n && kind == HIP_RUNTIME_API; i++) {
@@ -437,9 +468,10 @@ API(rocprofiler_configure_callback_tracing_service,
 API(rocprofiler_configure_buffer_tracing_service,
     (uint64_t context, uint32_t kind, const int32_t *operations, size_t n, uint64_t buffer))
 {
-    if (!configuring || context != 1 || kind >= RECORD_KINDS || operations || n > 0 || buffer != 7)
+    if (!configuring || context == 0 || context > n_contexts || kind >= RECORD_KINDS ||
+        operations || n > 0 || buffer != 7)
         return INVALID;
-    records_wanted[kind] = true;
+    records_wanted[kind] = context;
     return OK;
 }
 
@@ -543,7 +575,8 @@ static void connect_hip(void)
     *(void **)&now = of_hip("mock_now");
     *(void **)&tell = of_hip("mock_tell");
     *(void **)&flush_truth = of_hip("mock_flush_truth");
-    *hooks = (struct hooks){tell_call, tell_stream, tell_submission, add_operation, tell_symbol};
+    *hooks = (struct hooks){tell_call,     tell_stream, tell_submission,
+                            add_operation, tell_symbol, attached};
     is_small = is("small");
     is_shuffle = is("shuffle");
     is_eager = is("eager");

@@ -7,6 +7,7 @@
  *     threads      four threads, each with a stream of its own
  *     fork         a child launches a kernel, which is not to be recorded
  *     pause        some launches are in pauses
+ *     pause-long   a pause that is so long that nobody has records made in it any more
  *     forever      until it is killed
  *     unfinished   ends without having waited
  *     exit, abort, quick, in-call   ends in that way; in-call: by exit() in a signal handler, within a call that waits */
@@ -20,6 +21,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { KERNELS = 4 };
@@ -262,6 +264,25 @@ static void paused(void)
     CHECK(hipDeviceSynchronize());
 }
 
+/* Nobody has records made in a pause, from some time on, and again when it is over. */
+static void pause_long(void)
+{
+    enum { TURNS = 60000 };
+    const struct timespec turn = {.tv_nsec = 1000000};
+    launch(0, NULL);
+    lull_pause();
+    launch(3, NULL);
+    for (int i = 0; i < TURNS && mock_attached(); i++)
+        nanosleep(&turn, NULL);
+    printf("attached: %d\n", mock_attached());
+    for (int i = 0; i < 10; i++)
+        launch(3, NULL);
+    lull_resume();
+    for (int i = 0; i < 10; i++)
+        launch(1, NULL);
+    CHECK(hipDeviceSynchronize());
+}
+
 static void forever(void)
 {
     stream_t streams[3];
@@ -328,9 +349,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } forms[] = {{"plain", plain},          {"devices", devices}, {"threads", threads},
-                 {"fork", forked},          {"pause", paused},    {"forever", forever},
-                 {"unfinished", unfinished}};
+    } forms[] = {{"plain", plain},     {"devices", devices},      {"threads", threads},
+                 {"fork", forked},     {"pause", paused},         {"pause-long", pause_long},
+                 {"forever", forever}, {"unfinished", unfinished}};
     const char *form = argc > 1 ? argv[1] : "plain";
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     set_up();

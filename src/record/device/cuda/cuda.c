@@ -494,11 +494,28 @@ static uint32_t n_capturing; /* atomic: streams whose work becomes a graph */
 /* Handles of events are used again. A recorded event is an operation, a marker. */
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map event_map; /* handle -> number; 0: nothing is known */
+static uint64_t newest_event;    /* with events_lock held: the largest number in the map */
+static uint64_t forgotten;       /* atomic: events up to this number are not known any more */
 
 static void put_event(const void *event, uint64_t number)
 {
     pthread_mutex_lock(&events_lock);
     rec_map_put(&event_map, (uintptr_t)event, number);
+    newest_event = number > newest_event ? number : newest_event;
+    pthread_mutex_unlock(&events_lock);
+}
+
+static uint64_t number_of_event(const void *event)
+{
+    const uint64_t number = rec_map_get(&event_map, (uintptr_t)event);
+    return number > __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE) ? number : 0;
+}
+
+/* A context ends, and takes its events with it. Which these are is not known: all are forgotten. */
+static void forget_events(void)
+{
+    pthread_mutex_lock(&events_lock);
+    __atomic_store_n(&forgotten, newest_event, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&events_lock);
 }
 
@@ -612,8 +629,7 @@ static void end_submission(const struct row *row, const struct cupti_call *call)
         recorder->depend(&in.wait, number, 0);
         put_event(pointer_at(call->arguments, row->other), number);
     } else if (row->what == AWAIT) {
-        const uint64_t other =
-            rec_map_get(&event_map, (uintptr_t)pointer_at(call->arguments, row->other));
+        const uint64_t other = number_of_event(pointer_at(call->arguments, row->other));
         if (other != 0)
             recorder->depend(&in.wait, number, other);
     } else if (row->what == COPY_KIND) {
@@ -630,8 +646,7 @@ static void end_wait(const struct row *row, const struct cupti_call *call)
         if (stream)
             recorder->wait(&in.wait, stream->recorded, 0);
     } else if (row->what == SYNC_EVENT) {
-        const uint64_t number =
-            rec_map_get(&event_map, (uintptr_t)pointer_at(call->arguments, row->other));
+        const uint64_t number = number_of_event(pointer_at(call->arguments, row->other));
         if (number != 0)
             recorder->wait(&in.wait, NULL, number);
     }
@@ -705,11 +720,21 @@ static void end_call(const struct row *row, const struct cupti_call *call)
     recorder->leave(&in.wait);
 }
 
+/* A context is about to be destroyed, as when its device is reset: what it has records of is handed over
+ * before these are gone. */
+static void end_context(void)
+{
+    forget_events();
+    cupti.cuptiActivityFlushAll(0);
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t id, const void *data)
 {
     (void)user;
     if (domain == CUPTI_RESOURCE) {
         __atomic_add_fetch(&age, 1, __ATOMIC_RELEASE);
+        if (id == CUPTI_CONTEXT_ENDS && recorder->is_on())
+            end_context();
         return;
     }
     const struct row *row = domain <= CUPTI_RUNTIME && id < MOST_IDS ? row_of[domain][id] : NULL;
@@ -746,7 +771,23 @@ static void drain_cuda(bool last)
     rec_tell_oddities("CUDA", "CUPTI", last);
 }
 
-static const struct rec_device_backend backend = {.name = "CUDA", .drain = drain_cuda};
+/* Kinds of records that are asked for: those of kernels first, without which there is nothing. */
+static const uint32_t record_kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
+                                        CUPTI_MEMSET, CUPTI_OVERHEAD};
+enum { RECORD_KINDS = sizeof record_kinds / sizeof *record_kinds };
+
+/* In a pause no records are made. Callbacks stay: a call that began before the pause has to end. */
+static void detach_cuda(bool detached)
+{
+    for (unsigned i = 0; i < RECORD_KINDS && cupti.cuptiActivityDisable && !in.row; i++)
+        if (detached)
+            cupti.cuptiActivityDisable(record_kinds[i]);
+        else
+            cupti.cuptiActivityEnable(record_kinds[i]);
+}
+
+static const struct rec_device_backend backend = {
+    .name = "CUDA", .drain = drain_cuda, .detach = detach_cuda};
 
 /* ==== CUPTI =================================================================================== */
 
@@ -866,16 +907,14 @@ static bool start_clock(void)
 
 static int start_records(void)
 {
-    static const uint32_t kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
-                                     CUPTI_MEMSET, CUPTI_OVERHEAD};
     uint8_t yes = 1;
     size_t size = sizeof yes;
     int result = cupti.cuptiActivityRegisterCallbacks(give_buffer, take_buffer);
     if (cupti.cuptiActivitySetAttribute)
         cupti.cuptiActivitySetAttribute(CUPTI_ZEROED_BUFFERS, &size, &yes);
-    for (unsigned i = 0; result == CUPTI_OK && i < sizeof kinds / sizeof *kinds; i++)
-        if ((result = cupti.cuptiActivityEnable(kinds[i])) != CUPTI_OK &&
-            kinds[i] != CUPTI_CONCURRENT_KERNEL)
+    for (unsigned i = 0; result == CUPTI_OK && i < RECORD_KINDS; i++)
+        if ((result = cupti.cuptiActivityEnable(record_kinds[i])) != CUPTI_OK &&
+            record_kinds[i] != CUPTI_CONCURRENT_KERNEL)
             result = CUPTI_OK; /* of other kinds an old version may know less */
     return result;
 }

@@ -171,6 +171,7 @@ typedef uint64_t cupti_timestamp(void);
                           struct cupti_subscription *about))                                       \
     X(cuptiActivityRegisterTimestampCallback, (cupti_timestamp *timestamp))                        \
     X(cuptiActivitySetAttribute, (uint32_t attribute, size_t *size, void *value))                  \
+    X(cuptiActivityDisable, (uint32_t kind))                                                       \
     X(cuptiActivityConfigureUnifiedMemoryCounter,                                                  \
       (const struct cupti_migration_wish *wishes, uint32_t n))                                     \
     X(cuptiGetResultString, (int result, const char **ret_text))

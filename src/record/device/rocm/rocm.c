@@ -303,7 +303,7 @@ static void on_submission(struct rocprofiler_callback_record record, uint64_t *u
     } else if (record.operation == ROCPROFILER_ENQUEUE) {
         const struct rocprofiler_dispatch_call *call = record.payload;
         note_target(agent_of(call->dispatch.agent));
-        SET(in.launch->expected, true);
+        SET(in.launch->expected, in.recorded);
     }
 }
 
@@ -504,7 +504,8 @@ static void take_records(uint64_t context, uint64_t buffer, struct rocprofiler_h
 
 /* ==== draining ================================================================================ */
 
-static uint64_t buffer_id;
+enum { OF_CALLS, OF_RECORDS, CONTEXTS };
+static uint64_t contexts[CONTEXTS], buffer_id;
 static bool is_finalized; /* atomic: rocprofiler-sdk may not be called any more */
 
 /* Where the program ends within a call of HIP, in a signal handler, the runtime may hold a lock: it is not
@@ -519,7 +520,19 @@ static void drain_rocm(bool last)
     rec_tell_oddities("ROCm", "rocprofiler-sdk", last);
 }
 
-static const struct rec_device_backend rocm_backend = {.name = "ROCm", .drain = drain_rocm};
+/* In a pause no records are made. Callbacks stay: a call that began before the pause has to end. */
+static void detach_rocm(bool detached)
+{
+    if (GET(is_finalized))
+        return;
+    if (detached)
+        rocprofiler.rocprofiler_stop_context(contexts[OF_RECORDS]);
+    else
+        rocprofiler.rocprofiler_start_context(contexts[OF_RECORDS]);
+}
+
+static const struct rec_device_backend rocm_backend = {
+    .name = "ROCm", .drain = drain_rocm, .detach = detach_rocm};
 
 /* ==== start =================================================================================== */
 
@@ -579,7 +592,7 @@ static int see_function(uint32_t kind, int32_t operation, void *data)
 }
 
 /* What has failed; NULL: nothing. */
-static const char *configure(uint64_t context)
+static const char *configure(void)
 {
     enum { BUFFER_BYTES = 4 << 20 };
     static struct wanted wanted;
@@ -596,7 +609,7 @@ static const char *configure(uint64_t context)
                                                                          see_function, &wanted);
     dispatch_kind = record_kinds[0].number;
     copy_kind = record_kinds[1].number;
-    if (rocprofiler.rocprofiler_create_buffer(context, BUFFER_BYTES, BUFFER_BYTES / 2,
+    if (rocprofiler.rocprofiler_create_buffer(contexts[OF_RECORDS], BUFFER_BYTES, BUFFER_BYTES / 2,
                                               ROCPROFILER_LOSSLESS, take_records, NULL,
                                               &buffer_id) != ROCPROFILER_OK)
         return "a buffer is refused";
@@ -606,7 +619,7 @@ static const char *configure(uint64_t context)
                                                       : NULL;
         if (call_kinds[i].number == 0 ||
             rocprofiler.rocprofiler_configure_callback_tracing_service(
-                context, call_kinds[i].number, operations,
+                contexts[OF_CALLS], call_kinds[i].number, operations,
                 i == CALLS        ? wanted.n
                 : i == DISPATCHES ? 1
                                   : 0,
@@ -616,7 +629,7 @@ static const char *configure(uint64_t context)
     for (unsigned i = 0; i < RECORD_KINDS; i++)
         if (record_kinds[i].number == 0 ||
             rocprofiler.rocprofiler_configure_buffer_tracing_service(
-                context, record_kinds[i].number, NULL, 0, buffer_id) != ROCPROFILER_OK)
+                contexts[OF_RECORDS], record_kinds[i].number, NULL, 0, buffer_id) != ROCPROFILER_OK)
             return record_kinds[i].name;
     return NULL;
 }
@@ -624,17 +637,19 @@ static const char *configure(uint64_t context)
 /* Called by rocprofiler-sdk, once. Below 0: it forgets this library. */
 static int initialize(void (*finish)(struct rocprofiler_client client), void *data)
 {
-    uint64_t context = 0;
     struct rec_point point;
     (void)finish;
     (void)data;
     ns_per_tick = recorder->ns_per_tick();
-    const char *failed = rocprofiler.rocprofiler_create_context(&context) != ROCPROFILER_OK
-                             ? "a context is refused"
-                         : !rec_told_read(read_rocm_clock, &point) ? "it has no clock"
-                                                                   : configure(context);
-    if (!failed && rocprofiler.rocprofiler_start_context(context) != ROCPROFILER_OK)
-        failed = "the context cannot be started, as where another tool has it";
+    const char *failed = NULL;
+    for (unsigned i = 0; i < CONTEXTS; i++)
+        if (rocprofiler.rocprofiler_create_context(&contexts[i]) != ROCPROFILER_OK)
+            failed = "a context is refused";
+    if (!failed)
+        failed = rec_told_read(read_rocm_clock, &point) ? configure() : "it has no clock";
+    for (unsigned i = 0; i < CONTEXTS && !failed; i++)
+        if (rocprofiler.rocprofiler_start_context(contexts[i]) != ROCPROFILER_OK)
+            failed = "the context cannot be started, as where another tool has it";
     if (failed) {
         recorder->say("ROCm: rocprofiler-sdk cannot be used (%s): what is done with ROCm is not "
                       "recorded",

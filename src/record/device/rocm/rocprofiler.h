@@ -130,6 +130,7 @@ typedef int rocprofiler_see_agents(uint32_t version, const void **agents, size_t
 #define ROCPROFILER_NEEDED(X)                                                                      \
     X(rocprofiler_create_context, (uint64_t *ret_context))                                         \
     X(rocprofiler_start_context, (uint64_t context))                                               \
+    X(rocprofiler_stop_context, (uint64_t context))                                                \
     X(rocprofiler_create_buffer, (uint64_t context, size_t size, size_t watermark, int policy,     \
                                   rocprofiler_deliver *deliver, void *data, uint64_t *ret_buffer)) \
     X(rocprofiler_flush_buffer, (uint64_t buffer))                                                 \
