@@ -619,8 +619,8 @@ static void add_submitters(struct lull_document *document, const struct lull_tra
             sorted[n++] = &submitters->regions[r];
     qsort(sorted, n, sizeof *sorted, compare_submitters);
     struct lull_table *table = lull_document_table(document, "submitters", "", LULL_BY_COLUMN);
-    lull_table_corner(table, n > MOST_SUBMITTERS ? "Devices, by the first regions that submitted"
-                                                 : "Devices, by regions that submitted");
+    lull_table_corner(table, n > MOST_SUBMITTERS ? "Devices by region of the host, 64"
+                                                 : "Devices by region of the host");
     lull_table_column(table, "kernels", "kernels");
     lull_table_column(table, "kernel_time", "time");
     lull_table_column(table, "moves", "copies");

@@ -1,7 +1,7 @@
 /* streams FORM [COUNT]: a program for scripts/device-check, compiled by nvcc; and by a C compiler with -DMOCK for the mock of
  * tests/record/cuda. Forms:
  *
- *     streams     COUNT kernels on each of two streams, each between two events: "kernel STREAM NUMBER NS", as the events say
+ *     streams     COUNT kernels on each of two streams behind two others, each between two events: "kernel STREAM NUMBER NS", as the events say
  *     launches    COUNT launches of a kernel that does nothing: "launch NS", of the host's time for each
  *
  * With MPI (-DWITH_MPI) each rank does the same, and prints its number in front of "kernel". */
@@ -95,6 +95,8 @@ static void streams(const char *prefix, int count)
     SPIN(1000, made[0]); /* loads the code */
     SPIN(1000, made[1]);
     CHECK(cudaDeviceSynchronize());
+    for (int s = 0; s < STREAMS; s++) /* 50 ms, in which the host submits all the others: no gaps between */
+        SPIN(75000000LL, made[s]);
     for (int i = 0; i < count; i++)
         for (int s = 0; s < STREAMS; s++) {
             CHECK(cudaEventRecord(begins[s][i], made[s]));

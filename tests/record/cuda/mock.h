@@ -6,7 +6,7 @@
  *
  *     seed:N        of all that is random
  *     free          operations take no time
- *     long          they take a millisecond and more
+ *     long          they take a millisecond and more, and an event happens when the next one begins, if there is one
  *     small         few records fit into a buffer
  *     shuffle       buffers are handed over in any order
  *     eager         a record is handed over before the call returns that has submitted its operation

@@ -19,6 +19,7 @@ struct stream {
     context_t context;
     uint64_t free_at;  /* ns: when all that was submitted has ended */
     graph_t capturing; /* NULL: it does what it is told */
+    event_t pending;   /* happens when the next operation begins */
 };
 
 struct context {
@@ -263,6 +264,9 @@ static void run(struct stream *stream, struct operation one)
     }
     one.begin = (now > ready ? now : ready) + (is_free ? 0 : mock_random(2000));
     one.end = one.begin + (is_free ? 0 : mock_random(8000)) + (is_long ? 1000000 : 0);
+    if (stream->pending)
+        stream->pending->at = one.begin;
+    stream->pending = NULL;
     stream->free_at = one.end;
     if (one.end > stream->context->busy_until)
         stream->context->busy_until = one.end;
@@ -605,6 +609,7 @@ EXPORT result cuEventRecord(event_t event, stream_t stream)
         tell_submission(own);
         event->at = own->free_at;
         event->call = call.number;
+        own->pending = is_long ? event : NULL;
         mock_tell("depend %ld 0\n", call.number);
     }
     pthread_mutex_unlock(&lock);

@@ -477,6 +477,7 @@ static __thread struct {
     struct rec_launch *launch;
     cuda_stream stream; /* to which the call refers */
     bool stream_known, per_thread;
+    struct rec_told_stream *target; /* what meet_stream has found; NULL: nothing */
 } in __attribute__((tls_model("initial-exec")));
 
 /* The streams that the thread has used last, by their handles. They hold until a stream or a
@@ -610,17 +611,17 @@ static bool is_captured(void)
 static void meet_stream(const struct cupti_call *call)
 {
     if (in.stream_known && (call->context || in.stream) && !is_captured())
-        stream_of_call(call);
+        in.target = stream_of_call(call);
 }
 
 static void end_submission(const struct row *row, const struct cupti_call *call)
 {
-    struct rec_told_stream *stream = is_captured() ? NULL : stream_of_call(call);
+    if (is_captured())
+        return;
+    struct rec_told_stream *stream = in.target ? in.target : stream_of_call(call);
     const struct rec_stream *recorded = stream ? stream->recorded : NULL;
     const uint64_t number = in.operation.number;
     int direction = 0;
-    if (is_captured())
-        return;
     recorder->submit(&in.wait, recorded, &in.operation);
     if (row->what == KERNEL) {
         SET(in.launch->stream, stream);
@@ -676,6 +677,7 @@ static void begin_call(const struct row *row, const struct cupti_call *call, con
         return;
     }
     in.stream_known = false;
+    in.target = NULL;
     if (row->what >= SYNC_STREAM)
         see_stream(row, call);
     if (row->what >= KERNEL)
@@ -699,6 +701,8 @@ static void see_inner_call(const struct row *row, const struct cupti_call *call)
         return;
     if (call->correlation != in.correlation)
         rec_launch_note(call->correlation, &in.operation, in.wait.begin, in.launch);
+    if (in.target)
+        return;
     if (!in.stream_known)
         see_stream(row, call);
     meet_stream(call);
