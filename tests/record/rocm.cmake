@@ -40,7 +40,7 @@ function(rocm_tests prefix compiler)
     rocm_test(${prefix}.processes quick threads threads/small,shuffle fork pause pause-long)
     rocm_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,other-ids,set-inside random-7-10
-              random-8-10/eager)
+              random-8-10/eager random-9-10/small,foreign)
     rocm_test(${prefix}.said quick said:version-0 said:version-2 said:conflict said:lacks said:none said:late)
     rocm_test(${prefix}.killed quick killed-4)
 endfunction()

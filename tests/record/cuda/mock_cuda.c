@@ -111,6 +111,11 @@ EXPORT void mock_flush_truth(void)
         fflush(truth);
 }
 
+EXPORT void mock_renew(event_t event)
+{
+    *event = (struct event){0};
+}
+
 EXPORT int mock_descriptor(void)
 {
     return truth ? fileno(truth) : -1;

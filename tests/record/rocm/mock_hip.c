@@ -421,6 +421,8 @@ EXPORT result hipEventRecord(event_t event, stream_t stream)
     BEGIN(hipEventRecord, true, stream, event_t event; stream_t stream;);
 #undef ARGUMENTS
     const struct stream *own = stream_of(stream);
+    if (!event)
+        END(ERROR_INVALID);
     tell_submission(own);
     mock_tell("depend %ld 0\n", call.number);
     event->at = own->free_at;

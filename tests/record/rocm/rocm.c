@@ -101,6 +101,7 @@ static void plain(void)
     CHECK(hipMemcpy(host, memory, 64, HIP_DTOH));
     printf("a wrong launch: %d\n",
            hipModuleLaunchKernel(NULL, 0, 1, 1, 1, 1, 1, 0, one, NULL, NULL));
+    printf("a wrong event: %d\n", hipEventRecord(NULL, one));
     CHECK(hipDeviceSynchronize());
     CHECK(hipStreamDestroy(one));
     CHECK(hipStreamCreate(&one)); /* which may have the same handle */

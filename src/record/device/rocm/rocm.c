@@ -112,9 +112,11 @@ static struct rec_stream *make_rocm_stream(uint32_t device, uint32_t group, uint
     return recorder->stream(&what, name);
 }
 
+/* Streams of HIP are a group by their device; the others one apart, for which no call of HIP waits. */
 static struct rec_told_stream *find_rocm_stream(uint32_t device, uint32_t id)
 {
-    return device < MOST_AGENTS ? rec_told_stream_find(device, device, id, make_rocm_stream) : NULL;
+    const uint32_t group = id < OF_QUEUE ? device : OF_QUEUE | device;
+    return device < MOST_AGENTS ? rec_told_stream_find(device, group, id, make_rocm_stream) : NULL;
 }
 
 /* The stream with an id of HIP's, where only one device has a stream of that id. */
@@ -131,15 +133,22 @@ static struct rec_told_stream *only_stream(uint32_t id)
     return found;
 }
 
-/* Which device a call waits for that names none. False: several are used, of which one is the thread's. */
+/* Which device a call waits for that names none. False: none is used, or several are, of which one is the
+ * thread's. */
 static bool only_device(uint32_t *ret_device)
 {
+    uint32_t found = MOST_AGENTS;
     const unsigned n = __atomic_load_n(&rec_n_told_streams, __ATOMIC_ACQUIRE);
-    *ret_device = rec_told_streams[0].group;
-    for (unsigned i = 1; i < n; i++)
-        if (rec_told_streams[i].group != *ret_device)
+    for (unsigned i = 0; i < n; i++) {
+        const uint32_t device = rec_told_streams[i].group;
+        if (device >= OF_QUEUE)
+            continue;
+        if (found != MOST_AGENTS && found != device)
             return false;
-    return n > 0;
+        found = device;
+    }
+    *ret_device = found;
+    return found != MOST_AGENTS;
 }
 
 /* ==== kernels ================================================================================= */
