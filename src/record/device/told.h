@@ -21,7 +21,7 @@
 #include <time.h>
 
 static const struct rec_device_interface *recorder; /* NULL: nothing is recorded */
-static double ns_per_tick;
+static double ns_per_tick, ticks_per_ns;
 
 #define GET(member)        __atomic_load_n(&(member), __ATOMIC_RELAXED)
 #define SET(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
@@ -114,11 +114,14 @@ static struct rec_told_stream rec_told_streams[REC_MOST_TOLD_STREAMS];
 static unsigned rec_n_told_streams;   /* atomic; changed with the lock held */
 static struct rec_map rec_stream_map; /* group and id -> struct rec_told_stream */
 
+/* Makes the stream of that id, on device number `device`; NULL: it cannot be had. */
+typedef void rec_told_make_stream(uint32_t device, uint32_t group, uint32_t id,
+                                  struct rec_stream **ret_stream);
+
 /* NULL: the stream cannot be recorded. `make` is called with rec_streams_lock held, for a stream that is
- * not known yet, on device number `device`. */
-static inline struct rec_told_stream *
-rec_told_stream_find(uint32_t device, uint32_t group, uint32_t id,
-                     struct rec_stream *(*make)(uint32_t device, uint32_t group, uint32_t id))
+ * not known yet. */
+static inline struct rec_told_stream *rec_told_stream_find(uint32_t device, uint32_t group,
+                                                           uint32_t id, rec_told_make_stream *make)
 {
     const uintptr_t key = ((uintptr_t)group << 32 | id) + 1;
     struct rec_told_stream *stream = (struct rec_told_stream *)rec_map_get(&rec_stream_map, key);
@@ -128,8 +131,8 @@ rec_told_stream_find(uint32_t device, uint32_t group, uint32_t id,
     stream = (struct rec_told_stream *)rec_map_get(&rec_stream_map, key);
     if (!stream && rec_n_told_streams < REC_MOST_TOLD_STREAMS) {
         stream = &rec_told_streams[rec_n_told_streams];
-        *stream =
-            (struct rec_told_stream){.recorded = make(device, group, id), .group = group, .id = id};
+        *stream = (struct rec_told_stream){.group = group, .id = id};
+        make(device, group, id, &stream->recorded);
         rec_map_put(&rec_stream_map, key, (uintptr_t)stream);
         __atomic_store_n(&rec_n_told_streams, rec_n_told_streams + 1, __ATOMIC_RELEASE);
     }
@@ -163,7 +166,7 @@ struct rec_launch {
     struct rec_launch *outer;
     uint32_t call, thread;
     uint8_t expected, delivered; /* the one is set by the host, the other by who delivers */
-};
+} __attribute__((aligned(64)));  /* a cache line: it is read once, long after it was written */
 #define REC_NO_NUMBER UINT64_MAX
 static struct rec_launch rec_launches[REC_MOST_LAUNCHES]; /* by the low bits of their ids */
 
@@ -327,7 +330,7 @@ enum { REC_TOLD_SLACK_NS = 100000 };
 static inline bool rec_told_turn(const struct rec_told *told, rec_told_ticks *ticks_of,
                                  uint64_t now, struct rec_operation *operation)
 {
-    const uint64_t slack = (uint64_t)(REC_TOLD_SLACK_NS / ns_per_tick);
+    const uint64_t slack = (uint64_t)(REC_TOLD_SLACK_NS * ticks_per_ns);
     uint64_t error = 0;
     operation->begin = ticks_of(told->start, &error);
     operation->end = ticks_of(told->end, &error);

@@ -14,16 +14,22 @@
  *     ranges       launches within ranges of NVTX
  *     forever      until it is killed
  *     unfinished   ends without having waited
- *     exit, abort, quick, in-call   ends in that way; in-call: by exit() in a signal handler, within a call that waits
+ *     exit, abort, quick, in-call, exit-callback   ends in that way; in-call: by exit() in a signal handler, within a call that
+ *                  waits; exit-callback: by exit() on a thread of the driver
+ *     fork-first   a child is made before CUDA is used, and uses it
+ *     seccomp      system calls are filtered
  *     bench        prints ns of the thread's processor time for a launch, of COUNT of them */
 #include "mock.h"
 
 #include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <lull/lull.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -453,6 +459,49 @@ static void leave(int signal)
     exit(6);
 }
 
+static bool is_outside; /* atomic: of the call that has submitted the callback */
+
+static void leave_by_callback(void *unused)
+{
+    const struct timespec turn = {.tv_nsec = 100000};
+    (void)unused;
+    while (!__atomic_load_n(&is_outside, __ATOMIC_ACQUIRE))
+        nanosleep(&turn, NULL);
+    exit(3);
+}
+
+/* The program forbids itself nothing, by a filter of system calls. */
+static void filtered(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {1, &allow};
+    launch(0, NULL);
+    CHECK(cuCtxSynchronize());
+    printf("filter: %d %d\n", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
+    for (unsigned i = 0; i < 300; i++)
+        launch(i % KERNELS, NULL);
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
+/* Before the parent has called anything of CUDA. */
+static void fork_first(void)
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0)
+        unsetenv("MOCK_TRUTH"); /* which is the parent's */
+    if (child > 0)
+        waitpid(child, &status, 0);
+    set_up();
+    launch(child == 0, NULL);
+    CHECK(cuCtxSynchronize());
+    if (child == 0)
+        exit(5);
+    printf("child %d\n", WEXITSTATUS(status));
+}
+
 static void end_by(const char *how)
 {
     launch(0, NULL);
@@ -462,6 +511,12 @@ static void end_by(const char *how)
     fflush(stdout);
     if (strcmp(how, "abort") == 0)
         abort();
+    if (strcmp(how, "exit-callback") == 0) {
+        CHECK(cuLaunchHostFunc(NULL, leave_by_callback, NULL));
+        __atomic_store_n(&is_outside, true, __ATOMIC_RELEASE);
+        for (;;)
+            pause();
+    }
     if (strcmp(how, "quick") == 0)
         quick_exit(4);
     if (strcmp(how, "in-call") == 0) {
@@ -498,14 +553,19 @@ int main(int argc, char **argv)
         const char *name;
         void (*run)(void);
     } forms[] = {{"plain", plain},           {"threads", threads}, {"pause", paused},
-                 {"pause-long", pause_long}, {"reset", reset},     {"closing", closing},
-                 {"ranges", ranges},         {"forever", forever}, {"unfinished", unfinished}};
+                 {"pause-long", pause_long}, {"reset", reset},     {"seccomp", filtered},
+                 {"closing", closing},       {"ranges", ranges},   {"forever", forever},
+                 {"unfinished", unfinished}};
     const char *form = argc > 1 ? argv[1] : "plain";
     const long count = argc > 3 ? atol(argv[3]) : 100;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 #ifdef WITH_MPI
     MPI_Init(&argc, &argv);
 #endif
+    if (strcmp(form, "fork-first") == 0) {
+        fork_first();
+        return 0;
+    }
     set_up();
     bool known = false;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)

@@ -152,6 +152,7 @@ result cuMemcpyPeerAsync(device_memory to, context_t to_context, device_memory f
 result cuMemsetD8Async(device_memory memory, unsigned char value, size_t bytes, stream_t stream);
 result cuGraphInstantiateWithFlags(graph_t *executable, graph_t graph, unsigned long long flags);
 result cuGraphLaunch(graph_t executable, stream_t stream);
+result cuLaunchHostFunc(stream_t stream, void (*function)(void *data), void *data);
 
 /* The runtime's, as a static library has it. */
 result cudaMalloc(void **memory, size_t bytes);

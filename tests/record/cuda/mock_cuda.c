@@ -777,3 +777,31 @@ EXPORT result cuGraphLaunch(graph_t executable, stream_t stream)
     pthread_mutex_unlock(&lock);
     END(0);
 }
+
+struct host_call {
+    void (*function)(void *data);
+    void *data;
+};
+
+static void *call_host(void *made)
+{
+    const struct host_call call = *(struct host_call *)made;
+    free(made);
+    call.function(call.data);
+    return NULL;
+}
+
+/* Called on a thread of the driver. */
+EXPORT result cuLaunchHostFunc(stream_t stream, void (*function)(void *data), void *data)
+{
+#define ARGUMENTS {stream, function, data}
+    BEGIN(cuLaunchHostFunc, 527, stream_t stream; void (*function)(void *data); void *data;);
+#undef ARGUMENTS
+    pthread_t thread;
+    struct host_call *made = malloc(sizeof *made);
+    *made = (struct host_call){function, data};
+    wait_until(stream_of(current, stream, false)->free_at);
+    if (pthread_create(&thread, NULL, call_host, made) == 0)
+        pthread_detach(thread);
+    END(0);
+}

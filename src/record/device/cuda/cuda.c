@@ -61,7 +61,7 @@ static uint64_t ticks_of(uint64_t ns, uint64_t *error)
 {
     if (!own_clock)
         return rec_points_ticks(&points, ns_per_tick, ns, error);
-    const double ticks = (double)(int64_t)(ns - FIRST_NS) / ns_per_tick;
+    const double ticks = (double)(int64_t)(ns - FIRST_NS) * ticks_per_ns;
     return first_ticks + (uint64_t)(int64_t)(ticks < 0 ? ticks - 0.5 : ticks + 0.5);
 }
 
@@ -132,7 +132,8 @@ static bool is_described(uint32_t ordinal)
 #define OF_MANAGED UINT32_MAX
 
 /* With the lock held. */
-static struct rec_stream *make_cuda_stream(uint32_t ordinal, uint32_t context, uint32_t id)
+static void make_cuda_stream(uint32_t ordinal, uint32_t context, uint32_t id,
+                             struct rec_stream **ret_stream)
 {
     const bool is_managed = context == OF_MANAGED;
     struct lull_tape_stream what = {.runtime = "CUDA",
@@ -147,7 +148,7 @@ static struct rec_stream *make_cuda_stream(uint32_t ordinal, uint32_t context, u
     if (!*what.key)
         snprintf(what.key, sizeof what.key, "cuda:%u", ordinal);
     snprintf(name, sizeof name, is_managed ? "managed memory" : "stream %u", id);
-    return recorder->stream(&what, name);
+    *ret_stream = recorder->stream(&what, name);
 }
 
 /* The stream with that id in a context. NULL: it cannot be recorded. */
@@ -340,7 +341,9 @@ static void add_operation(const struct told *told, uint64_t now)
                        (told->other != 0 && rec_launch_find(told->other, &launch));
     if (known && launch.number == REC_NO_NUMBER)
         return;
-    struct rec_told_stream *stream = find_stream(told->device, told->context, told->stream);
+    static struct rec_told_stream *stream; /* that of the record before: often it is the same */
+    if (!stream || stream->group != told->context || stream->id != told->stream)
+        stream = find_stream(told->device, told->context, told->stream);
     if (!stream)
         return;
     rec_told_add(&(const struct rec_told){.stream = stream,
@@ -898,6 +901,7 @@ static bool start_clock(void)
 {
     struct rec_point point;
     ns_per_tick = recorder->ns_per_tick();
+    ticks_per_ns = 1 / ns_per_tick;
     first_ticks = recorder->now();
     own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
                 cupti.cuptiActivityRegisterTimestampCallback(own_timestamp) == CUPTI_OK;

@@ -97,7 +97,8 @@ static uint32_t agent_of(uint64_t id)
 #define OF_COPIES UINT32_MAX
 
 /* With the lock of streams held. */
-static struct rec_stream *make_rocm_stream(uint32_t device, uint32_t group, uint32_t id)
+static void make_rocm_stream(uint32_t device, uint32_t group, uint32_t id,
+                             struct rec_stream **ret_stream)
 {
     struct lull_tape_stream what = {
         .runtime = "ROCm", .in_order = id < OF_QUEUE, .clock_error = TIMER_NS};
@@ -109,7 +110,7 @@ static struct rec_stream *make_rocm_stream(uint32_t device, uint32_t group, uint
         snprintf(name, sizeof name, "copies");
     else
         snprintf(name, sizeof name, id < OF_QUEUE ? "stream %u" : "queue %u", id & ~OF_QUEUE);
-    return recorder->stream(&what, name);
+    *ret_stream = recorder->stream(&what, name);
 }
 
 /* Streams of HIP are a group by their device; the others one apart, for which no call of HIP waits. */
@@ -650,6 +651,7 @@ static int initialize(void (*finish)(struct rocprofiler_client client), void *da
     (void)finish;
     (void)data;
     ns_per_tick = recorder->ns_per_tick();
+    ticks_per_ns = 1 / ns_per_tick;
     const char *failed = NULL;
     for (unsigned i = 0; i < CONTEXTS; i++)
         if (rocprofiler.rocprofiler_create_context(&contexts[i]) != ROCPROFILER_OK)
