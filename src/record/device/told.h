@@ -166,7 +166,7 @@ struct rec_launch {
     struct rec_launch *outer;
     uint32_t call, thread;
     uint8_t expected, delivered; /* the one is set by the host, the other by who delivers */
-} __attribute__((aligned(64)));  /* a cache line: it is read once, long after it was written */
+};
 #define REC_NO_NUMBER UINT64_MAX
 static struct rec_launch rec_launches[REC_MOST_LAUNCHES]; /* by the low bits of their ids */
 
