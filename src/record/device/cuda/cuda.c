@@ -758,6 +758,26 @@ static void on_callback(void *user, uint32_t domain, uint32_t id, const void *da
 
 /* ==== draining ================================================================================ */
 
+/* Kinds of records that are asked for: those of kernels first, without which there is nothing. */
+static const uint32_t record_kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
+                                        CUPTI_MEMSET, CUPTI_OVERHEAD};
+enum { RECORD_KINDS = sizeof record_kinds / sizeof *record_kinds };
+
+/* Atomic: a signal handler has ended a pause within a call of CUDA, where CUPTI may hold a lock: the
+ * recorder's thread asks for records then. */
+static bool has_to_ask;
+
+/* In a pause no records are made. Callbacks stay: a call that began before the pause has to end. */
+static void detach_cuda(bool detached)
+{
+    SET(has_to_ask, !detached && in.row);
+    for (unsigned i = 0; i < RECORD_KINDS && cupti.cuptiActivityDisable && !in.row; i++)
+        if (detached)
+            cupti.cuptiActivityDisable(record_kinds[i]);
+        else
+            cupti.cuptiActivityEnable(record_kinds[i]);
+}
+
 /* Where the program ends within a call of CUDA, in a signal handler, CUPTI may hold a lock: it
  * is not asked any more. */
 static void drain_cuda(bool last)
@@ -770,27 +790,14 @@ static void drain_cuda(bool last)
     }
     SET(rec_told_is_last, last);
     if (!in.row) {
+        if (GET(has_to_ask))
+            detach_cuda(false);
         cupti.cuptiActivityFlushAll(last ? CUPTI_FLUSH_FORCED : 0);
         ask_for_dropped();
     }
     if (last)
         rec_told_end();
     rec_tell_oddities("CUDA", "CUPTI", last);
-}
-
-/* Kinds of records that are asked for: those of kernels first, without which there is nothing. */
-static const uint32_t record_kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
-                                        CUPTI_MEMSET, CUPTI_OVERHEAD};
-enum { RECORD_KINDS = sizeof record_kinds / sizeof *record_kinds };
-
-/* In a pause no records are made. Callbacks stay: a call that began before the pause has to end. */
-static void detach_cuda(bool detached)
-{
-    for (unsigned i = 0; i < RECORD_KINDS && cupti.cuptiActivityDisable && !in.row; i++)
-        if (detached)
-            cupti.cuptiActivityDisable(record_kinds[i]);
-        else
-            cupti.cuptiActivityEnable(record_kinds[i]);
 }
 
 static const struct rec_device_backend backend = {

@@ -652,12 +652,16 @@ static int initialize(void (*finish)(struct rocprofiler_client client), void *da
     (void)data;
     ns_per_tick = recorder->ns_per_tick();
     ticks_per_ns = 1 / ns_per_tick;
+    rocprofiler.rocprofiler_query_available_agents(ROCPROFILER_AGENTS, see_agents,
+                                                   sizeof(struct rocprofiler_agent), NULL);
     const char *failed = NULL;
     for (unsigned i = 0; i < CONTEXTS; i++)
         if (rocprofiler.rocprofiler_create_context(&contexts[i]) != ROCPROFILER_OK)
             failed = "a context is refused";
     if (!failed)
         failed = rec_told_read(read_rocm_clock, &point) ? configure() : "it has no clock";
+    if (!failed)
+        rec_points_append(&rocm_points, &point);
     for (unsigned i = 0; i < CONTEXTS && !failed; i++)
         if (rocprofiler.rocprofiler_start_context(contexts[i]) != ROCPROFILER_OK)
             failed = "the context cannot be started, as where another tool has it";
@@ -667,9 +671,6 @@ static int initialize(void (*finish)(struct rocprofiler_client client), void *da
                       failed);
         return -1;
     }
-    rec_points_append(&rocm_points, &point);
-    rocprofiler.rocprofiler_query_available_agents(ROCPROFILER_AGENTS, see_agents,
-                                                   sizeof(struct rocprofiler_agent), NULL);
     recorder->attach(&rocm_backend);
     return 0;
 }
