@@ -4,9 +4,16 @@
  * back-end's library, whose state this is.
  *
  * A call is noted by rec_launch_note before the runtime's function does its work, because its operation
- * may have ended, and its record may be handed over, before that returns. rec_told_add finds the call
- * of a record, turns its times, and keeps the operation; rec_told_deliver hands all that were kept to
- * the recorder, by their begins. Those two, and rec_told_end, are called with rec_told_lock held. */
+ * may have ended, and its record may be handed over, before that returns. Who is handed a buffer of
+ * records does
+ *
+ *     if (!rec_told_begin())
+ *         return;
+ *     for each record: rec_launch_find the call, and rec_told_add the operation
+ *     rec_told_deliver();
+ *     pthread_mutex_unlock(&rec_told_lock);
+ *
+ * which hands the operations to the recorder by their begins. */
 #ifndef LULL_RECORD_DEVICE_TOLD_H
 #define LULL_RECORD_DEVICE_TOLD_H
 
@@ -252,6 +259,7 @@ static inline bool rec_told_try_lock(void)
     return pthread_mutex_timedlock(&rec_told_lock, &until) == 0;
 }
 
+/* Takes the lock; false: nothing is delivered any more. */
 static inline bool rec_told_begin(void)
 {
     for (;;) {
@@ -265,6 +273,7 @@ static inline bool rec_told_begin(void)
     }
 }
 
+/* The last operations have been delivered; what has no record by now counts as lost. */
 static inline void rec_told_end(void)
 {
     const bool locked = rec_told_try_lock();
@@ -300,6 +309,7 @@ static inline void rec_batch_sort(void)
         }
 }
 
+/* With the lock held. */
 static inline void rec_told_deliver(void)
 {
     if (rec_batch_is_unsorted)
@@ -345,7 +355,7 @@ static inline bool rec_told_turn(const struct rec_told *told, rec_told_ticks *ti
     return true;
 }
 
-/* `now`, in ticks, is not before the record was handed over. */
+/* With the lock held. `now`, in ticks, is not before the record was handed over. */
 static inline void rec_told_add(const struct rec_told *told, rec_told_ticks *ticks_of, uint64_t now)
 {
     struct rec_told_stream *stream = told->stream;
