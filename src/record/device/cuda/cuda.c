@@ -552,15 +552,15 @@ static void see_stream(const struct row *row, const struct cupti_call *call)
  * as on systems that do not tell, nothing is known of managed memory. */
 static void ask_for_migrations(void)
 {
-    static const uint32_t whats[] = {CUPTI_MIGRATED_TO, CUPTI_MIGRATED_FROM, CUPTI_MIGRATED_WITHIN};
+    static const uint32_t events[] = {CUPTI_MIGRATED_TO, CUPTI_MIGRATED_FROM, CUPTI_MIGRATED_WITHIN};
     static bool asked;
-    struct cupti_migration_wish wishes[sizeof whats / sizeof *whats];
+    struct cupti_migration_wish wishes[sizeof events / sizeof *events];
     if (!cupti.cuptiActivityConfigureUnifiedMemoryCounter ||
         __atomic_exchange_n(&asked, true, __ATOMIC_RELAXED))
         return;
-    for (unsigned i = 0; i < sizeof whats / sizeof *whats; i++)
-        wishes[i] = (struct cupti_migration_wish){CUPTI_ALL_DEVICES, whats[i], 0, 1};
-    for (uint32_t n = sizeof whats / sizeof *whats; n > 1;
+    for (unsigned i = 0; i < sizeof events / sizeof *events; i++)
+        wishes[i] = (struct cupti_migration_wish){CUPTI_ALL_DEVICES, events[i], 0, 1};
+    for (uint32_t n = sizeof events / sizeof *events; n > 1;
          n--) /* an old version does not know the last */
         if (cupti.cuptiActivityConfigureUnifiedMemoryCounter(wishes, n) == CUPTI_OK) {
             cupti.cuptiActivityEnable(CUPTI_MIGRATION);
