@@ -51,7 +51,7 @@ function(cuda_tests prefix compiler)
               plain/managed plain/managed,v12,driver-12 plain/managed,no-managed plain/managed,old-managed
               plain/tsc plain/worker)
     cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback seccomp unfinished off)
-    cuda_test(${prefix}.processes quick threads threads/small,shuffle fork fork-first spawn pause pause-long
+    cuda_test(${prefix}.processes quick threads threads/small,shuffle fork fork-first spawn pause pause-long pause-long/managed
               reset reset/small,worker closing libraries ranges)
     cuda_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,wrap,inner-ids

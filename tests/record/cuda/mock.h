@@ -101,7 +101,7 @@ uint64_t mock_random(uint64_t below);
 uint64_t mock_now(void);
 void mock_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mock_flush_truth(void);
-bool mock_attached(void);       /* somebody has records made of kernels */
+bool mock_attached(void);       /* somebody has records made */
 void mock_renew(event_t event); /* as if it had been destroyed and made again */
 int mock_descriptor(void);      /* of the file of truth; -1: there is none */
 void mock_ids(context_t context, stream_t stream, bool per_thread, uint32_t *device,

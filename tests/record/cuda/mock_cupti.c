@@ -384,7 +384,7 @@ static void tell_resource(unsigned id)
 
 static bool attached(void)
 {
-    return kinds[KERNEL];
+    return kinds[KERNEL] || kinds[MIGRATION];
 }
 
 /* ---- CUPTI's interface ----------------------------------------------------------------------- */

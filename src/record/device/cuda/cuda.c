@@ -548,11 +548,14 @@ static void see_stream(const struct row *row, const struct cupti_call *call)
     in.stream_known = true;
 }
 
+static bool has_migrations; /* atomic: CUPTI tells of them */
+
 /* The driver has to be set up for that, which it is not while it loads this library. Where CUPTI refuses,
  * as on systems that do not tell, nothing is known of managed memory. */
 static void ask_for_migrations(void)
 {
-    static const uint32_t events[] = {CUPTI_MIGRATED_TO, CUPTI_MIGRATED_FROM, CUPTI_MIGRATED_WITHIN};
+    static const uint32_t events[] = {CUPTI_MIGRATED_TO, CUPTI_MIGRATED_FROM,
+                                      CUPTI_MIGRATED_WITHIN};
     static bool asked;
     struct cupti_migration_wish wishes[sizeof events / sizeof *events];
     if (!cupti.cuptiActivityConfigureUnifiedMemoryCounter ||
@@ -560,12 +563,11 @@ static void ask_for_migrations(void)
         return;
     for (unsigned i = 0; i < sizeof events / sizeof *events; i++)
         wishes[i] = (struct cupti_migration_wish){CUPTI_ALL_DEVICES, events[i], 0, 1};
-    for (uint32_t n = sizeof events / sizeof *events; n > 1;
-         n--) /* an old version does not know the last */
-        if (cupti.cuptiActivityConfigureUnifiedMemoryCounter(wishes, n) == CUPTI_OK) {
-            cupti.cuptiActivityEnable(CUPTI_MIGRATION);
-            return;
-        }
+    /* An old version does not know the last one. */
+    for (uint32_t n = sizeof events / sizeof *events; n > 1 && !GET(has_migrations); n--)
+        SET(has_migrations,
+            cupti.cuptiActivityConfigureUnifiedMemoryCounter(wishes, n) == CUPTI_OK &&
+                cupti.cuptiActivityEnable(CUPTI_MIGRATION) == CUPTI_OK);
 }
 
 /* Asks CUPTI for the stream, which may be one of another context than the thread's. */
@@ -771,11 +773,14 @@ static bool has_to_ask;
 static void detach_cuda(bool detached)
 {
     SET(has_to_ask, !detached && in.row);
-    for (unsigned i = 0; i < RECORD_KINDS && cupti.cuptiActivityDisable && !in.row; i++)
-        if (detached)
-            cupti.cuptiActivityDisable(record_kinds[i]);
-        else
-            cupti.cuptiActivityEnable(record_kinds[i]);
+    if (!cupti.cuptiActivityDisable || in.row)
+        return;
+    int (*const change)(uint32_t) =
+        detached ? cupti.cuptiActivityDisable : cupti.cuptiActivityEnable;
+    for (unsigned i = 0; i < RECORD_KINDS; i++)
+        change(record_kinds[i]);
+    if (GET(has_migrations))
+        change(CUPTI_MIGRATION);
 }
 
 /* Where the program ends within a call of CUDA, in a signal handler, CUPTI may hold a lock: it
