@@ -129,6 +129,7 @@ endfunction()
 lull_device_backend(opencl)
 lull_device_backend(nccl)
 lull_device_backend(cuda)
+lull_device_backend(rocm)
 # What the back-end declares of CUDA itself is compared with CUDA's headers, where these are.
 find_path(LULL_CUPTI_HEADERS cupti.h HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include extras/CUPTI/include)
 find_path(LULL_CUDA_HEADERS cuda_runtime_api.h HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES include)

@@ -22,6 +22,7 @@ static int describe_run(const char *path, struct lull_cli_call *call)
 {
     struct lull_trace *trace;
     struct lull_census *census;
+    struct lull_submitters *submitters = NULL;
     if (lull_division_open(call->team, path, &trace, &call->err) != LULL_OK)
         return lull_cli_fail("%s", call->err.text);
     struct lull_division *division;
@@ -36,13 +37,16 @@ static int describe_run(const char *path, struct lull_cli_call *call)
                                              .progress = lull_progress_update,
                                              .progress_context = &call->line};
         done = lull_census_take(trace, &reading, call->arena, &census, &call->err);
+        if (done == LULL_OK)
+            done = lull_submitters_take(trace, &reading, call->arena, &submitters, &call->err);
     }
     lull_progress_end(&call->line);
     int status = lull_cli_done(call, done);
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
         lull_cli_tell_division(call, division, trace);
     if (status == LULL_EXIT_OK && lull_team_is_first(call->team))
-        status = lull_output_write(&info_output, lull_info_run(trace, census, path, call->arena));
+        status = lull_output_write(&info_output,
+                                   lull_info_run(trace, census, submitters, path, call->arena));
     lull_trace_close(trace);
     return status;
 }

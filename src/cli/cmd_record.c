@@ -78,7 +78,7 @@ static const struct poptOption record_options[] = {
      "with each sample the begin of the thread's stack, for call paths (256KiB for a thread)",
      NULL},
     {"device", '\0', POPT_ARG_STRING, &record_texts.device, 0,
-     "record what is submitted to devices by OpenCL, CUDA, OpenMP and NCCL, and when it runs "
+     "record what is submitted to devices by OpenCL, CUDA, ROCm, OpenMP and NCCL, and when it runs "
      "there; "
      "summary: sums of it alone (full)",
      "full|summary|off"},

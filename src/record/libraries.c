@@ -159,10 +159,11 @@ const char *rec_needed_library(const void *place, const char *const *beginnings)
 
 /* Beginnings of the names of libraries whose threads and calls are their own affair. */
 static const char *const runtime_names[] = {
-    "libgomp",   "libomp",   "libiomp",  "libmpi",    "libopen-",  "libpmix",
-    "libprrte",  "libevent", "libpmi",   "libuc",     "libfabric", "libibv",
-    "librdmacm", "libpsm",   "libhwloc", "libcuda",   "libnvidia", "libmlx",
-    "libefa",    "mca_",     "libpocl",  "libOpenCL", "libcupti",  "liblull-record-",
+    "libgomp",   "libomp",   "libiomp",        "libmpi",    "libopen-",  "libpmix",
+    "libprrte",  "libevent", "libpmi",         "libuc",     "libfabric", "libibv",
+    "librdmacm", "libpsm",   "libhwloc",       "libcuda",   "libnvidia", "libmlx",
+    "libefa",    "mca_",     "libpocl",        "libOpenCL", "libcupti",  "liblull-record-",
+    "libamdhip", "libhsa-",  "librocprofiler",
 };
 
 /* The begin and the end of the recorder's own file in memory, set by the linker. */

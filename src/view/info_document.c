@@ -13,6 +13,7 @@
 #include "view/property_table.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -595,8 +596,52 @@ static void add_quirks(struct lull_document *document, const struct lull_trace *
     }
 }
 
+static int compare_submitters(const void *a, const void *b)
+{
+    const struct lull_submitter *const *one = a, *const *other = b;
+    const uint64_t ns = (*one)->kernel_ns + (*one)->move_ns,
+                   other_ns = (*other)->kernel_ns + (*other)->move_ns;
+    return ns != other_ns ? (ns < other_ns ? 1 : -1) : (*one < *other ? -1 : *one > *other);
+}
+
+/* Which regions of the host have kept devices busy, the longest first. */
+static void add_submitters(struct lull_document *document, const struct lull_trace *trace,
+                           const struct lull_submitters *submitters, struct lull_arena *arena)
+{
+    enum { MOST_SUBMITTERS = 64 };
+    uint32_t n = 0;
+    if (!submitters)
+        return;
+    const struct lull_submitter **sorted =
+        lull_arena_zero(arena, trace->n_regions + (size_t)1, sizeof *sorted);
+    for (uint32_t r = 0; r <= trace->n_regions; r++)
+        if (submitters->regions[r].kernels + submitters->regions[r].moves > 0)
+            sorted[n++] = &submitters->regions[r];
+    qsort(sorted, n, sizeof *sorted, compare_submitters);
+    struct lull_table *table = lull_document_table(document, "submitters", "", LULL_BY_COLUMN);
+    lull_table_corner(table, n > MOST_SUBMITTERS ? "Devices by region of the host, 64"
+                                                 : "Devices by region of the host");
+    lull_table_column(table, "kernels", "kernels");
+    lull_table_column(table, "kernel_time", "time");
+    lull_table_column(table, "moves", "copies");
+    lull_table_column(table, "move_time", "time");
+    lull_table_column(table, "bytes", "bytes");
+    for (uint32_t i = 0; i < n && i < MOST_SUBMITTERS; i++) {
+        const uint32_t region = (uint32_t)(sorted[i] - submitters->regions);
+        const uint32_t row = lull_table_row(
+            table, lull_arena_printf(arena, "%u", region),
+            region < trace->n_regions ? trace->regions[region].name : "(no region)", LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_count(sorted[i]->kernels));
+        lull_table_set(table, row, 1, lull_cell_time((int64_t)sorted[i]->kernel_ns));
+        lull_table_set(table, row, 2, lull_cell_count(sorted[i]->moves));
+        lull_table_set(table, row, 3, lull_cell_time((int64_t)sorted[i]->move_ns));
+        lull_table_set(table, row, 4, lull_cell_bytes(sorted[i]->bytes));
+    }
+}
+
 struct lull_document *lull_info_run(const struct lull_trace *trace,
-                                    const struct lull_census *census, const char *path,
+                                    const struct lull_census *census,
+                                    const struct lull_submitters *submitters, const char *path,
                                     struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-info/1", "");
@@ -619,6 +664,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_devices(document, trace, arena);
     add_streams(document, trace, census, arena);
     add_exchanges(document, trace, census, arena);
+    add_submitters(document, trace, submitters, arena);
     add_left_out(document, trace, arena);
     add_quirks(document, trace, arena);
     return document;
@@ -680,6 +726,28 @@ static void add_formats(struct lull_document *document)
         add_format(table, lull_formats_of_steps[i]);
 }
 
+/* What `lull record` records of devices, and by what that was tested (docs/record-reference.md has the
+ * whole table). */
+static void add_device_runtimes(struct lull_document *document)
+{
+    static const struct {
+        const char *name, *tested;
+    } runtimes[] = {{"OpenCL", "PoCL on processors"},
+                    {"CUDA", "a mock of the driver and of CUPTI"},
+                    {"ROCm", "a mock of HIP and of rocprofiler-sdk"},
+                    {"OpenMP target", "clang's offloading to the host"},
+                    {"NCCL", "a library that stands for NCCL"}};
+    struct lull_table *table = lull_document_table(document, "devices", "", LULL_BY_COLUMN);
+    lull_table_corner(table, "Runtime of devices");
+    lull_table_column(table, "tested", "recorded, tested with");
+    lull_table_column(table, "hardware", "on hardware");
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        const uint32_t row = lull_table_row(table, runtimes[i].name, runtimes[i].name, LULL_NO_ROW);
+        lull_table_set(table, row, 0, lull_cell_text(runtimes[i].tested));
+        lull_table_set(table, row, 1, lull_cell_text("never run"));
+    }
+}
+
 struct lull_document *lull_info_build(struct lull_arena *arena)
 {
     struct lull_document *document = lull_document_create(arena, "lull-build/1", "");
@@ -689,5 +757,6 @@ struct lull_document *lull_info_build(struct lull_arena *arena)
     lull_document_fact(document, "build", "Built", lull_cell_text(lull_build.how));
     add_features(document);
     add_formats(document);
+    add_device_runtimes(document);
     return document;
 }

@@ -53,7 +53,8 @@ def check_objects(folder):
         else:
             expect(f"{place} needs", [name for name in foreign if not BESIDE_PROGRAMS.fullmatch(name)], [])
     for wanted in ("liblull-record.so", "liblull-record-openmpi.so", "liblull-record-mpich.so", "liblull-filter.so",
-                   "liblull-record-opencl.so", "liblull-record-nccl.so", "liblull-team-openmpi.so", "liblull-team-mpich.so"):
+                   "liblull-record-opencl.so", "liblull-record-nccl.so", "liblull-record-cuda.so", "liblull-record-rocm.so",
+                   "liblull-team-openmpi.so", "liblull-team-mpich.so"):
         if wanted not in names:
             sys.exit(f"bundle: {wanted} is missing")
     for library in (folder / "lib").glob("*.so*"):

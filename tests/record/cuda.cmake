@@ -11,7 +11,7 @@ function(cuda_mock folder compiler)
         file(MAKE_DIRECTORY ${folder}/${part})
     endforeach()
     file(GLOB sources CONFIGURE_DEPENDS ${cuda_folder}/*.c ${cuda_folder}/*.h)
-    add_custom_command(OUTPUT ${folder}/libcuda.so.1 ${folder}/cuda ${folder}/driverless DEPENDS ${sources}
+    add_custom_command(OUTPUT ${folder}/libcuda.so.1 ${folder}/cuda ${folder}/driverless DEPENDS ${sources} ${PROJECT_SOURCE_DIR}/tests/device/streams.cu
         COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcuda.so.1 ${cuda_folder}/mock_cuda.c -o ${folder}/libcuda.so.1
         COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcupti.so.13 -DMOCK_VERSION=13 ${cuda_folder}/mock_cupti.c
                 -o ${folder}/13/libcupti.so.13
@@ -20,9 +20,12 @@ function(cuda_mock folder compiler)
         COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcupti.so.13 -DMOCK_VERSION=13 -DMOCK_OLD
                 ${cuda_folder}/mock_cupti.c -o ${folder}/old/libcupti.so.13
         COMMAND ${compiler} ${flags} ${shared} ${cuda_folder}/next.c -o ${folder}/libnext.so
+        COMMAND ${compiler} ${flags} ${shared} ${cuda_folder}/second.c ${cuda_folder}/runtime.c ${folder}/libcuda.so.1 -o ${folder}/libsecond.so
         COMMAND ${compiler} ${flags} -I${PROJECT_SOURCE_DIR}/include ${cuda_folder}/cuda.c ${cuda_folder}/runtime.c
                 ${folder}/libcuda.so.1 -o ${folder}/cuda
         COMMAND ${compiler} ${flags} ${cuda_folder}/driverless.c -o ${folder}/driverless
+        COMMAND ${compiler} ${flags} -DMOCK -I${cuda_folder} -x c ${PROJECT_SOURCE_DIR}/tests/device/streams.cu ${cuda_folder}/runtime.c
+                -x none ${folder}/libcuda.so.1 -o ${folder}/streams
         VERBATIM)
     get_filename_component(name ${folder} NAME)
     add_custom_target(record.${name} ALL DEPENDS ${folder}/libcuda.so.1)
@@ -45,12 +48,15 @@ function(cuda_tests prefix compiler)
     cuda_mock(${folder} ${compiler} ${ARGN})
     set(cuda_words --mock ${folder} --program ${folder}/cuda)
     cuda_test(${prefix}.plain quick plain plain/inner-ids plain/wrap plain/v12,driver-12 plain/mig plain/swap plain/eager plain/eager,inner-ids plain/foreign plain/no-clock
+              plain/managed plain/managed,v12,driver-12 plain/managed,no-managed plain/managed,old-managed
               plain/tsc plain/worker)
-    cuda_test(${prefix}.ends quick exit abort quick in-call unfinished off)
-    cuda_test(${prefix}.processes quick threads threads/small,shuffle fork spawn pause)
+    cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback seccomp unfinished off)
+    cuda_test(${prefix}.processes quick threads threads/small,shuffle fork fork-first spawn pause pause-long pause-long/managed
+              reset reset/small,worker closing libraries ranges)
     cuda_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,wrap,inner-ids
-              random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager)
+              random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
+              random-10-10/small,managed,shuffle)
     cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:no-device said:step said:late
               said:two said:next said:next-missing)
     cuda_test(${prefix}.killed quick killed-4)
@@ -72,6 +78,9 @@ function(cuda_toolkit_tests compiler)
         target_include_directories(record.cuda_sizes SYSTEM PRIVATE ${LULL_CUPTI_HEADERS} ${LULL_CUDA_HEADERS})
     endif()
     cuda_test(cuda.true quick true)
+    add_test(NAME record.cuda.device_check
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/device/check.py --lull $<TARGET_FILE:lull> --mock ${folder})
+    set_tests_properties(record.cuda.device_check PROPERTIES LABELS quick TIMEOUT 1800)
     cuda_test(cuda.nvcc quick nvcc)
     foreach(turn RANGE 1 10)
         math(EXPR kind "${turn} % 5")

@@ -15,6 +15,7 @@ of the mock behind it, as `plain/wrap,small`; random-SEED-COUNT; or one of these
     mpi               two ranks
 """
 import argparse
+import bisect
 import collections
 import json
 import os
@@ -32,9 +33,10 @@ from devices import SKIPPED, call, read
 
 KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
 REPORTED = 66 # the thread sanitizer has reported something: the mock's truth is not written to its end
-ENDS = {"exit": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
+ENDS = {"exit": 3, "exit-callback": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
+COPIES, MANAGED = -100, -200 # numbers in the place of those of streams
 LINE = re.compile(r"(\d+) (\d+) (.*?): (call|submit|depend|device wait|operation) (\d+) (.*)$")
-STREAM = re.compile(r"stream (\d+)(?: \(\d+\))? on Mock GPU (\d)$")
+STREAM = re.compile(r"(stream|queue|copies|managed memory) ?(\d*)(?: \(\d+\))? on Mock GPU (\d)$")
 
 
 def compare(what, found, wanted, complaints):
@@ -86,6 +88,9 @@ class Truth:
     def see_dropped(self, number):
         self.fate[int(number)] = "dropped"
 
+    def see_untold(self, number):
+        self.fate[int(number)] = "untold"
+
     def see_foreign(self, number):
         self.foreign.add(int(number))
 
@@ -107,7 +112,7 @@ class Truth:
         """Operations of which the run says that they are not known. A launch whose record names no call is one, too."""
         return sum(self.fate[one.number] == "lost" or
                    ((self.fate[one.number] != "delivered" or one.number in self.foreign) and
-                    self.function[one.call] in KERNEL_CALLS)
+                    self.function.get(one.call) in KERNEL_CALLS)
                    for one in self.operations.values())
 
     def leave_out(self, region):
@@ -124,8 +129,14 @@ class Truth:
 Ran = collections.namedtuple("Ran", "stream device region bytes begin length number function location")
 
 
+def number_of_stream(match):
+    """The runtime's number of a stream; other ones have numbers below 0."""
+    kind, number = match[1], int(match[2] or 0)
+    return number if kind == "stream" else -1 - number if kind == "queue" else COPIES if kind == "copies" else MANAGED
+
+
 class Run:
-    def __init__(self, settings, path):
+    def __init__(self, settings, path, prefix="cu"):
         self.ran, self.threads, self.quirks, self.sites = [], collections.defaultdict(list), [], collections.Counter()
         self.names, self.locations = [], []            # of locations; of streams their ids
         self.info = json.loads(read([settings.lull, "info", "--format", "json", path]))
@@ -138,7 +149,7 @@ class Run:
                 elif line.startswith("location: "):
                     stream = STREAM.search(line)
                     self.names.append(line)
-                    self.locations.append(int(stream[1]) if stream else line)
+                    self.locations.append(number_of_stream(stream) if stream else line)
                 continue
             when, length, location, kind, _, rest = match.groups()
             stream = STREAM.search(location)
@@ -148,7 +159,7 @@ class Run:
                 self.add_ran(location, stream, last, rest)
             elif kind == "call":
                 name, _, site = rest[:rest.rindex(" x1")].partition(" ")
-                if name.startswith("cu"):
+                if name.startswith(prefix):
                     self.threads[location].append({"name": name, "submits": [], "depends": [], "waits": []})
                     self.sites[site.strip()] += 1
             elif self.threads[location]:
@@ -158,7 +169,7 @@ class Run:
         assert last and last[0] == location, location
         words = rest.split()
         number, size, thread, function = int(words[0]), int(words[2]), words[4], words[5] if len(words) > 5 else None
-        self.ran.append(Ran(int(stream[1]), int(stream[2]), last[3], size, last[1], last[2], number, function, thread))
+        self.ran.append(Ran(number_of_stream(stream), int(stream[3]), last[3], size, last[1], last[2], number, function, thread))
 
     def add_behind(self, location, kind, words):
         entry = self.threads[location][-1]
@@ -267,6 +278,20 @@ def check_dropped(lines, truth, complaints):
     compare("dropped records", told, [dropped] if dropped else [], complaints)
 
 
+def check_ranges(run, truth, complaints):
+    """What was launched in which range is known by the kernel: see ranges() of cuda.c."""
+    wanted = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
+    for one in truth.operations.values():
+        label = {"scale": "outer range", "_Z3addPfPKf": "(no region)"}.get(one.region, "inner range")
+        at = 2 if one.region.startswith("copy") else 0
+        wanted[label][at] += 1
+        wanted[label][at + 1] += one.end - one.begin
+        wanted[label][4] += one.bytes
+    found = {row["label"]: [row["kernels"], round(row["kernel_time"] * 1e9), row["moves"], round(row["move_time"] * 1e9),
+                            row["bytes"]] for row in run.rows("submitters")}
+    compare("ranges", found, dict(wanted), complaints)
+
+
 def check_devices(run, words, complaints):
     keys = {row["label"]: row for row in run.rows("devices")}
     for label, row in keys.items():
@@ -291,8 +316,8 @@ def record(settings, run, arguments, environment, *options):
                 env=environment)
 
 
-def said(output):
-    return re.findall("^lull record: CUDA: (.*)$", output, re.M)
+def said(output, runtime="CUDA"):
+    return re.findall(f"^lull record: {runtime}: (.*)$", output, re.M)
 
 
 def test_form(settings, form, folder):
@@ -321,10 +346,11 @@ def test_form(settings, form, folder):
     if form == "in-call": # a signal may have interrupted the mock while it wrote
         compare("calls are there", len(seen.threads) == 1, True, complaints)
         return complaints
+    partly = form in ("abort", "quick", "seccomp") or (form == "pause-long" and "managed" in words)
     truth = Truth(truth_path, form not in ("abort", "quick"))
-    if form == "pause":
+    if form in ("pause", "pause-long"):
         truth.leave_out("reduce")
-    if form in ("abort", "quick"):
+    if partly:
         compare("more than was handed over", len(seen.ran) <= len(truth.operations), True, complaints)
     else:
         tolerance = 0
@@ -340,6 +366,8 @@ def test_form(settings, form, folder):
             check_devices(seen, words, complaints)
             check_locations(seen, words.split(","), complaints)
             check_dropped(lines, truth, complaints)
+            if form == "ranges":
+                check_ranges(seen, truth, complaints)
         compare("oddities", seen.quirks, [], complaints)
     read([settings.lull, "metrics", run])
     copy = os.path.join(folder, "copy")
@@ -348,26 +376,48 @@ def test_form(settings, form, folder):
     return complaints
 
 
-def aligned(ran, operations):
-    """What the mock has written, in the run's time: the two clocks differ by what makes all that ran one of these
+def nearest(one, begin, told, tolerance):
+    """Number of the operation that began next to that time and took as long. None: none did."""
+    at = bisect.bisect_left(told, (begin,))
+    found = [other for other in told[max(at - 1, 0):at + 1]
+             if abs(other[0] - begin) <= tolerance and abs(other[1] - one.length) <= tolerance]
+    return min(found, key=lambda other: abs(other[0] - begin))[2] if found else None
+
+
+def aligned(ran, operations, tolerance):
+    """Numbers of what ran, by what the mock has written: the two clocks differ by what makes all that ran one of these
     operations. None: there is no such difference."""
+    told = collections.defaultdict(list)
+    for one in operations:
+        told[one.stream, one.region, one.bytes].append((one.begin, one.end - one.begin, one.number))
+    for begins in told.values():
+        begins.sort()
     for other in operations:
-        offset = ran[0].begin - other.begin
-        told = {(one.stream, one.region, one.bytes, one.begin + offset, one.end - one.begin): one.number for one in operations}
-        if all((one.stream, one.region, one.bytes, one.begin, one.length) in told for one in ran):
-            return told
+        offset, numbers = ran[0].begin - other.begin, []
+        for one in ran:
+            number = nearest(one, one.begin - offset, told[one.stream, one.region, one.bytes], tolerance)
+            if number is None:
+                break
+            numbers.append(number)
+        if len(numbers) == len(ran):
+            return numbers
     return None
 
 
 def test_killed(settings, form, folder):
-    """All that was handed over before the kill is in the run, and nothing that did not happen."""
+    return check_killed(settings, form, folder, lambda words, truth: environment_of(settings, "13", words, MOCK_TRUTH=truth),
+                        ("", ",shuffle", ",worker", ",inner-ids"), "cu", True)
+
+
+def check_killed(settings, form, folder, environment_with, kinds, prefix, exact):
+    """All that was handed over before the kill is in the run, and nothing that did not happen. Times are exact, or as
+    exact as the run says."""
     complaints = []
     dice = random.Random(int(os.environ.get("LULL_TEST_SEED", "1")))
     reached = 0
     for turn in range(int(form.split("-")[1])):
         run, truth_path = os.path.join(folder, f"run{turn}"), os.path.join(folder, f"truth{turn}")
-        words = "killed,small" + ("", ",shuffle", ",worker", ",inner-ids")[turn % 4]
-        environment = environment_of(settings, "13", f"{words},seed:{turn + 1}", MOCK_TRUTH=truth_path)
+        environment = environment_with(f"killed,small{kinds[turn % len(kinds)]},seed:{turn + 1}", truth_path)
         process = subprocess.Popen([settings.lull, "record", "-o", run, "--", settings.program, "forever"],
                                    stdout=subprocess.PIPE, text=True, env=environment)
         process.stdout.readline()
@@ -375,16 +425,16 @@ def test_killed(settings, form, folder):
         process.send_signal(signal.SIGKILL)
         process.wait()
         process.stdout.close()
-        truth, seen = Truth(truth_path, False), Run(settings, run)
+        truth, seen = Truth(truth_path, False), Run(settings, run, prefix)
+        tolerance = 0 if exact else 4 + 4e9 * max([row["clock_error"] for row in seen.rows("streams")], default=0)
         delivered = {one.number for one in truth.delivered()}
         reached += len(delivered) > 50
-        told = aligned(seen.ran, truth.operations.values()) if seen.ran else {}
-        if told is None:
+        numbers = aligned(seen.ran, truth.operations.values(), tolerance) if seen.ran else []
+        if numbers is None:
             complaints.append(f"turn {turn}: the run has what never happened")
             continue
-        ran = {told[one.stream, one.region, one.bytes, one.begin, one.length] for one in seen.ran}
-        compare(f"turn {turn}: not there", sorted(delivered - ran), [], complaints)
-        compare(f"turn {turn}: there twice", len(seen.ran), len(ran), complaints)
+        compare(f"turn {turn}: not there", sorted(delivered - set(numbers)), [], complaints)
+        compare(f"turn {turn}: there twice", len(numbers), len(set(numbers)), complaints)
     if reached == 0:
         complaints.append("no program lived long enough")
     return complaints
@@ -537,4 +587,5 @@ def main():
     return 1 if wrong else 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -95,6 +95,7 @@ if(Python3_FOUND)
         endforeach()
     endfunction()
     include(${CMAKE_CURRENT_LIST_DIR}/cuda.cmake)
+    include(${CMAKE_CURRENT_LIST_DIR}/rocm.cmake)
 
     # record_test(name program arguments...)
     function(record_test name label)
@@ -463,6 +464,8 @@ if(Python3_FOUND)
         set_tests_properties(record.omp_target PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
         cuda_tests(cuda ${LULL_GCC})
         cuda_toolkit_tests(${LULL_GCC})
+        rocm_tests(rocm ${LULL_GCC})
+        rocm_many_tests(${LULL_GCC})
         record_program(busy ${LULL_GCC} -pthread)
         add_test(NAME record.alone
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/alone.py

@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 enum {
-    MOST_DEVICE_BACKENDS = 4,
+    MOST_DEVICE_BACKENDS = 8,
     MOST_NAMED_REGIONS = 1 << 16,
     MOST_FINISHED = 1 << 14,
     DRAIN_NS = 100000000
@@ -379,6 +379,40 @@ static struct timespec next_drain(void)
     return until;
 }
 
+/* Back-ends are detached in a pause, by the recorder's thread, and not by the one that begins it: what was
+ * submitted before has still to be told of. */
+static pthread_mutex_t detach_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool are_detached; /* atomic; changed with the lock held */
+
+static void detach_backends(bool detached)
+{
+    const unsigned n = __atomic_load_n(&n_device_backends, __ATOMIC_ACQUIRE);
+    for (unsigned i = 0; i < n; i++)
+        if (device_backends[i]->detach)
+            device_backends[i]->detach(detached);
+    __atomic_store_n(&are_detached, detached, __ATOMIC_RELAXED);
+}
+
+static void detach_in_pause(void)
+{
+    pthread_mutex_lock(&detach_lock);
+    if (!are_detached && rec_is_pause())
+        detach_backends(true);
+    pthread_mutex_unlock(&detach_lock);
+}
+
+static void attach_after_pause(void)
+{
+    if (!__atomic_load_n(&are_detached, __ATOMIC_RELAXED))
+        return;
+    const struct rec_aside aside = rec_step_aside();
+    pthread_mutex_lock(&detach_lock);
+    if (are_detached)
+        detach_backends(false);
+    pthread_mutex_unlock(&detach_lock);
+    rec_step_back(&aside);
+}
+
 static void *drain_by_turns(void *unused)
 {
     (void)unused;
@@ -391,6 +425,8 @@ static void *drain_by_turns(void *unused)
         drain_backends(false);
         over = drain_over;
         pthread_mutex_unlock(&drain_lock);
+        if (!over)
+            detach_in_pause();
     }
     return NULL;
 }
@@ -432,6 +468,7 @@ static void attach_backend(const struct rec_device_backend *backend)
         if (n_device_backends == 0 && !(has_drainer = start_drainer()))
             rec_report_say(
                 "cannot make a thread: what devices do is recorded when the program ends");
+        rec_pause_watch(attach_after_pause);
         device_backends[n_device_backends] = backend;
         __atomic_store_n(&n_device_backends, n_device_backends + 1, __ATOMIC_RELEASE);
         atexit(drain_at_exit);

@@ -87,6 +87,10 @@ struct rec_stream; /* lives as long as the process */
 struct rec_device_backend {
     const char *name;
     void (*drain)(bool last);
+    /* May be NULL. A pause of the process goes on, and the runtime need not tell of operations that are
+     * submitted from here on (`true`; called behind `drain`); or it ends, and the runtime has to tell
+     * again (by the thread that ends it, before the next call is recorded). One call at a time. */
+    void (*detach)(bool detached);
 };
 
 /* Functions of the recorder for back-ends. Between `begin` and `leave` of a call, the calling

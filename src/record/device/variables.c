@@ -43,6 +43,11 @@ static const struct loaded_backend {
 } loaded_backends[] = {
     {"OpenCL", "OPENCL_LAYERS", {"libOpenCL"}, "liblull-record-opencl.so", IN_LIST},
     {"CUDA", "CUDA_INJECTION64_PATH", {"libcuda"}, "liblull-record-cuda.so", IN_FRONT},
+    {"ROCm",
+     "ROCP_TOOL_LIBRARIES",
+     {"librocprofiler-register", "librocprofiler-sdk"},
+     "liblull-record-rocm.so",
+     IN_LIST},
     {"NCCL", "NCCL_PROFILER_PLUGIN", {"libnccl", "libtorch"}, "liblull-record-nccl.so", ALONE},
 };
 

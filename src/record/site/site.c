@@ -106,6 +106,7 @@ static const char *const passing_names[] = {
     "libgomp", "libomp", "libiomp",                                             /* OpenMP */
     "libOpenCL",                                                                /* OpenCL */
     "libcuda", "libcupti",                                                      /* CUDA: libcudart, too */
+    "libamdhip", "librocprofiler", "libhsa-",                                   /* ROCm */
     NULL,
 };
 static const char *const python_names[] = {

@@ -61,9 +61,19 @@ enum pause_reason {
     PAUSE_ITERATION = 8
 };
 
+static void (*pause_ends)(void); /* atomic */
+
+void rec_pause_watch(void (*ends)(void))
+{
+    __atomic_store_n(&pause_ends, ends, __ATOMIC_RELEASE);
+}
+
 static void change(enum pause_reason reason, bool holds)
 {
     static unsigned reasons; /* that hold */
+    void (*ends)(void) = holds ? NULL : __atomic_load_n(&pause_ends, __ATOMIC_ACQUIRE);
+    if (ends)
+        ends();
     const struct rec_aside aside = rec_step_aside();
     pthread_mutex_lock(&pause_lock);
     reasons = holds ? reasons | reason : reasons & ~(unsigned)reason;
@@ -85,6 +95,8 @@ static void change(enum pause_reason reason, bool holds)
     }
     pthread_mutex_unlock(&pause_lock);
     rec_step_back(&aside);
+    if (ends) /* another thread may have seen the pause after the first time */
+        ends();
 }
 
 static void pause_for(enum pause_reason reason, bool pause)
@@ -100,6 +112,11 @@ void rec_pause(void)
 {
     rec_current();
     pause_for(PAUSE_PROGRAM, true);
+}
+
+bool rec_is_pause(void)
+{
+    return is_pause(__atomic_load_n(&rec_process.gate, __ATOMIC_ACQUIRE));
 }
 
 void rec_resume(void)

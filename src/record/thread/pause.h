@@ -20,6 +20,9 @@ void rec_pause_start(void);
  * recorded; what began before it and ends in it has its end on the tape. */
 void rec_pause(void);
 void rec_resume(void);
+bool rec_is_pause(void); /* whether one goes on in this process */
+/* From now on `ends` is called before a pause ends, and when it has ended, by the thread that ends it. */
+void rec_pause_watch(void (*ends)(void));
 /* The calling thread's location begins or ceases to be recorded, in a pause or not. */
 void rec_pause_enter(struct rec_thread *self, uint64_t now);
 void rec_pause_leave(struct rec_thread *self, uint64_t now);

@@ -7,17 +7,29 @@
  *     fork         a child launches a kernel, which is not to be recorded
  *     spawn        another program is executed, which uses CUDA as well
  *     pause        some launches are in pauses
+ *     pause-long   a pause that is so long that nobody has records made in it any more
+ *     reset        a device is reset
+ *     closing      all descriptors are closed
+ *     libraries    a library with a runtime of its own is loaded and unloaded
+ *     ranges       launches within ranges of NVTX
  *     forever      until it is killed
  *     unfinished   ends without having waited
- *     exit, abort, quick, in-call   ends in that way; in-call: by exit() in a signal handler, within a call that waits
+ *     exit, abort, quick, in-call, exit-callback   ends in that way; in-call: by exit() in a signal handler, within a call that
+ *                  waits; exit-callback: by exit() on a thread of the driver
+ *     fork-first   a child is made before CUDA is used, and uses it
+ *     seccomp      system calls are filtered
  *     bench        prints ns of the thread's processor time for a launch, of COUNT of them */
 #include "mock.h"
 
+#include <dlfcn.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <lull/lull.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -232,6 +244,9 @@ static void schedule(void)
         CHECK(cuEventDestroy_v2(events[i]));
 }
 
+enum { THREADS = 4 };
+static pthread_barrier_t all_at_once;
+
 static void *work(void *unused)
 {
     stream_t stream;
@@ -246,15 +261,18 @@ static void *work(void *unused)
     }
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cuStreamDestroy_v2(stream));
+    pthread_barrier_wait(
+        &all_at_once); /* a thread that begins later may take the place of one that has ended */
     return NULL;
 }
 
 static void threads(void)
 {
-    pthread_t made[4];
-    for (int i = 0; i < 4; i++)
+    pthread_t made[THREADS];
+    pthread_barrier_init(&all_at_once, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++)
         pthread_create(&made[i], NULL, work, NULL);
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(made[i], NULL);
     puts("done");
 }
@@ -294,6 +312,123 @@ static void paused(void)
     CHECK(cuCtxSynchronize());
 }
 
+/* Nobody has records made in a pause, from some time on, and again when it is over. */
+static void pause_long(void)
+{
+    enum { TURNS = 60000 };
+    const struct timespec turn = {.tv_nsec = 1000000};
+    launch(0, NULL);
+    lull_pause();
+    launch(4, NULL);
+    for (int i = 0; i < TURNS && mock_attached(); i++)
+        nanosleep(&turn, NULL);
+    printf("attached: %d\n", mock_attached());
+    for (int i = 0; i < 10; i++)
+        launch(4, NULL);
+    lull_resume();
+    for (int i = 0; i < 10; i++)
+        launch(1, NULL);
+    CHECK(cuCtxSynchronize());
+}
+
+/* A device is reset: its context, streams and events are gone, and the next ones stand in their places. */
+static void reset(void)
+{
+    stream_t stream;
+    event_t event = NULL;
+    for (int i = 0; i < 3; i++) {
+        CHECK(cuDevicePrimaryCtxRetain(&contexts[0], 0));
+        CHECK(cuCtxSetCurrent(contexts[0]));
+        CHECK(cuStreamCreate(&stream, 0));
+        if (i == 0)
+            CHECK(cuEventCreate(&event, 0));
+        mock_renew(event);
+        CHECK(cuEventSynchronize(event)); /* which is not recorded yet */
+        launch(0, stream);
+        launch_by_runtime(1, NULL);
+        CHECK(cuEventRecord(event, stream));
+        CHECK(cuEventSynchronize(event));
+        launch(2, NULL);
+        CHECK(cuDevicePrimaryCtxReset_v2(0));
+        free(stream);
+    }
+    free(event);
+    puts("done");
+}
+
+/* Closes all descriptors behind the standard ones, but the mock's own. */
+static void closing(void)
+{
+    launch(0, NULL);
+    CHECK(cuCtxSynchronize());
+    for (int fd = 3; fd < 256; fd++)
+        if (fd != mock_descriptor())
+            close(fd);
+    for (unsigned i = 0; i < 500; i++)
+        launch_by_runtime(i % KERNELS, NULL);
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
+/* A library with a runtime of its own is loaded, used and unloaded, three times. */
+static void libraries(const char *program)
+{
+    char path[4096];
+    const char *slash = strrchr(program, '/');
+    snprintf(path, sizeof path, "%.*slibsecond.so", slash ? (int)(slash - program) + 1 : 0,
+             program);
+    for (int i = 0; i < 3; i++) {
+        result (*use)(function_t function, stream_t stream);
+        void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL), *symbol;
+        if (!library || !(symbol = dlsym(library, "second_use"))) {
+            printf("%s\n", dlerror());
+            exit(1);
+        }
+        memcpy(&use, &symbol, sizeof use);
+        launch_by_runtime(0, NULL);
+        CHECK(use(kernels[3], NULL));
+        launch_by_runtime(1, NULL);
+        CHECK(cuCtxSynchronize());
+        dlclose(library);
+    }
+    puts("done");
+}
+
+/* Ranges of NVTX: the recorder has these functions where the program has not. */
+int nvtxRangePushA(const char *message) __attribute__((weak));
+int nvtxRangePop(void) __attribute__((weak));
+
+static void push_range(const char *name)
+{
+    if (nvtxRangePushA)
+        nvtxRangePushA(name);
+}
+
+static void pop_range(void)
+{
+    if (nvtxRangePop)
+        nvtxRangePop();
+}
+
+/* Kernel 4 is launched in the inner range, 0 in the outer one, 1 in none. */
+static void ranges(void)
+{
+    for (int i = 0; i < 5; i++) {
+        push_range("outer range");
+        launch(0, NULL);
+        push_range("inner range");
+        launch(4, NULL);
+        CHECK(cudaMemcpyAsync(host, host, 100, HTOD, NULL));
+        launch_by_runtime(4, NULL);
+        pop_range();
+        launch(0, NULL);
+        pop_range();
+        launch(1, NULL);
+    }
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
 static void forever(void)
 {
     stream_t streams[3];
@@ -324,6 +459,49 @@ static void leave(int signal)
     exit(6);
 }
 
+static bool is_outside; /* atomic: of the call that has submitted the callback */
+
+static void leave_by_callback(void *unused)
+{
+    const struct timespec turn = {.tv_nsec = 100000};
+    (void)unused;
+    while (!__atomic_load_n(&is_outside, __ATOMIC_ACQUIRE))
+        nanosleep(&turn, NULL);
+    exit(3);
+}
+
+/* The program forbids itself nothing, by a filter of system calls. */
+static void filtered(void)
+{
+    struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+    const struct sock_fprog program = {1, &allow};
+    launch(0, NULL);
+    CHECK(cuCtxSynchronize());
+    printf("filter: %d %d\n", prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0));
+    for (unsigned i = 0; i < 300; i++)
+        launch(i % KERNELS, NULL);
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
+/* Before the parent has called anything of CUDA. */
+static void fork_first(void)
+{
+    int status = -1;
+    const pid_t child = fork();
+    if (child == 0)
+        unsetenv("MOCK_TRUTH"); /* which is the parent's */
+    if (child > 0)
+        waitpid(child, &status, 0);
+    set_up();
+    launch(child == 0, NULL);
+    CHECK(cuCtxSynchronize());
+    if (child == 0)
+        exit(5);
+    printf("child %d\n", WEXITSTATUS(status));
+}
+
 static void end_by(const char *how)
 {
     launch(0, NULL);
@@ -333,6 +511,12 @@ static void end_by(const char *how)
     fflush(stdout);
     if (strcmp(how, "abort") == 0)
         abort();
+    if (strcmp(how, "exit-callback") == 0) {
+        CHECK(cuLaunchHostFunc(NULL, leave_by_callback, NULL));
+        __atomic_store_n(&is_outside, true, __ATOMIC_RELEASE);
+        for (;;)
+            pause();
+    }
     if (strcmp(how, "quick") == 0)
         quick_exit(4);
     if (strcmp(how, "in-call") == 0) {
@@ -368,10 +552,9 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } forms[] = {{"plain", plain},
-                 {"threads", threads},
-                 {"pause", paused},
-                 {"forever", forever},
+    } forms[] = {{"plain", plain},           {"threads", threads}, {"pause", paused},
+                 {"pause-long", pause_long}, {"reset", reset},     {"seccomp", filtered},
+                 {"closing", closing},       {"ranges", ranges},   {"forever", forever},
                  {"unfinished", unfinished}};
     const char *form = argc > 1 ? argv[1] : "plain";
     const long count = argc > 3 ? atol(argv[3]) : 100;
@@ -379,6 +562,10 @@ int main(int argc, char **argv)
 #ifdef WITH_MPI
     MPI_Init(&argc, &argv);
 #endif
+    if (strcmp(form, "fork-first") == 0) {
+        fork_first();
+        return 0;
+    }
     set_up();
     bool known = false;
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
@@ -392,6 +579,8 @@ int main(int argc, char **argv)
         printf("%ld schedules\n", count);
     } else if (strcmp(form, "fork") == 0 || strcmp(form, "spawn") == 0) {
         start_child(strcmp(form, "spawn") == 0 ? argv[0] : NULL);
+    } else if (strcmp(form, "libraries") == 0) {
+        libraries(argv[0]);
     } else if (strcmp(form, "bench") == 0) {
         bench(count);
     } else if (!known) {

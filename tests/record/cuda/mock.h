@@ -6,6 +6,7 @@
  *
  *     seed:N        of all that is random
  *     free          operations take no time
+ *     long          they take a millisecond and more, and an event happens when the next one begins, if there is one
  *     small         few records fit into a buffer
  *     shuffle       buffers are handed over in any order
  *     eager         a record is handed over before the call returns that has submitted its operation
@@ -14,6 +15,9 @@
  *     inner-ids     the driver's call within one of the runtime has an id of its own, by which its operation goes
  *     wrap          ids of calls are about to wrap
  *     foreign       some operations have ids of no call
+ *     managed       kernels find some of their memory on the processor, or on another device; and other events of managed
+ *                   memory are told
+ *     no-managed    CUPTI does not tell of managed memory; old-managed: not of migrations between devices
  *     drops         records are dropped now and then
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
@@ -32,9 +36,11 @@
  *     call THREAD CALL FUNCTION                a call of the program, CALL counted from 1 in the process
  *     submit THREAD CALL CONTEXT STREAM        that call has submitted something
  *     op NUMBER CALL DEVICE CONTEXT STREAM REGION BYTES BEGIN END
+ *                                              CALL 0: none; STREAM -200: none, memory is migrated
  *     foreign NUMBER                           its record names no call
  *     delivered NUMBER                         its record was handed over with these times
  *     lost NUMBER | dropped NUMBER             it was not, or without them; or there was no room for a record
+ *     untold NUMBER                            nobody has asked for a record
  *     depend CALL OTHER                        what it has submitted begins behind what the other call did; 0: behind all
  *                                              that was submitted to its stream before
  *     wait THREAD CALL stream CONTEXT STREAM | context CONTEXT | call CALL     what the call has waited for */
@@ -54,7 +60,7 @@ typedef struct function *function_t;
 typedef uint64_t device_memory;
 
 enum { DRIVER = 1, RUNTIME = 2, RESOURCE = 3, ENTER = 0, EXIT = 1 };
-enum { MEMCPY = 1, MEMSET = 2, KERNEL = 10, OVERHEAD = 17, MEMCPY_PEER = 22 };
+enum { MEMCPY = 1, MEMSET = 2, KERNEL = 10, OVERHEAD = 17, MEMCPY_PEER = 22, MIGRATION = 25 };
 enum { HTOD = 1, DTOH = 2, DTOD = 8, PTOP = 10 };
 
 struct operation {
@@ -73,6 +79,7 @@ struct hooks {
     void (*operation)(const struct operation *operation);
     void (*resource)(unsigned id);
     uint64_t (*now)(void);
+    bool (*attached)(void);
 };
 extern struct hooks mock_hooks;
 
@@ -94,6 +101,9 @@ uint64_t mock_random(uint64_t below);
 uint64_t mock_now(void);
 void mock_tell(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mock_flush_truth(void);
+bool mock_attached(void);       /* somebody has records made */
+void mock_renew(event_t event); /* as if it had been destroyed and made again */
+int mock_descriptor(void);      /* of the file of truth; -1: there is none */
 void mock_ids(context_t context, stream_t stream, bool per_thread, uint32_t *device,
               uint32_t *context_id, uint32_t *stream_id);
 
@@ -101,6 +111,7 @@ void mock_ids(context_t context, stream_t stream, bool per_thread, uint32_t *dev
 result cuInit(unsigned flags);
 result cuDeviceGetCount(int *count);
 result cuDevicePrimaryCtxRetain(context_t *context, int device);
+result cuDevicePrimaryCtxReset_v2(int device);
 result cuCtxSetCurrent(context_t context);
 result cuCtxSynchronize(void);
 result cuModuleGetFunction(function_t *function, void *module, const char *name);
@@ -116,6 +127,7 @@ result cuEventCreate(event_t *event, unsigned flags);
 result cuEventDestroy_v2(event_t event);
 result cuEventRecord(event_t event, stream_t stream);
 result cuEventSynchronize(event_t event);
+result cuEventElapsedTime(float *ms, event_t begin, event_t end);
 result cuLaunchKernel(function_t function, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                       unsigned by, unsigned bz, unsigned shared, stream_t stream, void **arguments,
                       void **extra);
@@ -140,6 +152,7 @@ result cuMemcpyPeerAsync(device_memory to, context_t to_context, device_memory f
 result cuMemsetD8Async(device_memory memory, unsigned char value, size_t bytes, stream_t stream);
 result cuGraphInstantiateWithFlags(graph_t *executable, graph_t graph, unsigned long long flags);
 result cuGraphLaunch(graph_t executable, stream_t stream);
+result cuLaunchHostFunc(stream_t stream, void (*function)(void *data), void *data);
 
 /* The runtime's, as a static library has it. */
 result cudaMalloc(void **memory, size_t bytes);

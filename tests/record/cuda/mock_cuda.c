@@ -19,6 +19,7 @@ struct stream {
     context_t context;
     uint64_t free_at;  /* ns: when all that was submitted has ended */
     graph_t capturing; /* NULL: it does what it is told */
+    event_t pending;   /* happens when the next operation begins */
 };
 
 struct context {
@@ -50,8 +51,8 @@ static uint32_t next_stream = FIRST_STREAM_ID + DEVICES, next_correlation = 1;
 static long n_calls, n_operations;
 static unsigned n_threads;
 static FILE *truth;
-static bool is_free, is_foreign, has_inner_ids; /* words of MOCK */
-static __thread unsigned self;                  /* number of the thread; 0: it has not called yet */
+static bool is_free, is_foreign, has_inner_ids, is_managed, is_long; /* words of MOCK */
+static __thread unsigned self; /* number of the thread; 0: it has not called yet */
 static __thread struct call *innermost;
 static __thread context_t current;
 static __thread uint64_t random_state;
@@ -108,6 +109,21 @@ EXPORT void mock_flush_truth(void)
 {
     if (truth)
         fflush(truth);
+}
+
+EXPORT void mock_renew(event_t event)
+{
+    *event = (struct event){0};
+}
+
+EXPORT int mock_descriptor(void)
+{
+    return truth ? fileno(truth) : -1;
+}
+
+EXPORT bool mock_attached(void)
+{
+    return mock_hooks.attached && mock_hooks.attached();
 }
 
 static void wait_until(uint64_t ns)
@@ -211,10 +227,35 @@ static const char *region_of(const struct operation *one)
                                       : "copy@on@device";
 }
 
+/* With the lock held: memory that a kernel on a device needs is moved, or what else happens to it. */
+static uint64_t migrate(uint32_t device, uint64_t begin)
+{
+    enum { PAGE_FAULT = 4 };
+    static const unsigned directions[] = {HTOD, DTOH, 8, PAGE_FAULT};
+    static uint64_t free_at[DEVICES];
+    struct operation one = {
+        .kind = MIGRATION, .direction = directions[mock_random(4)], .device = device};
+    one.begin = begin > free_at[device] ? begin : free_at[device];
+    one.end = free_at[device] = one.begin + 1 + mock_random(3000);
+    one.bytes = 4096 * (1 + mock_random(16));
+    if (one.direction != PAGE_FAULT) {
+        one.number = ++n_operations;
+        mock_tell("op %ld 0 %u %u -200 %s %llu %llu %llu\nforeign %ld\n", one.number, device,
+                  UINT32_MAX, region_of(&one), (unsigned long long)one.bytes,
+                  (unsigned long long)one.begin, (unsigned long long)one.end, one.number);
+    }
+    if (mock_hooks.operation)
+        mock_hooks.operation(&one);
+    return one.end;
+}
+
 /* With the lock held. */
 static void run(struct stream *stream, struct operation one)
 {
-    const uint64_t now = mock_now(), ready = stream->free_at + (is_free ? 0 : GAP);
+    const uint64_t ready = stream->free_at + (is_free ? 0 : GAP);
+    uint64_t now = mock_now();
+    if (is_managed && one.kind == KERNEL && mock_random(2) == 0)
+        now = migrate((uint32_t)stream->context->device, now);
     one.number = ++n_operations;
     one.device = (uint32_t)stream->context->device;
     one.context = stream->context->id;
@@ -227,7 +268,10 @@ static void run(struct stream *stream, struct operation one)
         mock_tell("foreign %ld\n", one.number);
     }
     one.begin = (now > ready ? now : ready) + (is_free ? 0 : mock_random(2000));
-    one.end = one.begin + (is_free ? 0 : mock_random(8000));
+    one.end = one.begin + (is_free ? 0 : mock_random(8000)) + (is_long ? 1000000 : 0);
+    if (stream->pending)
+        stream->pending->at = one.begin;
+    stream->pending = NULL;
     stream->free_at = one.end;
     if (one.end > stream->context->busy_until)
         stream->context->busy_until = one.end;
@@ -294,6 +338,8 @@ EXPORT result cuInit(unsigned flags)
     is_free = mock_is("free");
     is_foreign = mock_is("foreign");
     has_inner_ids = mock_is("inner-ids");
+    is_managed = mock_is("managed");
+    is_long = mock_is("long");
     pthread_atfork(write_truth, go_on, leave_truth);
     const char *path = getenv("MOCK_TRUTH"), *injected = getenv("CUDA_INJECTION64_PATH");
     char own[4096];
@@ -375,6 +421,26 @@ EXPORT result cuDevicePrimaryCtxRetain(context_t *context, int device)
     BEGIN(cuDevicePrimaryCtxRetain, 386, context_t * context; int device;);
 #undef ARGUMENTS
     *context = &contexts[device];
+    END(0);
+}
+
+/* What is not handed over yet is gone. The next context of the device is another one. */
+EXPORT result cuDevicePrimaryCtxReset_v2(int device)
+{
+#define ARGUMENTS {device}
+    BEGIN(cuDevicePrimaryCtxReset, 545, int device;);
+#undef ARGUMENTS
+    enum { CONTEXT_ENDS = 2 };
+    struct context *context = &contexts[device];
+    wait_until(context->busy_until);
+    if (mock_hooks.resource)
+        mock_hooks.resource(CONTEXT_ENDS);
+    pthread_mutex_lock(&lock);
+    const uint32_t id = context->id + DEVICES;
+    *context = (struct context){.id = id, .device = device};
+    context->default_stream = (struct stream){
+        .id = __atomic_fetch_add(&next_stream, 1, __ATOMIC_RELAXED), .context = context};
+    pthread_mutex_unlock(&lock);
     END(0);
 }
 
@@ -548,10 +614,17 @@ EXPORT result cuEventRecord(event_t event, stream_t stream)
         tell_submission(own);
         event->at = own->free_at;
         event->call = call.number;
+        own->pending = is_long ? event : NULL;
         mock_tell("depend %ld 0\n", call.number);
     }
     pthread_mutex_unlock(&lock);
     END(0);
+}
+
+EXPORT result cuEventElapsedTime(float *ms, event_t begin, event_t end)
+{
+    *ms = (float)((double)(end->at - begin->at) / 1e6);
+    return 0;
 }
 
 EXPORT result cuEventSynchronize(event_t event)
@@ -702,5 +775,33 @@ EXPORT result cuGraphLaunch(graph_t executable, stream_t stream)
     for (unsigned i = 0; i < executable->n; i++)
         run(own, executable->nodes[i]);
     pthread_mutex_unlock(&lock);
+    END(0);
+}
+
+struct host_call {
+    void (*function)(void *data);
+    void *data;
+};
+
+static void *call_host(void *made)
+{
+    const struct host_call call = *(struct host_call *)made;
+    free(made);
+    call.function(call.data);
+    return NULL;
+}
+
+/* Called on a thread of the driver. */
+EXPORT result cuLaunchHostFunc(stream_t stream, void (*function)(void *data), void *data)
+{
+#define ARGUMENTS {stream, function, data}
+    BEGIN(cuLaunchHostFunc, 527, stream_t stream; void (*function)(void *data); void *data;);
+#undef ARGUMENTS
+    pthread_t thread;
+    struct host_call *made = malloc(sizeof *made);
+    *made = (struct host_call){function, data};
+    wait_until(stream_of(current, stream, false)->free_at);
+    if (pthread_create(&thread, NULL, call_host, made) == 0)
+        pthread_detach(thread);
     END(0);
 }

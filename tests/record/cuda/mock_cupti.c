@@ -70,7 +70,7 @@ static pthread_mutex_t handing =
 static callback *subscriber;
 static void *user_data;
 static bool enabled[4][MOST_IDS];
-static bool kinds[64];
+static bool kinds[64], migrations[16];
 static request_function *request;
 static complete_function *complete;
 static uint64_t (*own_clock)(void);
@@ -231,6 +231,7 @@ static size_t put_record(uint8_t *at, const struct operation *one, bool timed, u
 {
     const size_t size = one->kind == KERNEL        ? KERNEL_SIZE
                         : one->kind == MEMCPY      ? MEMCPY_SIZE
+                        : one->kind == MIGRATION   ? MIGRATION_SIZE
                         : one->kind == MEMCPY_PEER ? PEER_SIZE
                                                    : MEMSET_SIZE;
     const unsigned ids = one->kind == KERNEL ? 40 : 32; /* device, context, stream */
@@ -238,6 +239,13 @@ static size_t put_record(uint8_t *at, const struct operation *one, bool timed, u
     put32(at, one->kind);
     put64(at + 16, timed ? one->begin + shift : 0);
     put64(at + 24, timed ? one->end + shift : 0);
+    if (one->kind == MIGRATION) {
+        put32(at + 4, one->direction);
+        put64(at + 8, one->bytes);
+        put32(at + 40, one->direction == 2 ? one->device : UINT32_MAX);
+        put32(at + 44, one->direction == 2 ? UINT32_MAX : one->device);
+        return size;
+    }
     put32(at + ids, one->device);
     put32(at + ids + 4, one->context);
     put32(at + ids + 8, one->stream);
@@ -292,8 +300,10 @@ static void add_overhead(struct buffer *buffer)
 static void put_operation(const struct operation *one)
 {
     const uint64_t odd = is_odd_times ? random_below(20) : 99;
-    if (!kinds[one->kind] || !request)
+    if (!kinds[one->kind] || !request || (one->kind == MIGRATION && !migrations[one->direction])) {
+        tell("untold %ld\n", one->number);
         return;
+    }
     pthread_mutex_lock(&lock);
     n_ever++;
     struct buffer *buffer = is_drops && random_below(10) == 0 ? NULL : space(KERNEL_SIZE);
@@ -357,11 +367,24 @@ static void tell_call(unsigned domain, unsigned id, unsigned site, const char *f
         subscriber(user_data, domain, id, &data);
 }
 
+/* When a context has ended, what was not handed over is lost. */
 static void tell_resource(unsigned id)
 {
+    enum { CONTEXT_ENDS = 2 };
     const void *nothing[3] = {NULL};
     if (subscriber && enabled[RESOURCE][id])
         subscriber(user_data, RESOURCE, id, nothing);
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; id == CONTEXT_ENDS && filling && i < filling->n; i++)
+        tell("dropped %ld\n", filling->records[i].number);
+    if (id == CONTEXT_ENDS && filling)
+        filling->n = 0, filling->used = 0;
+    pthread_mutex_unlock(&lock);
+}
+
+static bool attached(void)
+{
+    return kinds[KERNEL] || kinds[MIGRATION];
 }
 
 /* ---- CUPTI's interface ----------------------------------------------------------------------- */
@@ -393,6 +416,7 @@ static void connect(void)
     hooks->operation = add_operation;
     hooks->resource = tell_resource;
     hooks->now = now;
+    hooks->attached = attached;
     pthread_atfork(hold, release, release);
     kill_form = is("killed");
     is_shuffle = is("shuffle");
@@ -504,10 +528,31 @@ EXPORT int cuptiActivityEnable(unsigned kind)
     return OK;
 }
 
+EXPORT int cuptiActivityDisable(unsigned kind);
+EXPORT int cuptiActivityDisable(unsigned kind)
+{
+    kinds[kind % 64] = false;
+    return OK;
+}
+
 EXPORT int cuptiActivitySetAttribute(unsigned attribute, size_t *size, void *value);
 EXPORT int cuptiActivitySetAttribute(unsigned attribute, size_t *size, void *value)
 {
     return attribute == 5 && *size == 1 && *(uint8_t *)value == 1 ? OK : INVALID_PARAMETER;
+}
+
+EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*wishes)[4], uint32_t n);
+EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*wishes)[4], uint32_t n)
+{
+    if (is("no-managed"))
+        return NOT_SUPPORTED;
+    for (uint32_t i = 0; i < n; i++)
+        if (wishes[i][0] != 2 || (wishes[i][1] == 8 && is("old-managed")))
+            return INVALID_PARAMETER;
+    for (uint32_t i = 0; i < n; i++)
+        migrations[wishes[i][1] % 16] = wishes[i][3];
+    migrations[3] = migrations[4] = true; /* page faults, which nobody has asked for */
+    return OK;
 }
 
 EXPORT int cuptiActivityFlushAll(uint32_t flag);
@@ -547,6 +592,7 @@ EXPORT int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, void **reco
               : kind == MEMCPY      ? (size_t)MEMCPY_SIZE
               : kind == MEMCPY_PEER ? (size_t)PEER_SIZE
               : kind == MEMSET      ? (size_t)MEMSET_SIZE
+              : kind == MIGRATION   ? (size_t)MIGRATION_SIZE
                                     : (size_t)OVERHEAD_SIZE;
     }
     if (at >= buffer + valid)

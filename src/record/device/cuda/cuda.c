@@ -15,9 +15,7 @@
  * once. The recorder's thread tells it to flush ten times a second.
  *
  * A record names the call that submitted it by the call's correlation id, a number of 32 bits
- * that CUPTI counts up and that wraps. `launches` has the newest calls by that id: one is noted
- * before the call goes on, because its operation may have ended, and its record may be handed
- * over, before the call returns. All operations of a graph have the id of its launch, and the
+ * that CUPTI counts up and that wraps (device/told.h has the calls by that id). All operations of a graph have the id of its launch, and the
  * number of this one submission.
  *
  * Times: CUPTI takes the host's time from `own_timestamp`, and turns the device's times into
@@ -25,22 +23,14 @@
 #include "record/device/cuda/cupti.h"
 
 #include "record/device/cuda/calls.h"
-#include "record/device/device.h"
-#include "record/device/points.h"
-#include "record/site/map.h"
+#include "record/device/told.h"
 #include "record/site/site.h"
 
 #include <ctype.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-
-static const struct rec_device_interface *recorder;
 
 #define POINTER(name, declared) int(*name) declared;
 static struct {
@@ -51,53 +41,16 @@ static struct {
 } cuda;
 static uint32_t cupti_version;
 
-/* ==== what the user is told =================================================================== */
-
-/* Once each, by the recorder's thread, because nothing is printed in a call of the program. */
-enum oddity { MANY_STREAMS, NO_LAUNCH, NO_TIMES, CONTRADICTS, STARVED, ODDITIES };
-enum { NOT_SEEN, SEEN, TOLD };
-static uint8_t oddities[ODDITIES]; /* atomic */
-static uint64_t n_dropped;         /* atomic; records that CUPTI had no room for */
-
-static void see(enum oddity oddity)
-{
-    uint8_t before = NOT_SEEN;
-    __atomic_compare_exchange_n(&oddities[oddity], &before, SEEN, false, __ATOMIC_RELAXED,
-                                __ATOMIC_RELAXED);
-}
-
-static void tell_oddities(bool last)
-{
-    static const char *const texts[ODDITIES] = {
-        [MANY_STREAMS] = "too many streams: what runs on further ones is not recorded",
-        [NO_LAUNCH] = "the calls of some operations were not seen: these stand without them",
-        [NO_TIMES] = "CUPTI does not know when some operations ran: they are not recorded",
-        [CONTRADICTS] =
-            "CUPTI tells times that contradict the host's: such operations are not recorded",
-        [STARVED] = "there is no memory for CUPTI's records: some operations are not recorded"};
-    for (unsigned i = 0; i < ODDITIES; i++) {
-        if (__atomic_load_n(&oddities[i], __ATOMIC_RELAXED) != SEEN)
-            continue;
-        recorder->say("CUDA: %s", texts[i]);
-        __atomic_store_n(&oddities[i], TOLD, __ATOMIC_RELAXED);
-    }
-    const uint64_t dropped = __atomic_load_n(&n_dropped, __ATOMIC_RELAXED);
-    if (last && dropped > 0)
-        recorder->say("CUDA: CUPTI has dropped %llu records: what ran is not known completely",
-                      (unsigned long long)dropped);
-}
-
 /* ==== clock =================================================================================== */
 
 /* CUPTI's times are ns since the recorder's clock said `first_ticks`, and FIRST_NS more, so that
  * no time of a device is below 0; or, where CUPTI keeps its own clock, `points` tells the one by
  * the other. */
-enum { TIMER_NS = 32 /* what the timers of NVIDIA's devices resolve */, SLACK_NS = 100000 };
+enum { TIMER_NS = 32 /* what the timers of NVIDIA's devices resolve */ };
 #define FIRST_NS UINT64_C(1000000000000000000)
 static uint64_t first_ticks;
-static double ns_per_tick;
 static bool own_clock;
-static struct rec_points points; /* with delivery_lock held */
+static struct rec_points points; /* with rec_told_lock held */
 
 static uint64_t own_timestamp(void)
 {
@@ -108,49 +61,24 @@ static uint64_t ticks_of(uint64_t ns, uint64_t *error)
 {
     if (!own_clock)
         return rec_points_ticks(&points, ns_per_tick, ns, error);
-    const double ticks = (double)(int64_t)(ns - FIRST_NS) / ns_per_tick;
+    const double ticks = (double)(int64_t)(ns - FIRST_NS) * ticks_per_ns;
     return first_ticks + (uint64_t)(int64_t)(ticks < 0 ? ticks - 0.5 : ticks + 0.5);
 }
 
-/* Reads both clocks; of several readings the closest counts. False: CUPTI's cannot be read. */
-static bool read_both(struct rec_point *ret_point)
+static bool read_cupti_clock(uint64_t *ret_ns)
 {
-    enum { READINGS = 5 };
-    struct rec_point best = {.error = UINT64_MAX};
-    for (unsigned i = 0; i < READINGS; i++) {
-        uint64_t ns = 0;
-        const uint64_t before = recorder->now();
-        if (cupti.cuptiGetTimestamp(&ns) != CUPTI_OK)
-            return false;
-        const uint64_t half = (recorder->now() - before + 1) / 2;
-        if (half < best.error)
-            best = (struct rec_point){ns, before + half, half};
-    }
-    *ret_point = best;
-    return true;
+    return cupti.cuptiGetTimestamp(ret_ns) == CUPTI_OK;
 }
 
 /* ==== devices and streams ===================================================================== */
 
-enum { MOST_DEVICES = 64, MOST_STREAMS = 4096 };
+enum { MOST_DEVICES = 64 };
 
 struct device {
     char name[64], key[64];
 };
-/* By their number in the process; with streams_lock held. */
+/* By their number in the process; with rec_streams_lock held. */
 static struct device devices[MOST_DEVICES];
-
-struct stream {
-    struct rec_stream *recorded; /* NULL: it cannot be recorded */
-    uint32_t context, id;
-    uint64_t unseen; /* atomic: kernels submitted to it whose records will not come */
-    uint64_t newest; /* with delivery_lock held: the latest begin of its operations so far */
-};
-
-static pthread_mutex_t streams_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct stream streams[MOST_STREAMS];
-static unsigned n_streams;        /* atomic; changed with the lock held */
-static struct rec_map stream_map; /* context and id -> struct stream */
 
 /* The card by its place, as other runtimes name it, too. A part of a card (MIG) has another UUID
  * than the card. */
@@ -186,27 +114,32 @@ static void describe_device(uint32_t ordinal)
     if (cuda.cuDeviceGetName)
         cuda.cuDeviceGetName(found.name, (int)sizeof found.name - 1, device);
     find_key(device, found.key, sizeof found.key);
-    pthread_mutex_lock(&streams_lock);
+    pthread_mutex_lock(&rec_streams_lock);
     if (!*devices[ordinal].key)
         devices[ordinal] = found;
-    pthread_mutex_unlock(&streams_lock);
+    pthread_mutex_unlock(&rec_streams_lock);
 }
 
 static bool is_described(uint32_t ordinal)
 {
-    pthread_mutex_lock(&streams_lock);
+    pthread_mutex_lock(&rec_streams_lock);
     const bool described = ordinal < MOST_DEVICES && *devices[ordinal].key;
-    pthread_mutex_unlock(&streams_lock);
+    pthread_mutex_unlock(&rec_streams_lock);
     return described;
 }
 
+/* In the place of a context: the stream is that of a device's managed memory, which the system moves. */
+#define OF_MANAGED UINT32_MAX
+
 /* With the lock held. */
-static struct stream *make_stream(uint32_t ordinal, uint32_t context, uint32_t id)
+static void make_cuda_stream(uint32_t ordinal, uint32_t context, uint32_t id,
+                             struct rec_stream **ret_stream)
 {
-    if (n_streams == MOST_STREAMS)
-        return NULL;
-    struct lull_tape_stream what = {
-        .runtime = "CUDA", .context = context, .in_order = 1, .clock_error = TIMER_NS};
+    const bool is_managed = context == OF_MANAGED;
+    struct lull_tape_stream what = {.runtime = "CUDA",
+                                    .context = is_managed ? 0 : context,
+                                    .in_order = !is_managed,
+                                    .clock_error = TIMER_NS};
     char name[32];
     if (ordinal < MOST_DEVICES) {
         memcpy(what.device, devices[ordinal].name, sizeof what.device);
@@ -214,118 +147,14 @@ static struct stream *make_stream(uint32_t ordinal, uint32_t context, uint32_t i
     }
     if (!*what.key)
         snprintf(what.key, sizeof what.key, "cuda:%u", ordinal);
-    snprintf(name, sizeof name, "stream %u", id);
-    struct stream *stream = &streams[n_streams];
-    stream->context = context;
-    stream->id = id;
-    stream->recorded = recorder->stream(&what, name);
-    return stream;
+    snprintf(name, sizeof name, is_managed ? "managed memory" : "stream %u", id);
+    *ret_stream = recorder->stream(&what, name);
 }
 
 /* The stream with that id in a context. NULL: it cannot be recorded. */
-static struct stream *find_stream(uint32_t ordinal, uint32_t context, uint32_t id)
+static struct rec_told_stream *find_stream(uint32_t ordinal, uint32_t context, uint32_t id)
 {
-    const uintptr_t key = ((uintptr_t)context << 32 | id) + 1;
-    struct stream *stream = (struct stream *)rec_map_get(&stream_map, key);
-    if (stream)
-        return stream->recorded ? stream : NULL;
-    pthread_mutex_lock(&streams_lock);
-    stream = (struct stream *)rec_map_get(&stream_map, key);
-    if (!stream && (stream = make_stream(ordinal, context, id))) {
-        rec_map_put(&stream_map, key, (uintptr_t)stream);
-        __atomic_store_n(&n_streams, n_streams + 1, __ATOMIC_RELEASE);
-    }
-    pthread_mutex_unlock(&streams_lock);
-    if (!stream || !stream->recorded)
-        see(MANY_STREAMS);
-    return stream && stream->recorded ? stream : NULL;
-}
-
-/* ==== calls that have submitted something ===================================================== */
-
-/* Enough for all ids that CUPTI counts up while one operation waits, runs, and is handed over. */
-enum { MOST_LAUNCHES = 1 << 19 };
-
-/* All members are atomic. `number` is that of the operation, or NO_NUMBER where the call was left
- * out; it is stored last, and 0 while the others change. `begin` is when the call began, in ticks;
- * `outer`, of a call inside of a recorded one, that one. `expected`: there will be a record;
- * `delivered`: there was. */
-struct launch {
-    uint64_t number, begin;
-    struct stream *stream;
-    struct launch *outer;
-    uint32_t id, call, thread;
-    uint8_t expected, delivered; /* the one is set by the host, the other by who delivers */
-};
-#define NO_NUMBER UINT64_MAX
-static struct launch launches[MOST_LAUNCHES]; /* by the low bits of their ids */
-
-/* In which parts of `launches` there are any; atomic. */
-enum { LAUNCH_BLOCK = 1 << 12 };
-static bool used_blocks[MOST_LAUNCHES / LAUNCH_BLOCK];
-
-#define GET(member)        __atomic_load_n(&(member), __ATOMIC_RELAXED)
-#define SET(member, value) __atomic_store_n(&(member), (value), __ATOMIC_RELAXED)
-
-static void count_unseen(struct launch *launch)
-{
-    struct stream *stream = GET(launch->stream);
-    if (stream && GET(launch->expected) && !GET(launch->delivered))
-        __atomic_add_fetch(&stream->unseen, 1, __ATOMIC_RELAXED);
-}
-
-static struct launch *note_launch(uint32_t id, const struct rec_operation *operation,
-                                  uint64_t begin, struct launch *outer)
-{
-    const size_t at = id % MOST_LAUNCHES;
-    struct launch *launch = &launches[at];
-    count_unseen(launch);
-    SET(used_blocks[at / LAUNCH_BLOCK], true);
-    __atomic_store_n(&launch->number, 0, __ATOMIC_RELAXED);
-    __atomic_thread_fence(__ATOMIC_RELEASE);
-    SET(launch->begin, begin);
-    SET(launch->stream, NULL);
-    SET(launch->outer, outer);
-    SET(launch->id, id);
-    SET(launch->call, operation->call);
-    SET(launch->thread, operation->thread);
-    SET(launch->expected, false);
-    SET(launch->delivered, false);
-    __atomic_store_n(&launch->number, operation->number == 0 ? NO_NUMBER : operation->number,
-                     __ATOMIC_RELEASE);
-    return launch;
-}
-
-/* The call had that id; false: it is not known. */
-static bool find_launch(uint32_t id, struct launch *ret_launch)
-{
-    struct launch *launch = &launches[id % MOST_LAUNCHES];
-    const uint64_t number = __atomic_load_n(&launch->number, __ATOMIC_ACQUIRE);
-    *ret_launch = (struct launch){.number = number,
-                                  .begin = GET(launch->begin),
-                                  .outer = GET(launch->outer),
-                                  .id = GET(launch->id),
-                                  .call = GET(launch->call),
-                                  .thread = GET(launch->thread)};
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (number == 0 || GET(launch->number) != number || ret_launch->id != id)
-        return false;
-    SET(launch->delivered, true);
-    if (ret_launch->outer)
-        SET(ret_launch->outer->delivered, true);
-    return true;
-}
-
-/* What has no record by now will have none. */
-static void lose_unseen(void)
-{
-    for (size_t i = 0; i < MOST_LAUNCHES; i++)
-        if (GET(used_blocks[i / LAUNCH_BLOCK]))
-            count_unseen(&launches[i]);
-    const unsigned n = __atomic_load_n(&n_streams, __ATOMIC_ACQUIRE);
-    for (unsigned i = 0; i < n; i++)
-        if (streams[i].recorded && streams[i].unseen > 0)
-            recorder->lose(streams[i].recorded, streams[i].unseen);
+    return rec_told_stream_find(ordinal, context, id, make_cuda_stream);
 }
 
 /* ==== buffers ================================================================================= */
@@ -365,7 +194,7 @@ static void give_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most
     *ret_most = 0;
     if (!buffer) {
         *ret_size = 0;
-        see(STARVED);
+        rec_see(REC_STARVED);
     }
 }
 
@@ -386,51 +215,6 @@ static void keep_buffer(uint8_t *buffer, size_t used)
 
 /* ==== records ================================================================================= */
 
-/* One thread at a time delivers. At the end the lock is waited for a second at most: the program
- * may call exit() in a signal handler, while its thread has the lock. */
-static pthread_mutex_t delivery_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool deliveries_over; /* atomic */
-static bool flush_is_last;   /* atomic: CUPTI hands over all that it has, ended or not */
-
-static bool lock_delivery(void)
-{
-    for (;;) {
-        struct timespec until;
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_sec++;
-        const bool locked = pthread_mutex_timedlock(&delivery_lock, &until) == 0;
-        if (locked && !__atomic_load_n(&deliveries_over, __ATOMIC_RELAXED))
-            return true;
-        if (locked)
-            pthread_mutex_unlock(&delivery_lock);
-        if (__atomic_load_n(&deliveries_over, __ATOMIC_RELAXED))
-            return false;
-    }
-}
-
-static void end_deliveries(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    const bool locked = pthread_mutex_timedlock(&delivery_lock, &until) == 0;
-    __atomic_store_n(&deliveries_over, true, __ATOMIC_RELAXED);
-    if (!locked)
-        return;
-    lose_unseen();
-    pthread_mutex_unlock(&delivery_lock);
-}
-
-/* Operations of a buffer, until they are sorted. A memset's record, the shortest, has more bytes
- * than this divides by. */
-enum { MOST_IN_BATCH = BUFFER_BYTES / 64 };
-static struct ended {
-    struct stream *stream;
-    struct rec_operation operation;
-} batch[MOST_IN_BATCH];
-static unsigned n_in_batch;
-static bool batch_is_unsorted; /* operations of a stream are not in the order of their begins */
-
 /* Regions of kernels by the addresses of their names, which CUPTI keeps. As it may free one when
  * code is unloaded, the name is compared with a copy. */
 enum { MOST_NAMES = 1 << 12 };
@@ -440,28 +224,6 @@ static struct kernel_name {
     uint32_t region;
 } names[MOST_NAMES];
 
-/* Memory that stays; NULL: there is none. */
-static char *keep_text(const char *text)
-{
-    enum { BLOCK = 1 << 16 };
-    static char *at;
-    static size_t left;
-    const size_t size = strlen(text) + 1;
-    if (size > BLOCK)
-        return NULL;
-    if (size > left) {
-        void *pages = mmap(NULL, BLOCK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (pages == MAP_FAILED)
-            return NULL;
-        at = pages;
-        left = BLOCK;
-    }
-    char *copy = memcpy(at, text, size);
-    at += size;
-    left -= size;
-    return copy;
-}
-
 static uint32_t region_of_kernel(const char *name)
 {
     name = name ? name : "(kernel without a name)";
@@ -470,7 +232,12 @@ static uint32_t region_of_kernel(const char *name)
         return known->region;
     known->region = recorder->region(REC_DEVICE_KERNEL, name);
     known->name = name;
-    known->copy = known->copy && strcmp(known->copy, name) == 0 ? known->copy : keep_text(name);
+    if (!known->copy || strcmp(known->copy, name) != 0) {
+        const size_t size = strlen(name) + 1;
+        known->copy = rec_told_keep(size);
+        if (known->copy)
+            memcpy(known->copy, name, size);
+    }
     return known->region;
 }
 
@@ -541,84 +308,52 @@ static bool read_record(const void *record, struct told *told)
 #undef TELL
 }
 
-/* Turns times into ticks. False: they contradict those of the host. An operation that seems to
- * have begun before it was submitted tells how wrong times are at least. */
-static bool turn_times(const struct stream *stream, const struct launch *launch, uint64_t now,
-                       struct rec_operation *operation)
+/* Nobody has submitted it. Records of managed memory tell of other things, too. */
+static void add_migration(const struct cupti_migration *migration, uint64_t now)
 {
-    const uint64_t slack = (uint64_t)(SLACK_NS / ns_per_tick);
-    uint64_t error = 0;
-    operation->begin = ticks_of(operation->begin, &error);
-    operation->end = ticks_of(operation->end, &error);
-    if (operation->end < operation->begin)
-        operation->end = operation->begin;
-    if ((launch && operation->begin + error + slack < launch->begin) ||
-        operation->end > now + error + slack)
-        return false;
-    if (launch && operation->begin + error < launch->begin)
-        error = launch->begin - operation->begin;
-    recorder->doubt(stream->recorded, TIMER_NS + (double)error * ns_per_tick);
-    return true;
+    enum rec_device_kind kind;
+    if (migration->what == CUPTI_MIGRATED_TO)
+        kind = REC_DEVICE_COPY_TO;
+    else if (migration->what == CUPTI_MIGRATED_FROM)
+        kind = REC_DEVICE_COPY_FROM;
+    else if (migration->what == CUPTI_MIGRATED_WITHIN)
+        kind = REC_DEVICE_COPY_WITHIN;
+    else
+        return;
+    const uint32_t device = kind == REC_DEVICE_COPY_FROM ? migration->from : migration->to;
+    struct rec_told_stream *stream = find_stream(device, OF_MANAGED, device);
+    if (!stream)
+        return;
+    rec_told_add(&(const struct rec_told){.stream = stream,
+                                          .has_no_launch = true,
+                                          .start = migration->start,
+                                          .end = migration->end,
+                                          .bytes = migration->bytes,
+                                          .region = recorder->region(kind, NULL),
+                                          .resolution = TIMER_NS},
+                 ticks_of, now);
 }
 
 static void add_operation(const struct told *told, uint64_t now)
 {
-    struct launch launch;
-    const bool known = find_launch(told->correlation, &launch) ||
-                       (told->other != 0 && find_launch(told->other, &launch));
-    if (known && launch.number == NO_NUMBER)
+    struct rec_launch launch;
+    const bool known = rec_launch_find(told->correlation, &launch) ||
+                       (told->other != 0 && rec_launch_find(told->other, &launch));
+    if (known && launch.number == REC_NO_NUMBER)
         return;
-    struct stream *stream = find_stream(told->device, told->context, told->stream);
+    static struct rec_told_stream *stream; /* that of the record before: often it is the same */
+    if (!stream || stream->group != told->context || stream->id != told->stream)
+        stream = find_stream(told->device, told->context, told->stream);
     if (!stream)
         return;
-    struct rec_operation operation = {.thread = LULL_TAPE_NO_LOCATION,
-                                      .region = told->region,
-                                      .bytes = told->bytes,
-                                      .begin = told->start,
-                                      .end = told->end};
-    if (known) {
-        operation.number = launch.number;
-        operation.call = launch.call;
-        operation.thread = launch.thread;
-    } else {
-        see(NO_LAUNCH);
-    }
-    const bool timed = told->start > 0 && told->start <= told->end;
-    if (!timed || !turn_times(stream, known ? &launch : NULL, now, &operation)) {
-        if (timed || !GET(flush_is_last)) /* what has not ended at the end has no time */
-            see(timed ? CONTRADICTS : NO_TIMES);
-        recorder->lose(stream->recorded, 1);
-        return;
-    }
-    batch_is_unsorted = batch_is_unsorted || operation.begin < stream->newest;
-    stream->newest = operation.begin > stream->newest ? operation.begin : stream->newest;
-    batch[n_in_batch++] = (struct ended){stream, operation};
-}
-
-/* By their begins, in place: the C library's qsort takes memory of the program's heap. Nearly
- * all are in order already. */
-static void sort_batch(void)
-{
-    static const unsigned gaps[] = {8929, 3905, 1750, 701, 301, 132, 57, 23, 10, 4, 1};
-    for (size_t g = 0; g < sizeof gaps / sizeof *gaps; g++)
-        for (unsigned i = gaps[g]; i < n_in_batch; i++) {
-            const struct ended one = batch[i];
-            unsigned at = i;
-            for (; at >= gaps[g] && batch[at - gaps[g]].operation.begin > one.operation.begin;
-                 at -= gaps[g])
-                batch[at] = batch[at - gaps[g]];
-            batch[at] = one;
-        }
-}
-
-static void deliver_batch(void)
-{
-    if (batch_is_unsorted)
-        sort_batch();
-    batch_is_unsorted = false;
-    for (unsigned i = 0; i < n_in_batch; i++)
-        recorder->deliver(batch[i].stream->recorded, &batch[i].operation);
-    n_in_batch = 0;
+    rec_told_add(&(const struct rec_told){.stream = stream,
+                                          .launch = known ? &launch : NULL,
+                                          .start = told->start,
+                                          .end = told->end,
+                                          .bytes = told->bytes,
+                                          .region = told->region,
+                                          .resolution = TIMER_NS},
+                 ticks_of, now);
 }
 
 /* Time that the program has lost to CUPTI is the recorder's. */
@@ -653,20 +388,20 @@ static void deliver_buffer(void *context)
     const struct full_buffer *full = context;
     void *record = NULL;
     struct told told;
-    if (!lock_delivery())
+    if (!rec_told_begin())
         return;
     const uint64_t now = recorder->now();
     while (cupti.cuptiActivityGetNextRecord(full->buffer, full->used, &record) == CUPTI_OK &&
            record) {
         if (*(const uint32_t *)record == CUPTI_OVERHEAD)
             charge_overhead(record);
+        else if (*(const uint32_t *)record == CUPTI_MIGRATION)
+            add_migration(record, now);
         else if (read_record(record, &told))
             add_operation(&told, now);
-        if (n_in_batch == MOST_IN_BATCH)
-            deliver_batch();
     }
-    deliver_batch();
-    pthread_mutex_unlock(&delivery_lock);
+    rec_told_deliver();
+    pthread_mutex_unlock(&rec_told_lock);
 }
 
 /* No lock is held: CUPTI may hold its own, and hand over a buffer. */
@@ -674,7 +409,7 @@ static void ask_for_dropped(void)
 {
     size_t dropped = 0;
     if (cupti.cuptiActivityGetNumDroppedRecords(NULL, 0, &dropped) == CUPTI_OK)
-        __atomic_add_fetch(&n_dropped, dropped, __ATOMIC_RELAXED);
+        __atomic_add_fetch(&rec_dropped, dropped, __ATOMIC_RELAXED);
 }
 
 static void take_buffer(cuda_context context, uint32_t stream, uint8_t *buffer, size_t size,
@@ -742,9 +477,10 @@ static __thread struct {
     bool recorded;
     struct rec_wait wait;
     struct rec_operation operation; /* that it may submit */
-    struct launch *launch;
+    struct rec_launch *launch;
     cuda_stream stream; /* to which the call refers */
     bool stream_known, per_thread;
+    struct rec_told_stream *target; /* what meet_stream has found; NULL: nothing */
 } in __attribute__((tls_model("initial-exec")));
 
 /* The streams that the thread has used last, by their handles. They hold until a stream or a
@@ -754,7 +490,7 @@ static __thread struct handle {
     cuda_context context;
     cuda_stream stream;
     uint64_t age;
-    struct stream *known;
+    struct rec_told_stream *known;
 } handles[MOST_HANDLES] __attribute__((tls_model("initial-exec")));
 static uint64_t age = 1;     /* atomic */
 static uint32_t n_capturing; /* atomic: streams whose work becomes a graph */
@@ -762,11 +498,28 @@ static uint32_t n_capturing; /* atomic: streams whose work becomes a graph */
 /* Handles of events are used again. A recorded event is an operation, a marker. */
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map event_map; /* handle -> number; 0: nothing is known */
+static uint64_t newest_event;    /* with events_lock held: the largest number in the map */
+static uint64_t forgotten;       /* atomic: events up to this number are not known any more */
 
 static void put_event(const void *event, uint64_t number)
 {
     pthread_mutex_lock(&events_lock);
     rec_map_put(&event_map, (uintptr_t)event, number);
+    newest_event = number > newest_event ? number : newest_event;
+    pthread_mutex_unlock(&events_lock);
+}
+
+static uint64_t number_of_event(const void *event)
+{
+    const uint64_t number = rec_map_get(&event_map, (uintptr_t)event);
+    return number > __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE) ? number : 0;
+}
+
+/* A context ends, and takes its events with it. Which these are is not known: all are forgotten. */
+static void forget_events(void)
+{
+    pthread_mutex_lock(&events_lock);
+    __atomic_store_n(&forgotten, newest_event, __ATOMIC_RELEASE);
     pthread_mutex_unlock(&events_lock);
 }
 
@@ -795,8 +548,30 @@ static void see_stream(const struct row *row, const struct cupti_call *call)
     in.stream_known = true;
 }
 
+static bool has_migrations; /* atomic: CUPTI tells of them */
+
+/* The driver has to be set up for that, which it is not while it loads this library. Where CUPTI refuses,
+ * as on systems that do not tell, nothing is known of managed memory. */
+static void ask_for_migrations(void)
+{
+    static const uint32_t events[] = {CUPTI_MIGRATED_TO, CUPTI_MIGRATED_FROM,
+                                      CUPTI_MIGRATED_WITHIN};
+    static bool asked;
+    struct cupti_migration_wish wishes[sizeof events / sizeof *events];
+    if (!cupti.cuptiActivityConfigureUnifiedMemoryCounter ||
+        __atomic_exchange_n(&asked, true, __ATOMIC_RELAXED))
+        return;
+    for (unsigned i = 0; i < sizeof events / sizeof *events; i++)
+        wishes[i] = (struct cupti_migration_wish){CUPTI_ALL_DEVICES, events[i], 0, 1};
+    /* An old version does not know the last one. */
+    for (uint32_t n = sizeof events / sizeof *events; n > 1 && !GET(has_migrations); n--)
+        SET(has_migrations,
+            cupti.cuptiActivityConfigureUnifiedMemoryCounter(wishes, n) == CUPTI_OK &&
+                cupti.cuptiActivityEnable(CUPTI_MIGRATION) == CUPTI_OK);
+}
+
 /* Asks CUPTI for the stream, which may be one of another context than the thread's. */
-static struct stream *ask_for_stream(const struct cupti_call *call)
+static struct rec_told_stream *ask_for_stream(const struct cupti_call *call)
 {
     cuda_context context = call->context;
     uint32_t context_id = call->context_id, id = 0, device = 0;
@@ -806,13 +581,15 @@ static struct stream *ask_for_stream(const struct cupti_call *call)
         cupti.cuptiGetDeviceId(context, &device) != CUPTI_OK ||
         (context != call->context && cupti.cuptiGetContextId(context, &context_id) != CUPTI_OK))
         return NULL;
-    if (!is_described(device))
+    if (!is_described(device)) {
         describe_device(device);
+        ask_for_migrations();
+    }
     return find_stream(device, context_id, id);
 }
 
 /* The stream to which the call refers. NULL: it is not known. */
-static struct stream *stream_of_call(const struct cupti_call *call)
+static struct rec_told_stream *stream_of_call(const struct cupti_call *call)
 {
     if (!in.stream_known)
         return NULL;
@@ -839,17 +616,17 @@ static bool is_captured(void)
 static void meet_stream(const struct cupti_call *call)
 {
     if (in.stream_known && (call->context || in.stream) && !is_captured())
-        stream_of_call(call);
+        in.target = stream_of_call(call);
 }
 
 static void end_submission(const struct row *row, const struct cupti_call *call)
 {
-    struct stream *stream = is_captured() ? NULL : stream_of_call(call);
+    if (is_captured())
+        return;
+    struct rec_told_stream *stream = in.target ? in.target : stream_of_call(call);
     const struct rec_stream *recorded = stream ? stream->recorded : NULL;
     const uint64_t number = in.operation.number;
     int direction = 0;
-    if (is_captured())
-        return;
     recorder->submit(&in.wait, recorded, &in.operation);
     if (row->what == KERNEL) {
         SET(in.launch->stream, stream);
@@ -858,8 +635,7 @@ static void end_submission(const struct row *row, const struct cupti_call *call)
         recorder->depend(&in.wait, number, 0);
         put_event(pointer_at(call->arguments, row->other), number);
     } else if (row->what == AWAIT) {
-        const uint64_t other =
-            rec_map_get(&event_map, (uintptr_t)pointer_at(call->arguments, row->other));
+        const uint64_t other = number_of_event(pointer_at(call->arguments, row->other));
         if (other != 0)
             recorder->depend(&in.wait, number, other);
     } else if (row->what == COPY_KIND) {
@@ -871,20 +647,17 @@ static void end_submission(const struct row *row, const struct cupti_call *call)
 
 static void end_wait(const struct row *row, const struct cupti_call *call)
 {
-    const unsigned n = __atomic_load_n(&n_streams, __ATOMIC_ACQUIRE);
     if (row->what == SYNC_STREAM) {
-        const struct stream *stream = stream_of_call(call);
+        const struct rec_told_stream *stream = stream_of_call(call);
         if (stream)
             recorder->wait(&in.wait, stream->recorded, 0);
     } else if (row->what == SYNC_EVENT) {
-        const uint64_t number =
-            rec_map_get(&event_map, (uintptr_t)pointer_at(call->arguments, row->other));
+        const uint64_t number = number_of_event(pointer_at(call->arguments, row->other));
         if (number != 0)
             recorder->wait(&in.wait, NULL, number);
     }
-    for (unsigned i = 0; row->what == SYNC_CONTEXT && i < n; i++)
-        if (streams[i].context == call->context_id && streams[i].recorded)
-            recorder->wait(&in.wait, streams[i].recorded, 0);
+    if (row->what == SYNC_CONTEXT)
+        rec_told_wait_for_group(&in.wait, call->context_id);
 }
 
 static void note_capture(const struct row *row)
@@ -909,6 +682,7 @@ static void begin_call(const struct row *row, const struct cupti_call *call, con
         return;
     }
     in.stream_known = false;
+    in.target = NULL;
     if (row->what >= SYNC_STREAM)
         see_stream(row, call);
     if (row->what >= KERNEL)
@@ -921,7 +695,7 @@ static void begin_call(const struct row *row, const struct cupti_call *call, con
         return;
     if (in.recorded)
         recorder->announce(&in.wait, &in.operation);
-    in.launch = note_launch(call->correlation, &in.operation, in.wait.begin, NULL);
+    in.launch = rec_launch_note(call->correlation, &in.operation, in.wait.begin, NULL);
 }
 
 /* The call is made inside of one that is recorded, by the runtime: its operation may have this
@@ -931,7 +705,9 @@ static void see_inner_call(const struct row *row, const struct cupti_call *call)
     if (in.row->what < KERNEL || row->what < KERNEL)
         return;
     if (call->correlation != in.correlation)
-        note_launch(call->correlation, &in.operation, in.wait.begin, in.launch);
+        rec_launch_note(call->correlation, &in.operation, in.wait.begin, in.launch);
+    if (in.target)
+        return;
     if (!in.stream_known)
         see_stream(row, call);
     meet_stream(call);
@@ -953,11 +729,21 @@ static void end_call(const struct row *row, const struct cupti_call *call)
     recorder->leave(&in.wait);
 }
 
+/* A context is about to be destroyed, as when its device is reset: what it has records of is handed over
+ * before these are gone. */
+static void end_context(void)
+{
+    forget_events();
+    cupti.cuptiActivityFlushAll(0);
+}
+
 static void on_callback(void *user, uint32_t domain, uint32_t id, const void *data)
 {
     (void)user;
     if (domain == CUPTI_RESOURCE) {
         __atomic_add_fetch(&age, 1, __ATOMIC_RELEASE);
+        if (id == CUPTI_CONTEXT_ENDS && recorder->is_on())
+            end_context();
         return;
     }
     const struct row *row = domain <= CUPTI_RUNTIME && id < MOST_IDS ? row_of[domain][id] : NULL;
@@ -974,27 +760,53 @@ static void on_callback(void *user, uint32_t domain, uint32_t id, const void *da
 
 /* ==== draining ================================================================================ */
 
+/* Kinds of records that are asked for: those of kernels first, without which there is nothing. */
+static const uint32_t record_kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
+                                        CUPTI_MEMSET, CUPTI_OVERHEAD};
+enum { RECORD_KINDS = sizeof record_kinds / sizeof *record_kinds };
+
+/* Atomic: a signal handler has ended a pause within a call of CUDA, where CUPTI may hold a lock: the
+ * recorder's thread asks for records then. */
+static bool has_to_ask;
+
+/* In a pause no records are made. Callbacks stay: a call that began before the pause has to end. */
+static void detach_cuda(bool detached)
+{
+    SET(has_to_ask, !detached && in.row);
+    if (!cupti.cuptiActivityDisable || in.row)
+        return;
+    int (*const change)(uint32_t) =
+        detached ? cupti.cuptiActivityDisable : cupti.cuptiActivityEnable;
+    for (unsigned i = 0; i < RECORD_KINDS; i++)
+        change(record_kinds[i]);
+    if (GET(has_migrations))
+        change(CUPTI_MIGRATION);
+}
+
 /* Where the program ends within a call of CUDA, in a signal handler, CUPTI may hold a lock: it
  * is not asked any more. */
 static void drain_cuda(bool last)
 {
     struct rec_point point;
-    const bool read = !own_clock && !in.row && read_both(&point);
-    if (read && lock_delivery()) {
+    const bool read = !own_clock && !in.row && rec_told_read(read_cupti_clock, &point);
+    if (read && rec_told_begin()) {
         rec_points_add(&points, ns_per_tick, &point);
-        pthread_mutex_unlock(&delivery_lock);
+        pthread_mutex_unlock(&rec_told_lock);
     }
-    SET(flush_is_last, last);
+    SET(rec_told_is_last, last);
     if (!in.row) {
+        if (GET(has_to_ask))
+            detach_cuda(false);
         cupti.cuptiActivityFlushAll(last ? CUPTI_FLUSH_FORCED : 0);
         ask_for_dropped();
     }
     if (last)
-        end_deliveries();
-    tell_oddities(last);
+        rec_told_end();
+    rec_tell_oddities("CUDA", "CUPTI", last);
 }
 
-static const struct rec_device_backend backend = {.name = "CUDA", .drain = drain_cuda};
+static const struct rec_device_backend backend = {
+    .name = "CUDA", .drain = drain_cuda, .detach = detach_cuda};
 
 /* ==== CUPTI =================================================================================== */
 
@@ -1101,12 +913,13 @@ static bool start_clock(void)
 {
     struct rec_point point;
     ns_per_tick = recorder->ns_per_tick();
+    ticks_per_ns = 1 / ns_per_tick;
     first_ticks = recorder->now();
     own_clock = cupti.cuptiActivityRegisterTimestampCallback &&
                 cupti.cuptiActivityRegisterTimestampCallback(own_timestamp) == CUPTI_OK;
     if (own_clock)
         return true;
-    if (!read_both(&point))
+    if (!rec_told_read(read_cupti_clock, &point))
         return false;
     rec_points_add(&points, ns_per_tick, &point);
     return true;
@@ -1114,16 +927,14 @@ static bool start_clock(void)
 
 static int start_records(void)
 {
-    static const uint32_t kinds[] = {CUPTI_CONCURRENT_KERNEL, CUPTI_MEMCPY, CUPTI_MEMCPY_PEER,
-                                     CUPTI_MEMSET, CUPTI_OVERHEAD};
     uint8_t yes = 1;
     size_t size = sizeof yes;
     int result = cupti.cuptiActivityRegisterCallbacks(give_buffer, take_buffer);
     if (cupti.cuptiActivitySetAttribute)
         cupti.cuptiActivitySetAttribute(CUPTI_ZEROED_BUFFERS, &size, &yes);
-    for (unsigned i = 0; result == CUPTI_OK && i < sizeof kinds / sizeof *kinds; i++)
-        if ((result = cupti.cuptiActivityEnable(kinds[i])) != CUPTI_OK &&
-            kinds[i] != CUPTI_CONCURRENT_KERNEL)
+    for (unsigned i = 0; result == CUPTI_OK && i < RECORD_KINDS; i++)
+        if ((result = cupti.cuptiActivityEnable(record_kinds[i])) != CUPTI_OK &&
+            record_kinds[i] != CUPTI_CONCURRENT_KERNEL)
             result = CUPTI_OK; /* of other kinds an old version may know less */
     return result;
 }
@@ -1137,16 +948,6 @@ static void start_callbacks(cupti_subscriber subscriber)
     }
     cupti.cuptiEnableCallback(1, subscriber, CUPTI_RESOURCE, CUPTI_STREAM_ENDS);
     cupti.cuptiEnableCallback(1, subscriber, CUPTI_RESOURCE, CUPTI_CONTEXT_ENDS);
-}
-
-/* NULL: nothing is recorded. */
-static const struct rec_device_interface *find_recorder(void)
-{
-    rec_device_interface_of *of = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE);
-    memcpy(&of, &symbol, sizeof of);
-    const struct rec_device_interface *found = of ? of() : NULL;
-    return found && found->version == REC_DEVICE_VERSION ? found : NULL;
 }
 
 static void start_cupti(void)
@@ -1216,7 +1017,7 @@ int InitializeInjection(void)
     static bool begun;
     if (__atomic_test_and_set(&begun, __ATOMIC_RELAXED))
         return 1;
-    recorder = find_recorder();
+    recorder = rec_told_find_recorder();
     start_next();
     if (recorder)
         start_cupti();

@@ -38,8 +38,18 @@ enum {
         3, /* CUPTI may say this of a kernel whose records were asked for as the next kind */
     CUPTI_CONCURRENT_KERNEL = 10,
     CUPTI_OVERHEAD = 17,
-    CUPTI_MEMCPY_PEER = 22
+    CUPTI_MEMCPY_PEER = 22,
+    CUPTI_MIGRATION = 25 /* and other events of managed memory */
 };
+
+/* What a record of managed memory tells. The processor is CUPTI_PROCESSOR as a device. */
+enum {
+    CUPTI_MIGRATED_TO = 1, /* the device; the next one: from there */
+    CUPTI_MIGRATED_FROM = 2,
+    CUPTI_MIGRATED_WITHIN = 8,
+    CUPTI_ALL_DEVICES = 2 /* a scope */
+};
+#define CUPTI_PROCESSOR UINT32_MAX
 
 /* Kinds of overhead that CUPTI has for its own sake: it fills and hands over buffers, changes
  * code, makes room. */
@@ -99,6 +109,14 @@ struct cupti_memset {
     uint64_t bytes, start, end;
     uint32_t device, context, stream, correlation;
 };
+struct cupti_migration {
+    uint32_t kind, what;
+    uint64_t bytes, start, end, address;
+    uint32_t from, to; /* devices */
+};
+struct cupti_migration_wish {
+    uint32_t scope, what, device, enable;
+};
 struct cupti_overhead {
     uint32_t kind, what, object_kind, object[3];
     uint64_t start, end;
@@ -153,6 +171,9 @@ typedef uint64_t cupti_timestamp(void);
                           struct cupti_subscription *about))                                       \
     X(cuptiActivityRegisterTimestampCallback, (cupti_timestamp *timestamp))                        \
     X(cuptiActivitySetAttribute, (uint32_t attribute, size_t *size, void *value))                  \
+    X(cuptiActivityDisable, (uint32_t kind))                                                       \
+    X(cuptiActivityConfigureUnifiedMemoryCounter,                                                  \
+      (const struct cupti_migration_wish *wishes, uint32_t n))                                     \
     X(cuptiGetResultString, (int result, const char **ret_text))
 /* Functions of the driver. All of them may be missing. */
 #define CUDA_ASKED(X)                                                                              \

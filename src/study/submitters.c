@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "study/submitters.h"
+
+#include "base/array.h"
+#include "team/division.h"
+#include "team/team.h"
+#include "trace/scan.h"
+
+#include <stdlib.h>
+
+/* From this number on a thread has submitted within the region, until the next entry. */
+struct change {
+    uint64_t number;
+    uint32_t region;
+};
+
+/* One for each location. Of a thread: regions that are open, and changes so far, by ascending
+ * numbers. Of a stream: the call that was read last. */
+struct submitting {
+    uint32_t *open;
+    size_t n_open, most_open;
+    struct change *changes;
+    size_t n_changes, most_changes;
+    uint32_t region;
+    uint64_t ns;
+};
+
+struct submitters_pass {
+    const struct lull_trace *trace;
+    struct submitting *locations;  /* [n_locations] */
+    struct lull_submitter **parts; /* [workers] of [n_regions + 1] */
+};
+
+static lull_status note_change(struct submitting *thread, uint64_t number, struct lull_error *err)
+{
+    const uint32_t region = thread->n_open > 0 ? thread->open[thread->n_open - 1] : LULL_NONE;
+    const size_t n = thread->n_changes;
+    if (n > 0 ? thread->changes[n - 1].region == region : region == LULL_NONE)
+        return LULL_OK;
+    if (!lull_array_reserve(&thread->changes, &thread->most_changes, n + 1, sizeof(struct change)))
+        return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what regions submitted");
+    thread->changes[thread->n_changes++] = (struct change){number, region};
+    return LULL_OK;
+}
+
+static lull_status see_thread(void *context, unsigned worker, const struct lull_block *block,
+                              struct lull_error *err)
+{
+    const struct submitters_pass *pass = context;
+    struct submitting *thread = &pass->locations[block->location];
+    lull_status status = LULL_OK;
+    (void)worker;
+    if (pass->trace->locations[block->location].kind == LULL_LOCATION_DEVICE)
+        return LULL_OK;
+    for (uint32_t i = 0; i < block->count && status == LULL_OK; i++) {
+        const struct lull_event *event = &block->events[i];
+        if (event->kind == LULL_EVENT_SUBMIT) {
+            status = note_change(thread, event->operation.number, err);
+        } else if (event->kind == LULL_EVENT_LEAVE && thread->n_open > 0) {
+            thread->n_open--;
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            if (!lull_array_reserve(&thread->open, &thread->most_open, thread->n_open + 1,
+                                    sizeof *thread->open))
+                return lull_fail(err, LULL_ERR_MEMORY,
+                                 "not enough memory for what regions submitted");
+            thread->open[thread->n_open++] = event->id;
+        }
+    }
+    return status;
+}
+
+/* Within which region a thread has submitted that number. */
+static uint32_t region_of_number(const struct submitting *thread, uint64_t number)
+{
+    size_t from = 0, to = thread->n_changes; /* the entry, if any, is in front of `to` */
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (thread->changes[middle].number <= number)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return to > 0 ? thread->changes[to - 1].region : LULL_NONE;
+}
+
+static void add_operation(const struct submitters_pass *pass, struct lull_submitter *regions,
+                          const struct submitting *stream, const struct lull_event *event)
+{
+    const struct lull_trace *trace = pass->trace;
+    const uint32_t thread = event->operation.location;
+    const uint32_t within =
+        thread < trace->n_locations && event->operation.number != 0
+            ? region_of_number(&pass->locations[thread], event->operation.number)
+            : LULL_NONE;
+    struct lull_submitter *sum = &regions[within == LULL_NONE ? trace->n_regions : within];
+    const uint8_t activity =
+        lull_activity_on(&trace->regions[stream->region], LULL_LOCATION_DEVICE);
+    if (activity == LULL_USEFUL) {
+        sum->kernels++;
+        sum->kernel_ns += stream->ns;
+    } else if (activity == LULL_DEVICE) {
+        sum->moves++;
+        sum->move_ns += stream->ns;
+    }
+    sum->bytes += event->operation.bytes;
+}
+
+static lull_status see_stream(void *context, unsigned worker, const struct lull_block *block,
+                              struct lull_error *err)
+{
+    const struct submitters_pass *pass = context;
+    struct submitting *stream = &pass->locations[block->location];
+    (void)err;
+    if (pass->trace->locations[block->location].kind != LULL_LOCATION_DEVICE)
+        return LULL_OK;
+    for (uint32_t i = 0; i < block->count; i++) {
+        const struct lull_event *event = &block->events[i];
+        if (event->kind == LULL_EVENT_CALL) {
+            stream->region = event->id;
+            stream->ns = (uint64_t)event->duration;
+        } else if (event->kind == LULL_EVENT_OPERATION && stream->region != LULL_NONE) {
+            add_operation(pass, pass->parts[worker], stream, event);
+        }
+    }
+    return LULL_OK;
+}
+
+/* Threads first: what a stream has done is known by what they submitted. */
+static lull_status read_both(struct submitters_pass *pass, const struct lull_reading *reading,
+                             unsigned workers, struct lull_error *err)
+{
+    struct lull_scan_options options = {.mask = LULL_MASK(LULL_EVENT_ENTER) |
+                                                LULL_MASK(LULL_EVENT_LEAVE) |
+                                                LULL_MASK(LULL_EVENT_SUBMIT),
+                                        .workers = workers,
+                                        .application = reading->application,
+                                        .range = reading->range,
+                                        .unordered = true};
+    const struct lull_visitor threads = {.context = pass, .block = see_thread},
+                              streams = {.context = pass, .block = see_stream};
+    const lull_status status = lull_scan(pass->trace, &options, &threads, err);
+    if (status != LULL_OK)
+        return status;
+    options.mask = LULL_MASK(LULL_EVENT_CALL) | LULL_MASK(LULL_EVENT_OPERATION);
+    return lull_scan(pass->trace, &options, &streams, err);
+}
+
+static bool has_streams(const struct lull_trace *trace)
+{
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (trace->locations[l].stream)
+            return true;
+    return false;
+}
+
+lull_status lull_submitters_take(const struct lull_trace *trace, const struct lull_reading *reading,
+                                 struct lull_arena *arena, struct lull_submitters **ret_submitters,
+                                 struct lull_error *err)
+{
+    const struct lull_scan_options widest = {.workers = reading->workers,
+                                             .application = reading->application,
+                                             .range = reading->range,
+                                             .unordered = true};
+    const size_t n = trace->n_regions + (size_t)1, numbers = sizeof(struct lull_submitter) / 8;
+    struct lull_team *team = lull_division_team(reading->division);
+    *ret_submitters = NULL;
+    if (!has_streams(trace))
+        return LULL_OK;
+    const unsigned workers = lull_scan_workers(trace, &widest);
+    struct submitters_pass pass = {
+        .trace = trace,
+        .locations = lull_arena_zero(arena, trace->n_locations, sizeof *pass.locations),
+        .parts = lull_arena_zero(arena, workers, sizeof *pass.parts)};
+    for (unsigned w = 0; w < workers; w++)
+        pass.parts[w] = lull_arena_zero(arena, n, sizeof **pass.parts);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        pass.locations[l].region = LULL_NONE;
+    lull_status status = lull_team_agree(team, read_both(&pass, reading, workers, err), err);
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        free(pass.locations[l].open);
+        free(pass.locations[l].changes);
+    }
+    uint64_t *const sums = (uint64_t *)pass.parts[0];
+    for (unsigned w = 1; w < workers; w++)
+        for (size_t i = 0; i < n * numbers; i++)
+            sums[i] += ((const uint64_t *)pass.parts[w])[i];
+    if (status == LULL_OK)
+        status = lull_team_sum(team, (int64_t *)sums, n * numbers, err);
+    bool any = false;
+    for (uint32_t r = 0; r < trace->n_regions && status == LULL_OK; r++)
+        any = any || pass.parts[0][r].kernels + pass.parts[0][r].moves > 0;
+    if (any) {
+        *ret_submitters = lull_arena_zero(arena, 1, sizeof **ret_submitters);
+        (*ret_submitters)->regions = pass.parts[0];
+    }
+    return status;
+}
