@@ -8,7 +8,6 @@
 
 /* Lines around one with time are shown, too: one on each side, or all of a function that is short. */
 enum { SHORT_FUNCTION = 32, AROUND = 1 };
-#define LISTED_LEAST 0.01 /* of the useful time of all threads */
 
 static int by_number(const void *a, const void *b)
 {
@@ -30,11 +29,8 @@ static uint32_t take_lines(const struct lull_code_table *lines,
     uint32_t n = 0;
     for (uint32_t i = 0; i < lines->n_rows && n < LULL_LISTED_LINES / 2; i++)
         if (is_line_of(&lines->rows[i], function))
-            taken[n++] = (struct lull_listed_line){.number = lines->rows[i].line,
-                                                   .useful_ns = lines->rows[i].useful_ns,
-                                                   .mpi_ns = lines->rows[i].mpi_ns,
-                                                   .openmp_ns = lines->rows[i].openmp_ns,
-                                                   .idle_ns = lines->rows[i].idle_ns};
+            taken[n++] =
+                (struct lull_listed_line){.number = lines->rows[i].line, .row = &lines->rows[i]};
     qsort(taken, n, sizeof *taken, by_number);
     return n;
 }
@@ -80,6 +76,16 @@ static void find_source(const struct lull_run *run, struct lull_listed_function 
             lines[i].text = source.lines[lines[i].number - source.first];
 }
 
+/* Whether a function computes so much, or so much is waited and done in calls from there. */
+static bool is_worth_listing(const struct lull_code_table *functions,
+                             const struct lull_code_row *row)
+{
+    return *row->file &&
+           (double)(row->useful_ns > row->mpi_ns + row->openmp_ns ? row->useful_ns
+                                                                  : row->mpi_ns + row->openmp_ns) >=
+               LULL_LISTED_LEAST * (double)functions->useful_ns;
+}
+
 static bool list_function(const struct lull_run *run, const struct lull_code_table *lines,
                           const struct lull_code_row *row, bool source, struct lull_arena *arena,
                           struct lull_listed_function *ret_listed)
@@ -109,7 +115,7 @@ lull_status lull_run_code_listing(const struct lull_run *run, bool source, struc
                          ret_listing->n_listed < LULL_LISTED_FUNCTIONS;
          i++) {
         const struct lull_code_row *row = &ret_listing->functions.rows[i];
-        if (row->share >= LISTED_LEAST && *row->file &&
+        if (is_worth_listing(&ret_listing->functions, row) &&
             list_function(run, &lines, row, source, arena,
                           &ret_listing->listed[ret_listing->n_listed]))
             ret_listing->n_listed++;
