@@ -23,9 +23,13 @@ PRICE_WITHIN = 0.1
 LONGER_WITHIN = 0.05
 
 
+def findings_in(lull, runs, folder=where.KEPT):
+    return json.loads(planted.execute([lull, "report", *runs, "--format", "json", "--threads", "1"], folder))["findings"]
+
+
 def findings_of(lull, names):
-    words = [lull, "report", *[os.path.join(name, "run") for name in names], "--format", "json", "--threads", "1"]
-    return json.loads(planted.execute(words, where.KEPT))["findings"]
+    """Of kept runs."""
+    return findings_in(lull, [os.path.join(name, "run") for name in names])
 
 
 def fact(finding, key):

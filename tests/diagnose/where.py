@@ -1,5 +1,6 @@
-"""Programs with a defect in one of their functions (programs/where.c, .cpp, .f90), recorded with samples and
-without any instrumentation: how they are built, recorded and kept, and what a report has to say of them.
+"""Programs with a defect in one of their functions (programs/where.c and its like in other languages), recorded with
+samples, without and with functions that the compiler instruments: how they are built, recorded and kept, and what a report
+has to say of them.
 
 What is true say the sources, whose loops are marked ("smooth: first line"), and the program's own processor
 clock, which decides how long each function computes and is written down by function.
@@ -17,8 +18,8 @@ import planted
 SOURCES = planted.SOURCES
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "where")
 
-# `rule`: of the finding that tells it; None: nothing is planted
-Case = collections.namedtuple("Case", "source mode rule function")
+# `rule`: of the finding that tells it; None: nothing is planted. `instrumented`: the compiler has instrumented functions.
+Case = collections.namedtuple("Case", "source mode rule function instrumented", defaults=(False,))
 CASES = {
     "c-late": Case("where.c", "late", "n_to_n", "smooth"),
     "c-even": Case("where.c", "even", None, None),
@@ -28,8 +29,15 @@ CASES = {
     "cpp-uneven": Case("where.cpp", "uneven", "imbalance", "heat::Grid::relax"),
     "cpp-lock": Case("where.cpp", "lock", "lock", "heat::Grid::update"),
     "cpp-even": Case("where.cpp", "even", None, None),
+    "fortran-serial": Case("where_threads.f90", "serial", "serial", "plate::assemble"),
+    "fortran-uneven": Case("where_threads.f90", "uneven", "imbalance", "plate::relax"),
+    "fortran-lock": Case("where_threads.f90", "lock", "lock", "plate::update"),
+    "c-late-instrumented": Case("where.c", "late", "n_to_n", "smooth", True),
+    "cpp-serial-instrumented": Case("where.cpp", "serial", "serial", "heat::Grid::assemble", True),
+    "cpp-uneven-instrumented": Case("where.cpp", "uneven", "imbalance", "heat::Grid::relax", True),
+    "cpp-lock-instrumented": Case("where.cpp", "lock", "lock", "heat::Grid::update", True),
 }
-COMPILERS = {"where.c": "mpicc.openmpi", "where.f90": "mpif90.openmpi", "where.cpp": "g++"}
+COMPILERS = {"where.c": "mpicc.openmpi", "where.f90": "mpif90.openmpi", "where.cpp": "g++", "where_threads.f90": "gfortran"}
 
 
 # What a program calls the time that passed in all of its functions; it is disturbed if that is so much longer than
@@ -38,25 +46,26 @@ ALL, DISTURBED = "both", 0.02
 
 
 def has_ranks(case):
-    return case.source != "where.cpp"
+    return case.source not in ("where.cpp", "where_threads.f90")
 
 
-def build(source, folder):
-    """The executable, "where-c"."""
-    executable = os.path.join(folder, source.replace(".", "-"))
-    more = ["-fopenmp"] if source == "where.cpp" else []
+def build(case, folder):
+    """The executable, "where-c", or "where-c-instrumented"."""
+    source = case.source
+    executable = os.path.join(folder, source.replace(".", "-") + "-instrumented" * case.instrumented)
+    more = ["-finstrument-functions"] * case.instrumented + ["-fopenmp"] * (not has_ranks(case))
     shutil.copy(os.path.join(SOURCES, source), folder)
     planted.execute([COMPILERS[source], "-O2", "-g", "-ffile-prefix-map=%s=." % folder, *more, source, "-o", executable],
                     folder)
     return executable
 
 
-def record(lull, case, executable, folder, before=()):
-    """Where the run is, and what the program says of itself: {(rank or thread, function): seconds}."""
+def record(lull, case, program, folder, before=(), options=()):
+    """Where the run is, and what the program says of itself: {(rank or thread, function): seconds}. `program`: words."""
     run, readings = os.path.join(folder, "run"), os.path.join(folder, "readings")
     start = ["mpiexec.openmpi", "-n", "2"] if has_ranks(case) else []
-    planted.execute([*before, *start, lull, "record", "--sample", "1000", "-o", run, "--", executable, case.mode, readings],
-                    folder, OMP_WAIT_POLICY="passive")
+    planted.execute([*before, *start, lull, "record", "--sample", "1000", *options, "-o", run, "--", *program, case.mode,
+                     readings], folder, OMP_WAIT_POLICY="passive")
     return run, read(folder)
 
 
