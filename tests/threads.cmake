@@ -18,7 +18,7 @@ set(with_threads
     "timeline/test_timeline"
     "trace/test_(abreast|cursor|otf2_read|pack|paraver_source|relay|scan|tape|tape_together)"
     "wait/test_.*"
-    "property/test_(breakdown|bursts|code|ideal|ideal_shares|merge|otf2|paraver|sampled|sim_order|sim_parts|steps|tape|timeline|waits)"
+    "property/test_(breakdown|bursts|code|ideal|ideal_shares|merge|otf2|paraver|sim_order|sim_parts|steps|tape|timeline|waits)"
     "property/test_what_if_random"
     "conformance/test_(published|replay|report|waits)")
 list(JOIN with_threads "|" pattern)

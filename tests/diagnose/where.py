@@ -13,12 +13,14 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import perf_maps
 import planted
 
 SOURCES = planted.SOURCES
 KEPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data", "where")
 
-# `rule`: of the finding that tells it; None: nothing is planted. `instrumented`: the compiler has instrumented functions.
+# `rule`: of the finding that tells it; None: nothing is planted. `instrumented`: the compiler has instrumented functions, or
+# Python tells of its own.
 Case = collections.namedtuple("Case", "source mode rule function instrumented", defaults=(False,))
 CASES = {
     "c-late": Case("where.c", "late", "n_to_n", "smooth"),
@@ -29,6 +31,9 @@ CASES = {
     "cpp-uneven": Case("where.cpp", "uneven", "imbalance", "heat::Grid::relax"),
     "cpp-lock": Case("where.cpp", "lock", "lock", "heat::Grid::update"),
     "cpp-even": Case("where.cpp", "even", None, None),
+}
+# Those that are not kept, and recorded where they are tested.
+RECORDED = {
     "fortran-serial": Case("where_threads.f90", "serial", "serial", "plate::assemble"),
     "fortran-uneven": Case("where_threads.f90", "uneven", "imbalance", "plate::relax"),
     "fortran-lock": Case("where_threads.f90", "lock", "lock", "plate::update"),
@@ -36,7 +41,12 @@ CASES = {
     "cpp-serial-instrumented": Case("where.cpp", "serial", "serial", "heat::Grid::assemble", True),
     "cpp-uneven-instrumented": Case("where.cpp", "uneven", "imbalance", "heat::Grid::relax", True),
     "cpp-lock-instrumented": Case("where.cpp", "lock", "lock", "heat::Grid::update", True),
+    "python-late": Case("where_python.py", "late", "n_to_n", "Grid.smooth", True),
+    "python-grown": Case("where_python.py", "grown", "computation_scaling", "Grid.smooth", True),
 }
+# Not what is called for each element, or for each look at the clock.
+INSTRUMENT = ["-finstrument-functions", "-finstrument-functions-exclude-file-list=/usr/",
+              "-finstrument-functions-exclude-function-list=_now"]
 COMPILERS = {"where.c": "mpicc.openmpi", "where.f90": "mpif90.openmpi", "where.cpp": "g++", "where_threads.f90": "gfortran"}
 
 
@@ -49,21 +59,37 @@ def has_ranks(case):
     return case.source not in ("where.cpp", "where_threads.f90")
 
 
+def is_python(case):
+    return case.source.endswith(".py")
+
+
+def missing(case):
+    """What a case lacks here; None: nothing."""
+    programs = ([] if is_python(case) else [COMPILERS[case.source]]) + ["mpiexec.openmpi"] * has_ranks(case)
+    absent = [name for name in programs if not shutil.which(name)]
+    if is_python(case) and not absent:
+        return None if perf_maps.find() else perf_maps.ABSENT
+    return "no " + absent[0] if absent else None
+
+
 def build(case, folder):
-    """The executable, "where-c", or "where-c-instrumented"."""
-    source = case.source
-    executable = os.path.join(folder, source.replace(".", "-") + "-instrumented" * case.instrumented)
-    more = ["-finstrument-functions"] * case.instrumented + ["-fopenmp"] * (not has_ranks(case))
-    shutil.copy(os.path.join(SOURCES, source), folder)
-    planted.execute([COMPILERS[source], "-O2", "-g", "-ffile-prefix-map=%s=." % folder, *more, source, "-o", executable],
-                    folder)
-    return executable
+    """The words that start the program; an executable is "where-c" or the like."""
+    source = shutil.copy(os.path.join(SOURCES, case.source), folder)
+    if is_python(case):
+        return [perf_maps.find(), *["-X", "perf"] * case.instrumented, source]
+    executable = os.path.join(folder, case.source.replace(".", "-"))
+    more = INSTRUMENT if case.instrumented else []
+    more = more + ["-fopenmp"] if not has_ranks(case) else more
+    planted.execute([COMPILERS[case.source], "-O2", "-g", "-ffile-prefix-map=%s=." % folder, *more, case.source, "-o",
+                     executable], folder)
+    return [executable]
 
 
-def record(lull, case, program, folder, before=(), options=()):
-    """Where the run is, and what the program says of itself: {(rank or thread, function): seconds}. `program`: words."""
+def record(lull, case, program, folder, before=()):
+    """Where the run is, and what the program says of itself: {(rank or thread, function): seconds}."""
     run, readings = os.path.join(folder, "run"), os.path.join(folder, "readings")
     start = ["mpiexec.openmpi", "-n", "2"] if has_ranks(case) else []
+    options = ["--mpi", "openmpi", *["--sample-stack"] * case.instrumented] if is_python(case) else []
     planted.execute([*before, *start, lull, "record", "--sample", "1000", *options, "-o", run, "--", *program, case.mode,
                      readings], folder, OMP_WAIT_POLICY="passive")
     return run, read(folder)
@@ -102,7 +128,7 @@ def keep(lull, executable, run, kept):
 
 def lines_of(case):
     """The first and the last line of the function's loop, which is marked in the source."""
-    name = case.function.rpartition(":")[2]
+    name = re.split("[:.]", case.function)[-1]
     with open(os.path.join(SOURCES, case.source)) as file:
         lines = [number for number, line in enumerate(file, 1) if re.search(r"\b%s: (first|last) line" % name, line)]
     return lines[0], lines[-1]

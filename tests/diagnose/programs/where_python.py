@@ -81,7 +81,7 @@ def main():
         spent = [spent[0] + middle - begin, spent[1] + end - middle, spent[2] + time.monotonic() - began]
         mpi.allreduce(grid.cells[1])
     with open("%s.%d" % (path, mpi.rank), "w") as file:
-        file.write("fill %.9f\nsmooth %.9f\nboth %.9f\n" % tuple(spent))
+        file.write("Grid.fill %.9f\nGrid.smooth %.9f\nboth %.9f\n" % tuple(spent))
     mpi.finish()
 
 
