@@ -5,7 +5,7 @@ usage: check_names.py --places PROGRAM --case CASE
 
 Cases: loops (against marks in the sources), lines (against llvm-symbolizer and addr2line), kinds (of debug
 information, and files without any), refused (files that changed, are gone or damaged),
-network (debug information is fetched from servers on wish alone)."""
+network (debug information is fetched from servers on wish alone), stubs (where the caller of a stub is)."""
 import argparse
 import http.server
 import os
@@ -503,6 +503,32 @@ def check_damage(arguments, folder):
     expect(statuses.get(0, 0) > 50, "most damage is in one place")
 
 
+def case_stubs(arguments, folder):
+    """In stubs that call other files the return address is behind what the stub has pushed, instruction by instruction."""
+    if not has("gcc") or "x86-64" not in run(["readelf", "-h", arguments.places]).lower().replace("x86_64", "x86-64"):
+        skip("no gcc, or no x86-64")
+    checked = 0
+    for options in (["-Wl,-z,lazy"], ["-Wl,-z,lazy", "-fcf-protection"], ["-Wl,-z,now"]):
+        program = compiled(folder, "gcc", "loops.c", "-O1", *options)
+        pushed, expected = 0, {}
+        for line in run(["objdump", "-d", "--no-show-raw-insn", "-j", ".plt", program]).splitlines():
+            if re.match(r"[0-9a-f]+ <", line):
+                pushed = 8 if "@plt-" in line or "<.plt>" in line else 0  # the first entry is entered with a number pushed
+            found = re.match(r" *([0-9a-f]+):\s+(\S+)", line)
+            if not found or found[2].startswith("nop"):
+                continue
+            expected[int(found[1], 16)] = pushed
+            pushed += 8 * found[2].startswith("push")
+        told = dict(line.split(" ", 1) for line in run([arguments.rules, program], input="\n".join(
+            "%x" % address for address in expected)).splitlines())
+        for address, bytes_there in expected.items():
+            expect(told["%x" % address] == "stack %d" % bytes_there, "%s: %x: %s, expected %d" % (
+                options, address, told["%x" % address], bytes_there))
+        checked += len(expected)
+    expect(checked > 10, "%d instructions" % checked)
+    print("%d instructions of stubs" % checked)
+
+
 class Server(http.server.BaseHTTPRequestHandler):
     """Writes down what is asked for, and has nothing."""
     asked = []
@@ -544,6 +570,7 @@ def case_network(arguments, folder):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--places", required=True)
+    parser.add_argument("--rules")
     parser.add_argument("--case", required=True)
     arguments = parser.parse_args()
     os.environ.pop("DEBUGINFOD_URLS", None)
