@@ -65,8 +65,7 @@ static void read_frame_address(Dwarf_Frame *frame, const struct unwind_registers
     if (dwarf_frame_cfa(frame, &ops, &n) != 0 || n == 0 ||
         !is_register_and(&ops[0], &base, &rule->address))
         return;
-    if (base == registers->stack &&
-        (n == 1 || is_frame_of_stub(ops, n, offset, &rule->address)))
+    if (base == registers->stack && (n == 1 || is_frame_of_stub(ops, n, offset, &rule->address)))
         rule->how = LULL_UNWIND_FROM_STACK;
     else if (n == 1 && base == registers->frame)
         rule->how = LULL_UNWIND_FROM_REGISTER;

@@ -46,7 +46,7 @@ template <typename Number> static void smooth(Number *cells)
 
 static inline __attribute__((always_inline)) unsigned weigh(unsigned sum, unsigned value)
 {
-    for (int k = 0; k < 8; k++) // weigh: first line
+    for (int k = 0; k < 8; k++)                         // weigh: first line
         sum = (sum ^ value) * 2654435761u + (sum >> 7); // weigh: last line
     return sum;
 }
