@@ -56,7 +56,8 @@ static uint32_t add_neighbours(const struct lull_listed_line *taken, uint32_t n,
     return count;
 }
 
-static void find_source(const struct lull_run *run, struct lull_listed_function *listed,
+/* False: it is not there. */
+static bool find_source(const struct lull_run *run, struct lull_listed_function *listed,
                         struct lull_listed_line *lines, struct lull_arena *arena)
 {
     const struct lull_code_row *row = listed->row;
@@ -68,12 +69,13 @@ static void find_source(const struct lull_run *run, struct lull_listed_function 
     if (lull_source_read(row->file, lines[0].number, lines[listed->n_lines - 1].number, &search,
                          arena, &source, &err) != LULL_OK) {
         listed->absent = lull_arena_strdup(arena, err.text);
-        return;
+        return false;
     }
     listed->newer = source.newer;
     for (uint32_t i = 0; i < listed->n_lines; i++)
         if (lines[i].number - source.first < source.count)
             lines[i].text = source.lines[lines[i].number - source.first];
+    return true;
 }
 
 /* Whether a function computes so much, or so much is waited and done in calls from there. */
@@ -97,8 +99,10 @@ static bool list_function(const struct lull_run *run, const struct lull_code_tab
     struct lull_listed_line *all = lull_arena_zero(arena, LULL_LISTED_LINES, sizeof *all);
     *ret_listed = (struct lull_listed_function){.row = row, .lines = all};
     ret_listed->n_lines = add_neighbours(taken, n, all);
-    if (source)
-        find_source(run, ret_listed, all, arena);
+    if (!source || !find_source(run, ret_listed, all, arena)) {
+        memcpy(all, taken, n * sizeof *all); /* without text neighbours tell nothing */
+        ret_listed->n_lines = n;
+    }
     return true;
 }
 

@@ -14,7 +14,8 @@ struct lull_listed_line {
 
 struct lull_listed_function {
     const struct lull_code_row *row;      /* of `functions` */
-    const struct lull_listed_line *lines; /* those with time, and their neighbours; ascending */
+    const struct lull_listed_line *lines; /* those with time and, where there is text, their
+                                             neighbours; ascending */
     uint32_t n_lines;
     const char *absent; /* why there is no text; NULL: there is, or none was asked for */
     bool newer;         /* the source is newer than the program */

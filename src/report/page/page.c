@@ -459,7 +459,11 @@ static void put_code_source(FILE *out, const struct lull_picture_code *code,
     put_name_between(out, arena, open ? "<details open><summary>" : "<details><summary>",
                      function->name, "");
     put_name_between(out, arena, " (", function->place, "");
-    fprintf(out, "), %.1f %% of the useful time</summary>\n", 100 * function->share);
+    fprintf(out, "), %.1f %% of the useful time", 100 * function->share);
+    if (function->time.mpi_ns + function->time.openmp_ns > 0)
+        fprintf(out, ", %.3f s in calls",
+                1e-9 * (double)(function->time.mpi_ns + function->time.openmp_ns));
+    fputs("</summary>\n", out);
     put_name_between(out, arena, "<p class=\"absent\">", function->note, "</p>\n");
     fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain source\"><thead><tr>"
           "<th scope=\"col\">line</th><th scope=\"col\">time</th><th scope=\"col\">useful, %</th>",
