@@ -15,6 +15,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "binary/debug_file.h"
 #include "binary/demangle.h"
 #include "binary/symbols_inside.h"
 
@@ -33,7 +34,7 @@ enum {
 
 static const Dwfl_Callbacks callbacks = {
     .find_elf = dwfl_build_id_find_elf,
-    .find_debuginfo = dwfl_standard_find_debuginfo,
+    .find_debuginfo = lull_debug_file_find,
     .section_address = dwfl_offline_section_address,
 };
 

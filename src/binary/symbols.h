@@ -53,8 +53,8 @@ enum lull_symbols_found {
  * that it was found and its debug information cannot be read; else it is left as it was.
  *
  * Debug information is read from the file, or from a separate one: beside it or below /usr/lib/debug,
- * by the name that the file gives (.gnu_debuglink) or by its build id, and from the servers that
- * DEBUGINFOD_URLS names, if it is set.
+ * by the name that the file gives (.gnu_debuglink) or by its build id; from servers only where that is
+ * asked for (binary/debug_file.h).
  *
  * Not safe for concurrent use; each thread opens the file for itself. */
 struct lull_symbols;

@@ -35,8 +35,29 @@ static bool is_register_and(const Dwarf_Op *op, uint64_t *ret_register, int64_t 
     return op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31;
 }
 
+/* Whether it is what linkers say of stubs that call other files on x86-64, which push a number: the address is 8
+ * bytes further from the last bytes of a stub on. *ret_address gets it, of code at `offset`. */
+static bool is_frame_of_stub(const Dwarf_Op *ops, size_t n, uint64_t offset, int64_t *ret_address)
+{
+    enum { INSTRUCTION_POINTER = 16 };
+    static const uint8_t rest[] = {DW_OP_lit15, DW_OP_and, 0,         DW_OP_ge,
+                                   DW_OP_lit3,  DW_OP_shl, DW_OP_plus};
+    enum { FIRST = 2, SIZE = 4 }; /* SIZE: the operation that says how many bytes come before */
+    uint64_t base;
+    int64_t at;
+    if (n != FIRST + sizeof rest || !is_register_and(&ops[1], &base, &at) ||
+        base != INSTRUCTION_POINTER || at != 0 || ops[SIZE].atom < DW_OP_lit0 ||
+        ops[SIZE].atom > DW_OP_lit31)
+        return false;
+    for (size_t i = 0; i < sizeof rest; i++)
+        if (i + FIRST != SIZE && ops[i + FIRST].atom != rest[i])
+            return false;
+    *ret_address += (offset & 15) >= (uint64_t)ops[SIZE].atom - DW_OP_lit0 ? 8 : 0;
+    return true;
+}
+
 static void read_frame_address(Dwarf_Frame *frame, const struct unwind_registers *registers,
-                               struct lull_unwind_rule *rule)
+                               uint64_t offset, struct lull_unwind_rule *rule)
 {
     Dwarf_Op *ops;
     size_t n;
@@ -44,7 +65,7 @@ static void read_frame_address(Dwarf_Frame *frame, const struct unwind_registers
     if (dwarf_frame_cfa(frame, &ops, &n) != 0 || n == 0 ||
         !is_register_and(&ops[0], &base, &rule->address))
         return;
-    if (n == 1 && base == registers->stack)
+    if (base == registers->stack && (n == 1 || is_frame_of_stub(ops, n, offset, &rule->address)))
         rule->how = LULL_UNWIND_FROM_STACK;
     else if (n == 1 && base == registers->frame)
         rule->how = LULL_UNWIND_FROM_REGISTER;
@@ -114,7 +135,7 @@ struct lull_unwind_rule lull_symbols_unwind(struct lull_symbols *symbols, uint64
     if (!frame)
         return rule;
     const int return_address = dwarf_frame_info(frame, &begin, &end, &signal);
-    read_frame_address(frame, registers, &rule);
+    read_frame_address(frame, registers, offset, &rule);
     rule.saved_return =
         (uint8_t)read_saved_register(frame, registers, return_address, &rule.return_at, &outermost);
     rule.saved_frame = (uint8_t)read_saved_register(frame, registers, (int)registers->frame,

@@ -21,7 +21,7 @@ struct lull_sampled {
 
 /* Places and contexts of a thread that are told apart; what is beyond counts as one place. */
 enum { LULL_SAMPLED_PLACES_MOST = 4096 };
-/* Those of all threads together: 140 MB. Where a run has more nothing is told. */
+/* Those of all threads together: up to 200 MB. Where a run has more nothing is told. */
 enum { LULL_SAMPLED_ITEMS_MOST = 2000000 };
 
 struct lull_sampled_collector;

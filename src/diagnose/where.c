@@ -794,4 +794,10 @@ void lull_where_explain(struct lull_case *c, struct lull_finding *finding,
     const char *absent = c->names ? c->names->own.absent : NULL;
     if (absent && (n == 0 || !wheres[0].named))
         finding->cause = lull_arena_printf(c->arena, "%s %s", finding->cause, absent);
+    if (n > 0 && lull_code_is_interpreter(wheres[0].function))
+        finding->cause = lull_arena_printf(c->arena,
+                                           "%s Which function of Python that is, lull record "
+                                           "--sample-stack of a python3 -X perf tells (3.12 or "
+                                           "newer).",
+                                           finding->cause);
 }

@@ -75,7 +75,7 @@ uint32_t lull_where_grown(struct lull_case *c, double scale, uint32_t most,
 void lull_where_set(struct lull_case *c, struct lull_finding *finding,
                     const struct lull_where *where);
 /* Where no function is told, or what is told is a file: ends the cause of a finding with why code has
- * no names, if that is so. */
+ * no names, if that is so. Where it is Python's interpreter, with how functions of Python are known. */
 void lull_where_explain(struct lull_case *c, struct lull_finding *finding,
                         const struct lull_where *wheres, uint32_t n);
 

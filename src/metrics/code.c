@@ -3,10 +3,12 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "binary/python_source.h"
 #include "metrics/callers.h"
 #include "team/division.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,15 +39,48 @@ static void name_of_system(struct lull_code_place *place, const struct lull_obje
                                          .file = ""};
 }
 
-/* A place in what an interpreter executes: its file is a source, its offset a line. */
-static void name_interpreted(struct lull_code_place *place, const struct lull_object *object)
+/* The line in which a function of Python is defined, if the source is as it was when the run began; 0: it is not
+ * known. `names` has what sources define that were read before. False: no memory. */
+static bool find_definition(const struct lull_trace *trace, const struct lull_object *object,
+                            struct lull_hash *names, uint32_t *ret_line)
 {
+    char key[LULL_PYTHON_MOST_NAME];
+    bool is_new;
+    *ret_line = 0;
+    if (*object->path != '/') /* in which folder is not known */
+        return true;
+    if (!lull_hash_add(names, object->path, strlen(object->path), 0, &is_new) ||
+        (is_new && !lull_python_source_read(object->path, trace->start_realtime, names)))
+        return false;
+    const int length = snprintf(key, sizeof key, "%s\n%s", object->path, object->function);
+    const uint64_t *line =
+        length < (int)sizeof key ? lull_hash_find(names, key, (size_t)length) : NULL;
+    *ret_line = line ? (uint32_t)*line : 0;
+    return true;
+}
+
+/* A place in what an interpreter executes: its file is a source, its offset a line; where that is 0, it is anywhere in
+ * the function. False: no memory. */
+static bool name_interpreted(const struct lull_trace *trace, struct lull_code_place *place,
+                             struct lull_hash *definitions)
+{
+    const struct lull_object *object = &trace->objects[place->object];
+    uint32_t line = (uint32_t)place->offset;
+    if (line == 0 && !find_definition(trace, object, definitions, &line))
+        return false;
     place->known = LULL_CODE_NAMED;
     place->symbol = (struct lull_symbol){.function = object->function,
                                          .short_name = object->function,
                                          .whole_name = object->function,
                                          .file = object->path,
-                                         .line = (uint32_t)place->offset};
+                                         .line = line};
+    return true;
+}
+
+bool lull_code_is_interpreter(const char *function)
+{
+    static const char evaluate[] = "_PyEval_EvalFrameDefault"; /* of CPython, from 3.6 on */
+    return strncmp(function, evaluate, strlen(evaluate)) == 0;
 }
 
 static void take_name(struct lull_code_place *place, const struct lull_place *found,
@@ -70,15 +105,15 @@ lull_status lull_code_name(const struct lull_trace *trace, struct lull_code_plac
         .function = "", .short_name = "", .whole_name = "", .file = ""};
     struct lull_places_file *files;
     struct lull_place *found = calloc(n + 1, sizeof *found);
+    struct lull_hash definitions = {0};
     size_t count = 0;
+    bool good = found != NULL;
     *ret_files = NULL;
-    if (!found)
-        return lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
     files = lull_arena_zero(arena, trace->n_objects + (size_t)1, sizeof *files);
     for (uint32_t o = 0; o < trace->n_objects; o++)
         files[o] = (struct lull_places_file){.path = trace->objects[o].path,
                                              .build_id = trace->objects[o].build_id};
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && good; i++) {
         places[i].known = LULL_CODE_NO_FILE;
         places[i].symbol = nothing;
         places[i].loop = NULL;
@@ -88,10 +123,12 @@ lull_status lull_code_name(const struct lull_trace *trace, struct lull_code_plac
         else if (lull_code_is_of_system(trace, &places[i]))
             name_of_system(&places[i], &trace->objects[places[i].object]);
         else if (places[i].object < trace->n_objects)
-            name_interpreted(&places[i], &trace->objects[places[i].object]);
+            good = name_interpreted(trace, &places[i], &definitions);
     }
+    lull_hash_free(&definitions);
     const lull_status status =
-        lull_places_find(files, trace->n_objects, found, count, loops, workers, arena, err);
+        good ? lull_places_find(files, trace->n_objects, found, count, loops, workers, arena, err)
+             : lull_fail(err, LULL_ERR_MEMORY, "names of code: out of memory");
     count = 0;
     for (size_t i = 0; status == LULL_OK && i < n; i++)
         if (is_in_a_file(trace, &places[i])) {

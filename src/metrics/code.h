@@ -39,7 +39,9 @@ struct lull_code_place {
     /* Results: */
     uint8_t known;             /* enum lull_code_known */
     struct lull_symbol symbol; /* of the innermost function; lull_symbol_of_program has the one that
-                                  tables name */
+                                  tables name. Of a function of Python that is known by its stub the
+                                  line is that of its definition, if the source is there and has not
+                                  changed since the run began */
     const struct lull_loop *loop; /* NULL: none, or not asked for */
 };
 
@@ -60,6 +62,8 @@ uint32_t lull_code_find_place(const struct lull_code_place *places, uint32_t n, 
                               uint64_t offset);
 /* Whether a place is in code that the system's kernel brings into each process (vdso), which no file has. */
 bool lull_code_is_of_system(const struct lull_trace *trace, const struct lull_code_place *place);
+/* Whether a function is that in which CPython executes functions of Python (or a part of it, ".cold"). */
+bool lull_code_is_interpreter(const char *function);
 /* "heat.c" of "/home/x/heat.c". */
 const char *lull_code_base_name(const char *path);
 /* What the code at a place is called: its function's short name, or else "libz.so (no symbols)". In

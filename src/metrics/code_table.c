@@ -2,6 +2,7 @@
 #include "metrics/code_table.h"
 
 #include "base/hash.h"
+#include "metrics/callers.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -438,14 +439,27 @@ static int by_share(const void *a, const void *b)
     return (int)x->known - (int)y->known;
 }
 
+/* Adds what is missing of a file, if that is a part of the useful time. */
+static void add_gap(struct lull_code_table *table, struct lull_code_gap *gaps,
+                    const struct lull_code_gap *gap, int64_t ns)
+{
+    const double share = (double)ns / (double)table->useful_ns;
+    if (share < LULL_CODE_GAP)
+        return;
+    gaps[table->n_gaps] = *gap;
+    gaps[table->n_gaps++].share = share;
+}
+
 /* Lists the files whose code has no names, or no lines. Places are in the order of objects. */
 static bool find_gaps(const struct table_maker *maker, struct lull_code_table *table)
 {
     const struct lull_code *code = maker->code;
+    const bool stubs = lull_callers_has_python(maker->trace);
     struct lull_code_gap *gaps =
         lull_arena_try(maker->arena, 2 * (size_t)maker->trace->n_objects + 2, sizeof *gaps);
-    int64_t ns[2] = {0}; /* without a name, and with one but without a line */
-    uint32_t n = 0;
+    int64_t ns[2] = {0};                 /* without a name, and with one but without a line */
+    int64_t all = 0;                     /* in the file */
+    bool python = false;                 /* the file has Python's interpreter */
     uint8_t unnamed = LULL_CODE_NO_FILE; /* why those of the object have no name */
     for (uint32_t i = 0; gaps && table->useful_ns > 0 && i < code->n_places; i++) {
         const struct lull_code_place *place = &code->places[i];
@@ -456,25 +470,25 @@ static bool find_gaps(const struct table_maker *maker, struct lull_code_table *t
             !lull_code_is_of_system(maker->trace, place))
             ns[named] += maker->place_ns[i];
         unnamed = named ? unnamed : place->known;
+        all += maker->place_ns[i];
+        for (const struct lull_symbol *at = &place->symbol; at && !stubs; at = at->caller)
+            python |= lull_code_is_interpreter(at->function);
         if (i + 1 < code->n_places && code->places[i + 1].object == place->object)
             continue;
-        for (unsigned k = 0; k < 2; k++) {
-            const double share = (double)ns[k] / (double)table->useful_ns;
-            const bool in_file = place->object < maker->trace->n_objects;
-            ns[k] = 0;
-            if (share < LULL_CODE_GAP)
-                continue;
-            gaps[n] = (struct lull_code_gap){.object = place->object, .share = share, .why = ""};
-            gaps[n].known = k == 1 ? LULL_CODE_NAMED : unnamed;
-            if (in_file)
-                gaps[n].why = code->files[place->object].why;
-            n++;
-        }
+        struct lull_code_gap gap = {
+            .object = place->object,
+            .known = LULL_CODE_NAMED,
+            .python = python,
+            .why = place->object < maker->trace->n_objects ? code->files[place->object].why : ""};
+        add_gap(table, gaps, &gap, python ? all : ns[1]);
+        gap.known = unnamed;
+        add_gap(table, gaps, &gap, python ? 0 : ns[0]);
+        ns[0] = ns[1] = all = 0;
+        python = false;
     }
     if (gaps)
-        qsort(gaps, n, sizeof *gaps, by_share);
+        qsort(gaps, table->n_gaps, sizeof *gaps, by_share);
     table->gaps = gaps;
-    table->n_gaps = n;
     return gaps != NULL;
 }
 

@@ -57,7 +57,8 @@ struct lull_code_row {
 struct lull_code_gap {
     uint32_t object; /* index into trace->objects; LULL_NONE: code that no file holds */
     uint8_t
-        known; /* why there is no name; LULL_CODE_NAMED: functions are known, and lines are not */
+        known;   /* why there is no name; LULL_CODE_NAMED: functions are known, and lines are not */
+    bool python; /* it is Python's interpreter, and which functions that executed is not known */
     double share;    /* of the useful time of all threads */
     const char *why; /* what lull_places_find says of the file, or "" */
 };

@@ -159,10 +159,14 @@ void lull_document_matrix(struct lull_document *document, const struct lull_pict
 /* The functions in which a run computed, and the source of the hottest ones. Text and CSV leave it out:
  * tables have the same numbers. */
 
+/* Time in a function, or in a line. */
 struct lull_picture_code_time {
     int64_t useful_ns;         /* of all threads */
     int64_t mpi_ns, openmp_ns; /* in calls from there */
     int64_t idle_ns;           /* of threads that are idle because of it */
+    int64_t waited_ns;         /* the part of the time in calls that was a wait for others */
+    /* Useful time of a rank; which rank has the least and which the most, negative: none has any. */
+    int64_t min_ns, median_ns, max_ns, min_rank, max_rank;
 };
 
 struct lull_picture_code_line {
@@ -174,10 +178,7 @@ struct lull_picture_code_line {
 struct lull_picture_function {
     const char *name, *place; /* "smooth", "heat.c:85" */
     struct lull_picture_code_time time;
-    int64_t waited_ns;       /* the part of the time in calls that was a wait for others */
-    double share, low, high; /* of the useful time, and its interval */
-    /* Useful time of a rank; which rank has the least and which the most, negative: none has any. */
-    int64_t min_ns, median_ns, max_ns, min_rank, max_rank;
+    double share, low, high;                    /* of the useful time, and its interval */
     const struct lull_picture_code_line *lines; /* ascending; there may be gaps */
     uint32_t n_lines;
     const char *note; /* what is to be known of the source, a sentence; NULL: nothing */

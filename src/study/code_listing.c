@@ -8,7 +8,6 @@
 
 /* Lines around one with time are shown, too: one on each side, or all of a function that is short. */
 enum { SHORT_FUNCTION = 32, AROUND = 1 };
-#define LISTED_LEAST 0.01 /* of the useful time of all threads */
 
 static int by_number(const void *a, const void *b)
 {
@@ -30,11 +29,8 @@ static uint32_t take_lines(const struct lull_code_table *lines,
     uint32_t n = 0;
     for (uint32_t i = 0; i < lines->n_rows && n < LULL_LISTED_LINES / 2; i++)
         if (is_line_of(&lines->rows[i], function))
-            taken[n++] = (struct lull_listed_line){.number = lines->rows[i].line,
-                                                   .useful_ns = lines->rows[i].useful_ns,
-                                                   .mpi_ns = lines->rows[i].mpi_ns,
-                                                   .openmp_ns = lines->rows[i].openmp_ns,
-                                                   .idle_ns = lines->rows[i].idle_ns};
+            taken[n++] =
+                (struct lull_listed_line){.number = lines->rows[i].line, .row = &lines->rows[i]};
     qsort(taken, n, sizeof *taken, by_number);
     return n;
 }
@@ -60,7 +56,8 @@ static uint32_t add_neighbours(const struct lull_listed_line *taken, uint32_t n,
     return count;
 }
 
-static void find_source(const struct lull_run *run, struct lull_listed_function *listed,
+/* False: it is not there. */
+static bool find_source(const struct lull_run *run, struct lull_listed_function *listed,
                         struct lull_listed_line *lines, struct lull_arena *arena)
 {
     const struct lull_code_row *row = listed->row;
@@ -72,12 +69,23 @@ static void find_source(const struct lull_run *run, struct lull_listed_function 
     if (lull_source_read(row->file, lines[0].number, lines[listed->n_lines - 1].number, &search,
                          arena, &source, &err) != LULL_OK) {
         listed->absent = lull_arena_strdup(arena, err.text);
-        return;
+        return false;
     }
     listed->newer = source.newer;
     for (uint32_t i = 0; i < listed->n_lines; i++)
         if (lines[i].number - source.first < source.count)
             lines[i].text = source.lines[lines[i].number - source.first];
+    return true;
+}
+
+/* Whether a function computes so much, or so much is waited and done in calls from there. */
+static bool is_worth_listing(const struct lull_code_table *functions,
+                             const struct lull_code_row *row)
+{
+    return *row->file &&
+           (double)(row->useful_ns > row->mpi_ns + row->openmp_ns ? row->useful_ns
+                                                                  : row->mpi_ns + row->openmp_ns) >=
+               LULL_LISTED_LEAST * (double)functions->useful_ns;
 }
 
 static bool list_function(const struct lull_run *run, const struct lull_code_table *lines,
@@ -91,8 +99,10 @@ static bool list_function(const struct lull_run *run, const struct lull_code_tab
     struct lull_listed_line *all = lull_arena_zero(arena, LULL_LISTED_LINES, sizeof *all);
     *ret_listed = (struct lull_listed_function){.row = row, .lines = all};
     ret_listed->n_lines = add_neighbours(taken, n, all);
-    if (source)
-        find_source(run, ret_listed, all, arena);
+    if (!source || !find_source(run, ret_listed, all, arena)) {
+        memcpy(all, taken, n * sizeof *all); /* without text neighbours tell nothing */
+        ret_listed->n_lines = n;
+    }
     return true;
 }
 
@@ -109,7 +119,7 @@ lull_status lull_run_code_listing(const struct lull_run *run, bool source, struc
                          ret_listing->n_listed < LULL_LISTED_FUNCTIONS;
          i++) {
         const struct lull_code_row *row = &ret_listing->functions.rows[i];
-        if (row->share >= LISTED_LEAST && *row->file &&
+        if (is_worth_listing(&ret_listing->functions, row) &&
             list_function(run, &lines, row, source, arena,
                           &ret_listing->listed[ret_listing->n_listed]))
             ret_listing->n_listed++;

@@ -8,6 +8,14 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_test(NAME diagnose.where
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_where.py --lull $<TARGET_FILE:lull>)
     set_tests_properties(diagnose.where PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+    # ... of programs that are recorded for it.
+    if(TARGET liblull-record-openmpi AND LULL_HAVE_LIBDW)
+        add_test(NAME diagnose.where_recorded
+            COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_where_recorded.py
+                    --lull $<TARGET_FILE:lull>)
+        set_tests_properties(diagnose.where_recorded PROPERTIES LABELS "all;clock" RUN_SERIAL ON SKIP_RETURN_CODE 77
+                             TIMEOUT 1800)
+    endif()
     # planted_tests(name arguments...): that the recorder sees what a program does, by counts; and, with a label of its
     # own, what is found where the clock of this machine decides. Who waits in MPI wants its core back at once: that one
     # runs alone.

@@ -23,9 +23,8 @@ PRICE_WITHIN = 0.1
 LONGER_WITHIN = 0.05
 
 
-def findings_of(lull, names):
-    words = [lull, "report", *[os.path.join(name, "run") for name in names], "--format", "json", "--threads", "1"]
-    return json.loads(planted.execute(words, where.KEPT))["findings"]
+def findings_in(lull, runs, folder=where.KEPT):
+    return json.loads(planted.execute([lull, "report", *runs, "--format", "json", "--threads", "1"], folder))["findings"]
 
 
 def fact(finding, key):
@@ -62,11 +61,9 @@ def check_late(finding, spent, function):
     return wrong
 
 
-def check_case(lull, name):
-    """What is wrong with the report of a kept run."""
-    case, spent = where.CASES[name], where.read(os.path.join(where.KEPT, name))
-    runs = ["c-even", name] if case.mode == "grown" else [name]
-    findings = [f for f in findings_of(lull, runs) if f["rule"] not in planted.OF_THE_MACHINE]
+def judge(findings, case, spent, before):
+    """What is wrong with findings of a run. `before`: what the program spent in the run that it is compared with."""
+    findings = [f for f in findings if f["rule"] not in planted.OF_THE_MACHINE]
     if not case.rule:
         return ["told is: " + f["sentence"] for f in findings]
     if not findings or findings[0]["rule"] != case.rule:
@@ -81,13 +78,20 @@ def check_case(lull, name):
     if case.mode == "late":
         wrong += check_late(finding, spent, case.function)
     elif case.mode == "grown":
-        before = where.read(os.path.join(where.KEPT, "c-even"))
         more = sum(where.totals(spent).values()) - sum(where.totals(before).values())
         wrong += check_share(finding, (functions_of(spent, None, case.function) -
                                        functions_of(before, None, case.function)) / more)
     elif case.mode == "uneven" and "for thread 1 of rank 0" not in text:
         wrong.append("thread 1 is not named")
     return ["%s\n    %s" % (line, text) for line in wrong]
+
+
+def check_case(lull, name):
+    """What is wrong with the report of a kept run."""
+    case = where.CASES[name]
+    names = ["c-even", name] if case.mode == "grown" else [name]
+    spent = [where.read(os.path.join(where.KEPT, one)) for one in names]
+    return judge(findings_in(lull, [os.path.join(one, "run") for one in names]), case, spent[-1], spent[0])
 
 
 def main():

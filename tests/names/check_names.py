@@ -4,8 +4,10 @@
 usage: check_names.py --places PROGRAM --case CASE
 
 Cases: loops (against marks in the sources), lines (against llvm-symbolizer and addr2line), kinds (of debug
-information, and files without any), refused (files that changed, are gone or damaged)."""
+information, and files without any), refused (files that changed, are gone or damaged),
+network (debug information is fetched from servers on wish alone), stubs (where the caller of a stub is)."""
 import argparse
+import http.server
 import os
 import random
 import re
@@ -13,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PROGRAMS = os.path.join(HERE, "programs")
@@ -340,22 +343,38 @@ def case_kinds(arguments, folder):
                "without its .dwo file a program keeps its lines")
         expect("multiply" in {p.function for p in without}, "and the names of the linker")
         tried.append("split, " + version)
-    # Debug information beside the program, and found by its build id.
-    program = compiled(folder, "gcc", "loops.c", "-O1", "-gdwarf-5", "-Wl,--build-id")
-    debug = os.path.join(folder, "program.debug")
+    # Debug information beside the program, as the linker's build id or the checksum of .gnu_debuglink says.
+    for build_id in ("sha1", "none"):
+        check_apart(arguments, folder, expected, build_id)
+        tried.append("debuglink" if build_id == "sha1" else "debuglink without build id")
+    program, stripped = os.path.join(folder, "program.sha1"), os.path.join(folder, "stripped.sha1")
+    check_symbols_only(arguments, folder, program, stripped)
+    print("the same names by " + ", ".join(tried))
+
+
+def check_apart(arguments, folder, expected, build_id):
+    program = os.path.join(folder, "program." + build_id)
+    shutil.copy(compiled(folder, "gcc", "loops.c", "-O1", "-gdwarf-5", "-Wl,--build-id=" + build_id), program)
+    debug, stripped = program + ".debug", os.path.join(folder, "stripped." + build_id)
     run(["objcopy", "--only-keep-debug", program, debug])
-    stripped = os.path.join(folder, "stripped")
     run(["objcopy", "--strip-debug", "--add-gnu-debuglink=" + debug, program, stripped])
     expect(line_names(arguments, stripped) == expected, "names by .gnu_debuglink")
-    tried.append("debuglink")
+    link = os.path.join(folder, "elsewhere", "link")
+    os.makedirs(os.path.dirname(link), exist_ok=True)
+    if os.path.lexists(link):
+        os.remove(link)
+    os.symlink(stripped, link)
+    expect(line_names(arguments, link) == expected, "names by .gnu_debuglink of what a link leads to")
     beside = os.path.join(folder, ".debug")
     os.mkdir(beside)
     shutil.move(debug, beside)
     expect(line_names(arguments, stripped) == expected, "names by .gnu_debuglink and .debug")
+    # another file with that name
+    other = compiled(folder, "gcc", "loops.c", "-O2", "-gdwarf-5", "-Wl,--build-id=" + build_id)
+    run(["objcopy", "--only-keep-debug", other, os.path.join(beside, os.path.basename(debug))])
+    expect(line_names(arguments, stripped) == [], "another file is not taken for it")
     shutil.rmtree(beside)
     expect(line_names(arguments, stripped) == [], "no lines without debug information")
-    check_symbols_only(arguments, folder, program, stripped)
-    print("the same names by " + ", ".join(tried))
 
 
 def symbols_of(program, *options):
@@ -484,9 +503,74 @@ def check_damage(arguments, folder):
     expect(statuses.get(0, 0) > 50, "most damage is in one place")
 
 
+def case_stubs(arguments, folder):
+    """In stubs that call other files the return address is behind what the stub has pushed, instruction by instruction."""
+    if not has("gcc") or "x86-64" not in run(["readelf", "-h", arguments.places]).lower().replace("x86_64", "x86-64"):
+        skip("no gcc, or no x86-64")
+    checked = 0
+    for options in (["-Wl,-z,lazy"], ["-Wl,-z,lazy", "-fcf-protection"], ["-Wl,-z,now"]):
+        program = compiled(folder, "gcc", "loops.c", "-O1", *options)
+        pushed, expected = 0, {}
+        for line in run(["objdump", "-d", "--no-show-raw-insn", "-j", ".plt", program]).splitlines():
+            if re.match(r"[0-9a-f]+ <", line):
+                pushed = 8 if "@plt-" in line or "<.plt>" in line else 0  # the first entry is entered with a number pushed
+            found = re.match(r" *([0-9a-f]+):\s+(\S+)", line)
+            if not found or found[2].startswith("nop"):
+                continue
+            expected[int(found[1], 16)] = pushed
+            pushed += 8 * found[2].startswith("push")
+        told = dict(line.split(" ", 1) for line in run([arguments.rules, program], input="\n".join(
+            "%x" % address for address in expected)).splitlines())
+        for address, bytes_there in expected.items():
+            expect(told["%x" % address] == "stack %d" % bytes_there, "%s: %x: %s, expected %d" % (
+                options, address, told["%x" % address], bytes_there))
+        checked += len(expected)
+    expect(checked > 10, "%d instructions" % checked)
+    print("%d instructions of stubs" % checked)
+
+
+class Server(http.server.BaseHTTPRequestHandler):
+    """Writes down what is asked for, and has nothing."""
+    asked = []
+
+    def do_GET(self):
+        Server.asked.append(self.path)
+        self.send_error(404)
+
+    def log_message(self, *words):
+        pass
+
+
+def case_network(arguments, folder):
+    """A server of debug information that the environment names is asked where that is wished, and never without."""
+    if not has("gcc") or not has("objcopy"):
+        skip("no gcc or no objcopy")
+    program = compiled(folder, "gcc", "loops.c", "-O1", "-Wl,--build-id")
+    build_id = re.search(r"Build ID: (\w+)", run(["readelf", "-n", program]))[1]
+    stripped = os.path.join(folder, "stripped")
+    run(["objcopy", "--strip-debug", program, stripped])
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    os.environ["DEBUGINFOD_URLS"] = "http://127.0.0.1:%d" % server.server_address[1]
+    os.environ["DEBUGINFOD_CACHE_PATH"] = os.path.join(folder, "cache")
+    for wish in (None, "0", "1"):
+        if wish:
+            os.environ["LULL_DEBUGINFOD"] = wish
+        Server.asked.clear()
+        expect(line_names(arguments, stripped) == [], "no lines without debug information")
+        if wish != "1":
+            expect(not Server.asked, "LULL_DEBUGINFOD=%s: asked for %s" % (wish, Server.asked))
+    server.shutdown()
+    if not Server.asked:
+        skip("libdw does not fetch debug information here")
+    expect(Server.asked[0] == "/buildid/%s/debuginfo" % build_id, "asked for %s" % Server.asked)
+    print("asked for " + Server.asked[0])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--places", required=True)
+    parser.add_argument("--rules")
     parser.add_argument("--case", required=True)
     arguments = parser.parse_args()
     os.environ.pop("DEBUGINFOD_URLS", None)

@@ -221,6 +221,58 @@ class Check:
                     not os.path.exists(bare + ".folded"), "no samples: %s", done.stderr)
 
 
+    def replaced(self):
+        """Code of a library that is closed, and in whose place another one is opened, is not taken for that one's, though
+        nobody has looked at samples before. Each of the two computes for half of the time."""
+        if not shutil.which("gcc"):
+            print("left out: no gcc")
+            return
+        names = {}
+        for name, text in (("one", LIBRARY % "one"), ("other", LIBRARY % "other"), ("program", OPENS)):
+            source, names[name] = (os.path.join(self.folder, name + end) for end in (".c", ".so"))
+            with open(source, "w") as file:
+                file.write(text)
+            said("gcc", "-g", "-O1", *(["-ldl"] if name == "program" else ["-shared", "-fPIC"]), source, "-o", names[name])
+        self.run = os.path.join(self.folder, "replaced", "run")
+        os.mkdir(os.path.dirname(self.run))
+        same = said(self.settings.lull, "record", "--sample", "1000:1MiB", "-o", self.run, "--", names["program"],
+                    names["one"], names["other"]).stdout
+        functions = self.rows("function", "functions")
+        share = functions.get("other (other.c)", {"share": 0})["share"]
+        self.expect(share < 0.75, "replaced (%s): of other() is %.3f: %r", same.strip(), share, functions)
+
+
+LIBRARY = """#include <time.h>
+static volatile unsigned sink;
+void %s(double seconds)
+{
+    struct timespec now, begin;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do {
+        for (unsigned i = 0; i < 50000; i++)
+            sink += i;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    } while ((double)(now.tv_sec - begin.tv_sec) + 1e-9 * (double)(now.tv_nsec - begin.tv_nsec) < seconds);
+}
+"""
+OPENS = """#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+    void *code[2];
+    for (int i = 0; i < 2 && argc == 3; i++) {
+        void *library = dlopen(argv[1 + i], RTLD_NOW | RTLD_LOCAL);
+        code[i] = dlsym(library, i ? "other" : "one");
+        ((void (*)(double))code[i])(0.2);
+        if (i == 0)
+            dlclose(library);
+    }
+    puts(code[0] == code[1] ? "the same place" : "another place");
+    return 0;
+}
+"""
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("lull", "program"):
@@ -234,6 +286,7 @@ def main():
         check.paths()
         check.report()
         check.notes()
+        check.replaced()
     for line in check.wrong[:30]:
         print("WRONG:", line)
     return 1 if check.wrong else 0

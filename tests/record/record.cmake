@@ -393,6 +393,9 @@ if(Python3_FOUND)
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/code.py
                         --lull $<TARGET_FILE:lull> --program ${record_bin}/shares.gcc)
             set_tests_properties(record.code PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+            add_test(NAME record.shares_kinds
+                COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/shares_kinds.py --lull $<TARGET_FILE:lull>)
+            set_tests_properties(record.shares_kinds PROPERTIES LABELS "all;clock" TIMEOUT 1800 RUN_SERIAL ON)
         endif()
         record_program(unharmed ${LULL_GCC} -Wall -Wextra -Werror -pthread)
         add_test(NAME record.unharmed

@@ -43,6 +43,10 @@ sanitized_test(sampled --option=--sample=1000 -- ${record_bin}/marked.${short})
 sanitized_test(sampled.fake --option=--sample=fake:10000 -- ${record_bin}/marked.${short})
 sanitized_test(sampled.forks --option=--sample=1000 -- ${record_bin}/forks.${short})
 sanitized_test(sampled.stack --option=--sample=1000 --option=--sample-stack -- ${record_bin}/marked.${short})
+# Threads that come and go, that rest and are recorded again, and that seldom enter the recorder.
+sanitized_test(sampled.short_threads --option=--sample=1000 -- ${record_bin}/short_threads.${short} few)
+sanitized_test(sampled.pause_threads --option=--sample=1000 -- ${record_bin}/pause_threads.${short} turns)
+sanitized_test(sampled.locks --option=--sample=1000 --option=--sample-stack -- ${record_bin}/locks.${short} mutex)
 # The thread sanitizer holds signals back, and hands them on when it likes.
 if(LULL_SANITIZE MATCHES "address")
     sanitized_test(sampled.timer --option=--sample=timer:1000 -- ${record_bin}/marked.${short})
@@ -96,6 +100,7 @@ if(LULL_SANITIZE MATCHES "thread")
     sanitized_mpi(mpich threads_requests)
     late_programs(${CMAKE_C_COMPILER} ${sanitized})
     sanitized_test(late -- ${record_bin}/late)
+    sanitized_test(sampled.late --option=--sample=1000 -- ${record_bin}/late)
     foreach(form barrier lock busy threads)
         sanitized_test(late_calls.${form} -- ${record_bin}/late_calls ${form})
     endforeach()
@@ -106,6 +111,9 @@ if(LULL_SANITIZE MATCHES "thread")
             get_filename_component(short ${compiler} NAME_WE)
             record_program(${name} ${compiler} -fopenmp)
             sanitized_test(${name}.${short} --env LD_PRELOAD=${library}
+                           --env TSAN_OPTIONS=ignore_noninstrumented_modules=1 ${${name}_env}
+                           -- ${record_bin}/${name}.${short})
+            sanitized_test(sampled.${name}.${short} --option=--sample=1000 --env LD_PRELOAD=${library}
                            --env TSAN_OPTIONS=ignore_noninstrumented_modules=1 ${${name}_env}
                            -- ${record_bin}/${name}.${short})
         endforeach()

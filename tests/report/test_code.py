@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """The section Code of a page in a browser: the picture of call paths is what `lull convert --to folded` says of the
-same run, and the table of functions what `lull metrics --by function` says.
+same run, the table of functions what `lull metrics --by function` says, and source lines what `--by line` says.
 
 usage: test_code.py LULL TESTS [MPIEXEC]          (MPIEXEC: starts several processes of lull, too)
 """
 
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -107,6 +108,22 @@ def check_members(browser, folder):
     print("members: the same", len(pages[0]), "bytes")
 
 
+def rows_of(run, level):
+    """{label: {column: value}} of the table of functions or lines."""
+    document = json.loads(lull("metrics", TAPE + run, "--by", level, "--no-replay", "--format", "json"))
+    told = next(table for name, table in document["tables"].items() if name.startswith(level + "s:"))
+    ids = [column["id"] for column in told["columns"]]
+    return {row["label"]: dict(zip(ids, row["values"])) for row in told["rows"]}
+
+
+def shows(cell, value, rank=None):
+    """Whether a cell has so many seconds, of that rank; nothing stands for none."""
+    if not cell:
+        return value == 0
+    words = cell.split(" ", 1)
+    return abs(float(words[0]) - value) <= 0.00051 and words[1:] == ([] if rank is None else ["(rank %d)" % rank])
+
+
 def check_functions(browser, folder):
     """The table of functions, and the picture of a run without stacks."""
     run = "code-2x2"
@@ -114,10 +131,7 @@ def check_functions(browser, folder):
     web.open_page(browser, folder / "page.html")
     table = browser.run("""const table = document.querySelector("#code table.stacks");
         return [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent));""")
-    document = json.loads(lull("metrics", TAPE + run, "--by", "function", "--no-replay", "--format", "json"))
-    told = next(table for name, table in document["tables"].items() if name.startswith("functions:"))
-    ids = [column["id"] for column in told["columns"]]
-    rows = {row["label"]: dict(zip(ids, row["values"])) for row in told["rows"]}
+    rows = rows_of(run, "function")
     head, body = table[0], table[1:]
     assert len(body) >= 5, body
     for cells in body:
@@ -127,10 +141,32 @@ def check_functions(browser, folder):
                                ("share of useful time, %", 100 * row["share"]), ("median", row["median"])):
             assert abs(float(shown[heading]) - value) <= (0.051 if "%" in heading else 0.00051), (cells, heading, value)
         for heading, value, rank in (("least of a rank, s", row["min"], row["min_rank"]), ("most", row["max"], row["max_rank"])):
-            words = shown[heading].split(" ", 1)
-            assert abs(float(words[0]) - value) <= 0.00051, (cells, heading, value)
-            assert words[1:] == ([] if rank is None else ["(rank %d)" % rank]), (cells, heading, rank)
+            assert shows(shown[heading], value, rank), (cells, heading, value, rank)
     print("functions:", len(body))
+    check_lines(browser, rows, rows_of(run, "line"))
+
+
+def check_lines(browser, functions, lines):
+    """Source lines of the page that is open. There are some that wait, and some that compute."""
+    tables = browser.run("""return [...document.querySelectorAll("#code table.source")].map((table) => ({
+        title: table.closest("details").querySelector("summary").textContent,
+        rows: [...table.rows].map((row) => [...row.cells].map((cell) => cell.textContent))}))""")
+    seen = {"waits": 0, "computes": 0}
+    for table in tables:
+        name, file = re.match(r"(.*) \(([^():]*):\d+\), ", table["title"]).groups()
+        head, body = table["rows"][0], table["rows"][1:]
+        assert head == ["line", "time", "useful, %", "waiting in calls, s", "median of a rank, s", "most", "source"], head
+        for cells in body:
+            row = lines["%s:%s" % (file, cells[0])]
+            share = 100 * row["useful"] / functions[name]["useful"] if row["useful"] else 0
+            assert abs(float(cells[2] or 0) - share) <= 0.051, (cells, share)
+            assert shows(cells[3], row["waiting"] + row["waiting_openmp"]), (cells, row)
+            assert shows(cells[4], row["median"]), (cells, row)
+            assert shows(cells[5], row["max"], row["max_rank"]), (cells, row)
+            seen["waits"] += row["waiting"] > 0
+            seen["computes"] += row["max"] > 0
+    assert all(seen.values()), seen
+    print("lines:", seen)
 
 
 def main():

@@ -479,6 +479,10 @@ void rec_sample_start(void)
         rec_report_say("%.0f samples a second: the system's clock has no more ticks",
                        1e9 / (double)least);
     }
+    if (source) { /* else what goes before the first look is taken for what lies in its place then */
+        rec_code_look();
+        rec_code_done();
+    }
     sample_settings.started = source != NULL;
 }
 

@@ -425,20 +425,30 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
             if (has_code_paint(code, k))
                 put_code_seconds(out, code_time(&function->time, k), -1);
         if (code->has_waits)
-            put_code_seconds(out, function->waited_ns, -1);
+            put_code_seconds(out, function->time.waited_ns, -1);
         fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td>", 100 * function->share,
                 100 * function->low, 100 * function->high);
         if (code->has_ranks) {
-            put_code_seconds(out, function->min_ns, function->min_rank);
-            put_code_seconds(out, function->median_ns, -1);
-            put_code_seconds(out, function->max_ns, function->max_rank);
+            put_code_seconds(out, function->time.min_ns, function->time.min_rank);
+            put_code_seconds(out, function->time.median_ns, -1);
+            put_code_seconds(out, function->time.max_ns, function->time.max_rank);
         }
         put_name_between(out, arena, "<td class=\"words\">", function->place, "</td></tr>\n");
     }
     fputs("</tbody></table></div>\n", out);
 }
 
-static void put_code_source(FILE *out, const struct lull_picture_function *function, bool open,
+/* What a line spent, as for a function; nothing where it spent nothing, so that lines with time stand out. */
+static void put_line_seconds(FILE *out, int64_t ns, int64_t rank)
+{
+    if (ns > 0)
+        put_code_seconds(out, ns, rank);
+    else
+        fputs("<td></td>", out);
+}
+
+static void put_code_source(FILE *out, const struct lull_picture_code *code,
+                            const struct lull_picture_function *function, bool open,
                             struct lull_arena *arena)
 {
     int64_t most = 0;
@@ -449,9 +459,20 @@ static void put_code_source(FILE *out, const struct lull_picture_function *funct
     put_name_between(out, arena, open ? "<details open><summary>" : "<details><summary>",
                      function->name, "");
     put_name_between(out, arena, " (", function->place, "");
-    fprintf(out, "), %.1f %% of the useful time</summary>\n", 100 * function->share);
+    fprintf(out, "), %.1f %% of the useful time", 100 * function->share);
+    if (function->time.mpi_ns + function->time.openmp_ns > 0)
+        fprintf(out, ", %.3f s in calls",
+                1e-9 * (double)(function->time.mpi_ns + function->time.openmp_ns));
+    fputs("</summary>\n", out);
     put_name_between(out, arena, "<p class=\"absent\">", function->note, "</p>\n");
-    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain source\"><tbody>\n", out);
+    fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain source\"><thead><tr>"
+          "<th scope=\"col\">line</th><th scope=\"col\">time</th><th scope=\"col\">useful, %</th>",
+          out);
+    if (code->has_waits)
+        fputs("<th scope=\"col\">waiting in calls, s</th>", out);
+    if (code->has_ranks)
+        fputs("<th scope=\"col\">median of a rank, s</th><th scope=\"col\">most</th>", out);
+    fputs("<th scope=\"col\" class=\"words\">source</th></tr></thead>\n<tbody>\n", out);
     for (uint32_t i = 0; i < function->n_lines; i++) {
         const struct lull_picture_code_line *line = &function->lines[i];
         const bool gap = i > 0 && line->number > function->lines[i - 1].number + 1;
@@ -466,6 +487,12 @@ static void put_code_source(FILE *out, const struct lull_picture_function *funct
                         : 0);
         else
             fputs("<td></td>", out);
+        if (code->has_waits)
+            put_line_seconds(out, line->time.waited_ns, -1);
+        if (code->has_ranks) {
+            put_line_seconds(out, line->time.median_ns, -1);
+            put_line_seconds(out, line->time.max_ns, line->time.max_rank);
+        }
         put_name_between(out, arena, "<td class=\"words\"><code>", line->text ? line->text : "",
                          "</code></td></tr>\n");
     }
@@ -523,7 +550,7 @@ static void page_codes(FILE *out, const struct lull_document *document)
         put_code_functions(out, code, document->arena);
         for (uint32_t f = 0; f < code->n_functions; f++)
             if (code->functions[f].n_lines > 0) {
-                put_code_source(out, &code->functions[f], open, document->arena);
+                put_code_source(out, code, &code->functions[f], open, document->arena);
                 open = false;
             }
         if (code->n_frames > 0)

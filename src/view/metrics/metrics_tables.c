@@ -906,10 +906,15 @@ static void note_of_gaps(struct lull_document *document, const struct lull_run *
         const char *text = NULL;
         switch (gap->known) {
         case LULL_CODE_NAMED:
-            text = lull_arena_printf(arena,
-                                     "is in %s, of which functions are known and lines are not: -g "
-                                     "compiles lines into it",
-                                     path);
+            text = lull_arena_printf(
+                arena,
+                gap->python ? "is in Python's interpreter (%s), and which functions of "
+                              "Python it executed is not known: record with "
+                              "--sample-stack, and start Python, 3.12 or newer, with "
+                              "-X perf"
+                            : "is in %s, of which functions are known and lines are "
+                              "not: -g compiles lines into it",
+                path);
             break;
         case LULL_CODE_NO_SYMBOLS:
             text = lull_arena_printf(

@@ -39,10 +39,22 @@ static void add_call_paths(struct lull_picture_code *code, const struct lull_pat
 
 /* ---- functions and source -------------------------------------------------------------------- */
 
-static struct lull_picture_code_time time_of_row(const struct lull_code_row *row)
+static struct lull_picture_code_time time_of_row(const struct lull_run *run,
+                                                 const struct lull_code_row *row)
 {
-    return (struct lull_picture_code_time){row->useful_ns, row->mpi_ns, row->openmp_ns,
-                                           row->idle_ns};
+    const struct lull_process *processes = run->trace->processes;
+    const bool any = row->max_ns > 0;
+    return (struct lull_picture_code_time){
+        .useful_ns = row->useful_ns,
+        .mpi_ns = row->mpi_ns,
+        .openmp_ns = row->openmp_ns,
+        .idle_ns = row->idle_ns,
+        .waited_ns = row->waited_ns + row->openmp_waited_ns,
+        .min_ns = row->min_ns,
+        .median_ns = row->median_ns,
+        .max_ns = row->max_ns,
+        .min_rank = any ? (int64_t)processes[row->min_process].rank : -1,
+        .max_rank = any ? (int64_t)processes[row->max_process].rank : -1};
 }
 
 static const struct lull_listed_function *listed_of(const struct lull_code_listing *listing,
@@ -54,16 +66,16 @@ static const struct lull_listed_function *listed_of(const struct lull_code_listi
     return NULL;
 }
 
-static void show_lines(const struct lull_listed_function *listed,
+static void show_lines(const struct lull_run *run, const struct lull_listed_function *listed,
                        struct lull_picture_function *function, struct lull_arena *arena)
 {
+    static const struct lull_code_row nothing;
     struct lull_picture_code_line *lines = lull_arena_zero(arena, listed->n_lines, sizeof *lines);
-    for (uint32_t i = 0; i < listed->n_lines; i++)
-        lines[i] =
-            (struct lull_picture_code_line){listed->lines[i].number,
-                                            listed->lines[i].text,
-                                            {listed->lines[i].useful_ns, listed->lines[i].mpi_ns,
-                                             listed->lines[i].openmp_ns, listed->lines[i].idle_ns}};
+    for (uint32_t i = 0; i < listed->n_lines; i++) {
+        const struct lull_listed_line *line = &listed->lines[i];
+        lines[i] = (struct lull_picture_code_line){
+            line->number, line->text, time_of_row(run, line->row ? line->row : &nothing)};
+    }
     function->lines = lines;
     function->n_lines = listed->n_lines;
     if (listed->absent)
@@ -93,8 +105,8 @@ static void add_functions(struct lull_document *document, const struct lull_run 
     for (uint32_t i = 0; i < table->n_rows; i++) {
         const struct lull_code_row *row = &table->rows[i];
         const struct lull_listed_function *listed = listed_of(listing, row);
-        const struct lull_process *processes = run->trace->processes;
-        const bool calls = row->mpi_ns + row->openmp_ns >= LULL_CODE_GAP * (double)table->useful_ns;
+        const bool calls =
+            (double)(row->mpi_ns + row->openmp_ns) >= LULL_LISTED_LEAST * (double)table->useful_ns;
         if (i >= shown && !calls)
             continue;
         functions[n] = (struct lull_picture_function){
@@ -102,25 +114,19 @@ static void add_functions(struct lull_document *document, const struct lull_run 
             .place = row->line > 0 ? lull_arena_printf(arena, "%s:%u",
                                                        lull_code_base_name(row->file), row->line)
                                    : lull_code_base_name(row->file),
-            .time = time_of_row(row),
-            .waited_ns = row->waited_ns + row->openmp_waited_ns,
+            .time = time_of_row(run, row),
             .share = row->share,
             .low = row->low,
-            .high = row->high,
-            .min_ns = row->min_ns,
-            .median_ns = row->median_ns,
-            .max_ns = row->max_ns,
-            .min_rank = row->max_ns > 0 ? (int64_t)processes[row->min_process].rank : -1,
-            .max_rank = row->max_ns > 0 ? (int64_t)processes[row->max_process].rank : -1};
+            .high = row->high};
         if (listed)
-            show_lines(listed, &functions[n], arena);
+            show_lines(run, listed, &functions[n], arena);
         n++;
     }
     *code = (struct lull_picture_code){
         .title = run->name,
         .about = "Useful time by samples, and time in calls of MPI and OpenMP from there; idle are "
-                 "other threads while the first computes there alone; lines: share in their "
-                 "function, in %.",
+                 "other threads while the first computes there alone; of lines the share in "
+                 "their function.",
         .has_calls = table->has_calls,
         .has_waits = table->has_calls && run->waits && !run->waits->absent,
         .has_ranks = run->processes > 1,
