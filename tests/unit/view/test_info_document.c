@@ -30,7 +30,7 @@ static void test_applications(void **state)
         trace->n_applications = n;
         trace->processes[2].application = n - 1;
         trace->processes[2].name = "spawn 1 rank 0";
-        char *text = csv_of(lull_info_run(trace, &census, "run", trace->arena));
+        char *text = csv_of(lull_info_run(trace, &census, NULL, "run", trace->arena));
         if (n == 1)
             assert_null(strstr(text, "application_list"));
         else
@@ -59,7 +59,7 @@ static void test_communicators_of_one_name(void **state)
                                              .remote = LULL_NONE,
                                              .paradigm = LULL_PARADIGM_MPI};
     struct lull_census census = {0};
-    char *text = csv_of(lull_info_run(trace, &census, "run", trace->arena));
+    char *text = csv_of(lull_info_run(trace, &census, NULL, "run", trace->arena));
     assert_non_null(strstr(text, "communicators,0,MPI_COMM_WORLD,3,1\n"
                                  "communicators,1,MPI_COMM_SELF,1,3\n"
                                  "communicators,4,\"(no name, number 4)\",2,1\n"
