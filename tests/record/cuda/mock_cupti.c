@@ -10,7 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#define EXPORT           __attribute__((visibility("default")))
+#define IS(flag)         __atomic_load_n(&(flag), __ATOMIC_RELAXED)
+#define SET(flag, value) __atomic_store_n(&(flag), (value), __ATOMIC_RELAXED)
 
 enum {
     OK = 0,
@@ -70,14 +72,14 @@ static pthread_mutex_t handing =
 static callback *subscriber;
 static void *user_data;
 static bool enabled[4][MOST_IDS];
-static bool kinds[64], migrations[16];
+static bool kinds[64], migrations[16]; /* atomic */
 static request_function *request;
 static complete_function *complete;
 static uint64_t (*own_clock)(void);
 static struct buffer *filling, *waiting;
 static size_t n_dropped;
 static unsigned n_on_the_way; /* buffers that are being handed over */
-static long n_ever;
+static long n_ever;           /* atomic */
 static bool (*is)(const char *word);
 static uint64_t (*random_below)(uint64_t below);
 static void (*tell)(const char *format, ...);
@@ -95,7 +97,8 @@ static uint64_t now(void)
     if (own_clock)
         return own_clock();
     clock_gettime(CLOCK_REALTIME, &time);
-    const uint64_t ahead = is_step && n_ever > 10 ? 3600000000000 : 0;
+    const uint64_t ahead =
+        is_step && __atomic_load_n(&n_ever, __ATOMIC_RELAXED) > 10 ? 3600000000000 : 0;
     return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec + ahead;
 }
 
@@ -300,12 +303,13 @@ static void add_overhead(struct buffer *buffer)
 static void put_operation(const struct operation *one)
 {
     const uint64_t odd = is_odd_times ? random_below(20) : 99;
-    if (!kinds[one->kind] || !request || (one->kind == MIGRATION && !migrations[one->direction])) {
+    if (!IS(kinds[one->kind]) || !request ||
+        (one->kind == MIGRATION && !IS(migrations[one->direction]))) {
         tell("untold %ld\n", one->number);
         return;
     }
     pthread_mutex_lock(&lock);
-    n_ever++;
+    __atomic_add_fetch(&n_ever, 1, __ATOMIC_RELAXED);
     struct buffer *buffer = is_drops && random_below(10) == 0 ? NULL : space(KERNEL_SIZE);
     if (!buffer) {
         n_dropped++;
@@ -318,7 +322,7 @@ static void put_operation(const struct operation *one)
     buffer->records[buffer->n++] = (struct noted){one->number, buffer->used, one->end, odd <= 2};
     buffer->used += put_record(buffer->bytes + buffer->used, one, odd != 0, shift);
     buffer->ends = one->end > buffer->ends ? one->end : buffer->ends;
-    if (kinds[OVERHEAD] && buffer->n + 1 < buffer->most &&
+    if (IS(kinds[OVERHEAD]) && buffer->n + 1 < buffer->most &&
         buffer->used + OVERHEAD_SIZE < buffer->size && random_below(16) == 0)
         add_overhead(buffer);
     if (buffer->n >= buffer->most) {
@@ -384,7 +388,7 @@ static void tell_resource(unsigned id)
 
 static bool attached(void)
 {
-    return kinds[KERNEL] || kinds[MIGRATION];
+    return IS(kinds[KERNEL]) || IS(kinds[MIGRATION]);
 }
 
 /* ---- CUPTI's interface ----------------------------------------------------------------------- */
@@ -502,7 +506,7 @@ EXPORT int cuptiActivityRegisterTimestampCallback(uint64_t (*function)(void));
 EXPORT int cuptiActivityRegisterTimestampCallback(uint64_t (*function)(void))
 {
     for (unsigned i = 0; i < 64; i++)
-        assert(!kinds[i]);
+        assert(!IS(kinds[i]));
     if (is("no-clock") || is_step)
         return NOT_SUPPORTED;
     own_clock = function;
@@ -523,7 +527,7 @@ EXPORT int cuptiActivityEnable(unsigned kind)
 {
     if (kind >= 64)
         return INVALID_PARAMETER;
-    kinds[kind] = true;
+    SET(kinds[kind], true);
     start_worker();
     return OK;
 }
@@ -531,7 +535,7 @@ EXPORT int cuptiActivityEnable(unsigned kind)
 EXPORT int cuptiActivityDisable(unsigned kind);
 EXPORT int cuptiActivityDisable(unsigned kind)
 {
-    kinds[kind % 64] = false;
+    SET(kinds[kind % 64], false);
     return OK;
 }
 
@@ -550,8 +554,8 @@ EXPORT int cuptiActivityConfigureUnifiedMemoryCounter(const uint32_t (*wishes)[4
         if (wishes[i][0] != 2 || (wishes[i][1] == 8 && is("old-managed")))
             return INVALID_PARAMETER;
     for (uint32_t i = 0; i < n; i++)
-        migrations[wishes[i][1] % 16] = wishes[i][3];
-    migrations[3] = migrations[4] = true; /* page faults, which nobody has asked for */
+        SET(migrations[wishes[i][1] % 16], wishes[i][3] != 0);
+    SET(migrations[4], true); /* page faults, which nobody has asked for */
     return OK;
 }
 

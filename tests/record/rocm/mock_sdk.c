@@ -134,9 +134,9 @@ static void *deliver_data;
 static const struct tool *tool;
 static bool configuring;
 enum { MOST_CONTEXTS = 4 };
-static bool running[MOST_CONTEXTS];
+static bool running[MOST_CONTEXTS]; /* atomic */
 static uint64_t n_contexts;
-static uint64_t n_dropped;
+static uint64_t n_dropped; /* atomic */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER,
                        handing = PTHREAD_MUTEX_INITIALIZER; /* one callback of a buffer at a time */
 static struct ended *pending, **last_pending = &pending;
@@ -187,7 +187,7 @@ static void hand_over(struct ended **taken, unsigned n)
     }
     if (is_killed)
         flush_truth();
-    deliver(1, 7, headers, n, deliver_data, n_dropped);
+    deliver(1, 7, headers, n, deliver_data, __atomic_load_n(&n_dropped, __ATOMIC_RELAXED));
     for (unsigned i = 0; i < n; i++) {
         tell(taken[i]->lost ? "lost %ld\n" : "delivered %ld\n", taken[i]->number);
         free(taken[i]);
@@ -219,7 +219,10 @@ static void *work(void *unused)
     for (;;) {
         const struct timespec turn = {.tv_nsec = 500000};
         nanosleep(&turn, NULL);
-        if (is_worker || is_small || n_pending > 1000)
+        pthread_mutex_lock(&lock);
+        const bool many = n_pending > 1000;
+        pthread_mutex_unlock(&lock);
+        if (is_worker || is_small || many)
             while (hand_over_some(false))
                 ;
     }
@@ -235,7 +238,7 @@ __attribute__((destructor)) static void end(void)
 
 static bool is_running(uint64_t context)
 {
-    return context < MOST_CONTEXTS && running[context];
+    return context < MOST_CONTEXTS && __atomic_load_n(&running[context], __ATOMIC_ACQUIRE);
 }
 
 static bool attached(void)
@@ -359,7 +362,7 @@ static void add_operation(const struct operation *one)
     }
     if (is_drops && random_below(10) == 0) {
         pthread_mutex_lock(&lock);
-        n_dropped++;
+        __atomic_add_fetch(&n_dropped, 1, __ATOMIC_RELAXED);
         pthread_mutex_unlock(&lock);
         tell("dropped %ld\n", one->number);
         return;
@@ -401,7 +404,7 @@ API(rocprofiler_start_context, (uint64_t context))
         return CONFLICT;
     if (context == 0 || context > n_contexts)
         return ERROR;
-    running[context] = true;
+    __atomic_store_n(&running[context], true, __ATOMIC_RELEASE);
     return OK;
 }
 
@@ -409,7 +412,7 @@ API(rocprofiler_stop_context, (uint64_t context))
 {
     if (context == 0 || context > n_contexts)
         return ERROR;
-    running[context] = false;
+    __atomic_store_n(&running[context], false, __ATOMIC_RELEASE);
     return OK;
 }
 
