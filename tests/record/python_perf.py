@@ -1,6 +1,7 @@
 """Functions of Python in the stacks of samples: of an interpreter that writes down what it makes stubs for
 (python -X perf, 3.12 and newer), which functions called each other is that of the program, and lines are those where the
-source defines them, as long as it is what was executed. Without such an interpreter it is skipped by name.
+source defines them, as long as it is what was executed. Without -X perf it is said how functions are known. Without such an
+interpreter it is skipped by name.
 
     python_perf.py --lull LULL
 """
@@ -40,11 +41,14 @@ def is_in_order(path):
     return all(any(frame == name for frame in at) for name in EXPECTED)
 
 
+def document(lull, run, level):
+    return json.loads(subprocess.run([lull, "metrics", run, "--by", level, "--format", "json"], check=True,
+                                     capture_output=True, text=True).stdout)
+
+
 def share_of(lull, run, level, row):
     """The share of the useful time that a function, or a line, has."""
-    told = json.loads(subprocess.run([lull, "metrics", run, "--by", level, "--format", "json"], check=True,
-                                     capture_output=True, text=True).stdout)
-    rows = next(table["rows"] for name, table in told["tables"].items() if name.startswith(level + "s:"))
+    rows = next(table["rows"] for name, table in document(lull, run, level)["tables"].items() if name.startswith(level + "s:"))
     return sum(found["values"][2] for found in rows if found["id"] == row)
 
 
@@ -67,6 +71,11 @@ def main():
             return 77
         done.check_returncode()
         perf_maps.remove_map(done.stdout.split()[0])  # what was written there is in the run
+        plain = run + ".plain"
+        subprocess.run([settings.lull, "record", "--sample", "500", "-o", plain, "--", python, program], check=True,
+                       capture_output=True, env=launch.environment(), timeout=900)
+        notes = [document(settings.lull, one, "function")["notes"] for one in (run, plain)]
+        told = ["start Python, 3.12 or newer, with -X perf" in str(note) for note in notes]
         line = "heat.py:%d" % (PROGRAM[:PROGRAM.index("def hot")].count("\n") + 1)
         there = share_of(settings.lull, run, "line", line)
         # of a source that has gone, or has changed since, nobody knows the lines
@@ -85,6 +94,9 @@ def main():
                 if "hot" in frames:
                     innermost += int(ns)
                     whole += int(ns) * is_in_order(frames)
+    if told != [False, True]:
+        print("how functions of Python are known is said with and without -X perf: %s" % told)
+        return 1
     print("%s: of %.3f s %.3f in functions of the program, with all that called them %.3f; by function %.3f, by line %.3f" %
           (python, total / 1e9, innermost / 1e9, whole / 1e9, share, there))
     # nearly all of the second is spent there
