@@ -21,6 +21,10 @@
 
 typedef void (*rec_function)(void);
 
+/* Libraries call some functions before the thread sanitizer is ready (libgomp asks for variables when it is loaded). What
+ * is on the way of these calls tells nothing to that sanitizer, and calls no function of it, as strcmp is one. */
+#define REC_BEFORE_SANITIZERS __attribute__((no_sanitize("thread")))
+
 #define REC_NEXT_INDEX(name) NEXT_##name,
 #define REC_NEXT_NAME(name)  #name,
 #define REC_NEXT(name)       ((__typeof__(&name))rec_next(&next[NEXT_##name], #name))
@@ -30,11 +34,11 @@ typedef void (*rec_function)(void);
  * an object of its own, of which the program's pthread_cond_signal knows nothing. The new one is
  * taken where it is of the same library; sanitizers have functions of their own before it. No other
  * version is looked for: the message that it is not there would take a block of the program's heap. */
-static inline void *rec_next_symbol(const char *name)
+REC_BEFORE_SANITIZERS static inline void *rec_next_symbol(const char *name)
 {
     void *symbol = dlsym(RTLD_NEXT, name);
 #ifdef __x86_64__
-    if (symbol &&
+    if (symbol && *name == 'p' &&
         (strcmp(name, "pthread_cond_wait") == 0 || strcmp(name, "pthread_cond_timedwait") == 0)) {
         void *newer = dlvsym(RTLD_NEXT, name, "GLIBC_2.3.2");
         Dl_info first, second;
@@ -46,7 +50,7 @@ static inline void *rec_next_symbol(const char *name)
     return symbol;
 }
 
-static inline rec_function rec_next(rec_function *found, const char *name)
+REC_BEFORE_SANITIZERS static inline rec_function rec_next(rec_function *found, const char *name)
 {
     rec_function function = __atomic_load_n(found, __ATOMIC_RELAXED);
     if (REC_UNLIKELY(!function)) {

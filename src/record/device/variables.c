@@ -51,11 +51,19 @@ static const struct loaded_backend {
     {"NCCL", "NCCL_PROFILER_PLUGIN", {"libnccl", "libtorch"}, "liblull-record-nccl.so", ALONE},
 };
 
-static const struct loaded_backend *backend_of(const char *variable)
+REC_BEFORE_SANITIZERS static bool is_variable(const char *name, const char *variable)
+{
+    while (*name != '\0' && *name == *variable) {
+        name++;
+        variable++;
+    }
+    return *name == *variable;
+}
+
+REC_BEFORE_SANITIZERS static const struct loaded_backend *backend_of(const char *variable)
 {
     for (size_t i = 0; i < sizeof loaded_backends / sizeof *loaded_backends; i++)
-        if (*variable == *loaded_backends[i].variable && /* the call of strcmp takes longest */
-            strcmp(variable, loaded_backends[i].variable) == 0)
+        if (is_variable(variable, loaded_backends[i].variable))
             return &loaded_backends[i];
     return NULL;
 }
@@ -114,14 +122,14 @@ static REC_COLD char *answer(const struct loaded_backend *backend, char *value, 
     return answered;
 }
 
-REC_EXPORT char *getenv(const char *name)
+REC_BEFORE_SANITIZERS REC_EXPORT char *getenv(const char *name)
 {
     char *value = REC_NEXT(getenv)(name);
     const struct loaded_backend *backend = backend_of(name);
     return REC_LIKELY(!backend) ? value : answer(backend, value, REC_CALLER);
 }
 
-REC_EXPORT char *secure_getenv(const char *name)
+REC_BEFORE_SANITIZERS REC_EXPORT char *secure_getenv(const char *name)
 {
     char *value = REC_NEXT(secure_getenv)(name);
     const struct loaded_backend *backend = backend_of(name);
