@@ -149,7 +149,7 @@ struct lull_interpreter {
         uint32_t stream, region;
         uint8_t activity;
     } phase; /* the PHASE that goes on */
-    /* What the open call, or the operation of the device stream, says for its PHASE. */
+    /* For the next PHASE: the operation of the device stream, or what the open call waits for. */
     struct {
         uint64_t number;
         uint32_t stream;

@@ -484,7 +484,7 @@ static void operations_free(struct operations *operations)
     free(operations->ends);
 }
 
-/* Those of a process; `device_of` says of which device each location is. */
+/* Gathers the operations of a process; `device_of` says of which device each location is. */
 static bool operations_of(const struct lull_devices *devices, uint32_t process,
                           const uint32_t *device_of, struct operations *operations)
 {
