@@ -4,7 +4,7 @@
 #include "stats/random.h"
 #include "support/seed.h"
 #include "support/test.h"
-#include "trace/format/paraver/gunzip.h"
+#include "trace/gunzip.h"
 
 #include <stdlib.h>
 #include <string.h>

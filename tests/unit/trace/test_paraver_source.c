@@ -3,7 +3,7 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/test.h"
-#include "trace/format/paraver/prv_source.h"
+#include "trace/format/paraver/prv_number.h"
 
 #include <inttypes.h>
 #include <stdio.h>

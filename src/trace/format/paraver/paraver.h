@@ -5,7 +5,7 @@
  * Reading:
  * paraver.c      recognises and opens a trace: the lines before the records, and the labels of the
  *                .pcf and .row
- * prv_source.c   gives the bytes of the file, inflated by gunzip.c, and reads its numbers
+ * prv_number.c   reads numbers fast
  * prv_types.c    says which event type is a region, a counter or a marker, by labels or by what is
  *                known of Extrae
  * prv_extent.c   finds when the run ends, where the header says it wrongly
@@ -23,7 +23,7 @@
 #include "base/hash.h"
 #include "base/mix.h"
 #include "trace/format.h"
-#include "trace/format/paraver/prv_source.h"
+#include "trace/format/paraver/prv_number.h"
 
 /* ---- event types ----------------------------------------------------------------------------- */
 

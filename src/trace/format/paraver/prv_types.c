@@ -4,7 +4,6 @@
 #include "base/sorted.h"
 #include "trace/classify.h"
 #include "trace/format/paraver/paraver.h"
-#include "trace/format/paraver/prv_source.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace/format/paraver/prv_source.h"
+#include "trace/byte_source.h"
 
 #include "base/file.h"
-#include "trace/format/paraver/gunzip.h"
+#include "trace/gunzip.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,37 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ==== number ================================================================================== */
-
-static const uint64_t powers_of_ten[] = {1,      10,      100,      1000,     10000,
-                                         100000, 1000000, 10000000, 100000000};
-
-/* Appends up to eight digits; false: the number exceeds 64 bits. */
-static bool append_digits(uint64_t word, unsigned count, uint64_t *value)
-{
-    return !__builtin_mul_overflow(*value, powers_of_ten[count], value) &&
-           !__builtin_add_overflow(*value, lull_prv_join(lull_prv_align(word, count)), value);
-}
-
-bool lull_prv_long_number(const uint8_t **at, uint64_t *value)
-{
-    uint64_t word = lull_prv_load(*at);
-    unsigned count = lull_prv_digits(word);
-    if (count == 0)
-        return true;
-    /* The first sixteen digits always fit in 64 bits, and times hardly have more. */
-    *value = *value * powers_of_ten[count] + lull_prv_join(lull_prv_align(word, count));
-    *at += count;
-    while (count == 8) {
-        word = lull_prv_load(*at);
-        count = lull_prv_digits(word);
-        if (count > 0 && !append_digits(word, count, value))
-            return false;
-        *at += count;
-    }
-    return true;
-}
-
 /* ==== source ================================================================================== */
 
 enum { RING = 4, PACKED = 1 << 17 };
@@ -53,8 +22,9 @@ struct chunk {
     size_t size;
 };
 
-struct lull_prv_source {
+struct lull_source {
     const struct lull_trace *trace;
+    const char *path;
     int fd;
     bool gzip, again;
     uint64_t file_size;
@@ -73,15 +43,15 @@ struct lull_prv_source {
     uint64_t skip; /* bytes of content to be dropped first */
 };
 
-static lull_status read_some(struct lull_prv_source *source, void *buffer, size_t size,
-                             size_t *ret_got, struct lull_error *err)
+static lull_status read_some(struct lull_source *source, void *buffer, size_t size, size_t *ret_got,
+                             struct lull_error *err)
 {
     ssize_t got;
     do
         got = read(source->fd, buffer, size);
     while (got < 0 && errno == EINTR);
     if (got < 0)
-        return lull_fail_errno(err, "%s: cannot read", source->trace->path);
+        return lull_fail_errno(err, "%s: cannot read", source->path);
     atomic_fetch_add_explicit(&source->consumed, (uint64_t)got, memory_order_relaxed);
     *ret_got = (size_t)got;
     return LULL_OK;
@@ -90,7 +60,7 @@ static lull_status read_some(struct lull_prv_source *source, void *buffer, size_
 /* ---- gzip ------------------------------------------------------------------------------------ */
 
 struct inflater {
-    struct lull_prv_source *source;
+    struct lull_source *source;
     struct lull_gunzip gunzip;
     uint8_t *packed;
     bool in_member; /* a member has begun and has not ended */
@@ -145,10 +115,10 @@ static void begin_member(struct inflater *inflater)
 static lull_status inflate_chunk(struct inflater *inflater, uint8_t *data, size_t *ret_size,
                                  struct lull_error *err)
 {
-    const char *path = inflater->source->trace->path, *what;
+    const char *path = inflater->source->path, *what;
     struct lull_gunzip *gunzip = &inflater->gunzip;
     gunzip->out = data;
-    gunzip->n_out = LULL_PRV_CHUNK;
+    gunzip->n_out = LULL_SOURCE_CHUNK;
     while (gunzip->n_out > 0) {
         lull_status status = refill(inflater, err);
         if (status != LULL_OK)
@@ -172,12 +142,12 @@ static lull_status inflate_chunk(struct inflater *inflater, uint8_t *data, size_
                              "%s: gzip data ends early at compressed offset %llu", path,
                              (unsigned long long)packed_offset(inflater));
     }
-    *ret_size = LULL_PRV_CHUNK - gunzip->n_out;
+    *ret_size = LULL_SOURCE_CHUNK - gunzip->n_out;
     return LULL_OK;
 }
 
 /* Waits for a free chunk; NULL: the caller wants no more. */
-static struct chunk *free_chunk(struct lull_prv_source *source)
+static struct chunk *free_chunk(struct lull_source *source)
 {
     pthread_mutex_lock(&source->lock);
     while (!source->cancelled && source->filled - source->taken == RING)
@@ -187,7 +157,7 @@ static struct chunk *free_chunk(struct lull_prv_source *source)
     return chunk;
 }
 
-static void give(struct lull_prv_source *source, bool ended, lull_status status,
+static void give(struct lull_source *source, bool ended, lull_status status,
                  const struct lull_error *err)
 {
     pthread_mutex_lock(&source->lock);
@@ -202,7 +172,7 @@ static void give(struct lull_prv_source *source, bool ended, lull_status status,
     pthread_mutex_unlock(&source->lock);
 }
 
-static size_t drop_skipped(struct lull_prv_source *source, uint8_t *data, size_t size)
+static size_t drop_skipped(struct lull_source *source, uint8_t *data, size_t size)
 {
     size_t drop = source->skip < size ? (size_t)source->skip : size;
     source->skip -= drop;
@@ -213,11 +183,11 @@ static size_t drop_skipped(struct lull_prv_source *source, uint8_t *data, size_t
 
 static void inflate_all(struct inflater *inflater)
 {
-    struct lull_prv_source *source = inflater->source;
+    struct lull_source *source = inflater->source;
     struct lull_error err = {""};
     for (struct chunk *chunk; (chunk = free_chunk(source));) {
         size_t size = 0;
-        uint8_t *data = chunk->memory + LULL_PRV_HEAD;
+        uint8_t *data = chunk->memory + LULL_SOURCE_HEAD;
         lull_status status = inflate_chunk(inflater, data, &size, &err);
         bool ended = status == LULL_OK && size == 0;
         chunk->size = drop_skipped(source, data, size);
@@ -231,12 +201,11 @@ static void inflate_all(struct inflater *inflater)
 
 static void *inflate_thread(void *context)
 {
-    struct lull_prv_source *source = context;
+    struct lull_source *source = context;
     struct inflater inflater = {.source = source, .packed = malloc(PACKED)};
     if (!inflater.packed || !lull_gunzip_open(&inflater.gunzip)) {
         struct lull_error err;
-        lull_status status =
-            lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", source->trace->path);
+        lull_status status = lull_fail(&err, LULL_ERR_MEMORY, "%s: out of memory", source->path);
         give(source, true, status, &err);
     } else {
         inflate_all(&inflater);
@@ -246,7 +215,7 @@ static void *inflate_thread(void *context)
     return NULL;
 }
 
-static lull_status next_inflated(struct lull_prv_source *source, uint8_t **memory, size_t *ret_size,
+static lull_status next_inflated(struct lull_source *source, uint8_t **memory, size_t *ret_size,
                                  struct lull_error *err)
 {
     pthread_mutex_lock(&source->lock);
@@ -270,9 +239,9 @@ static lull_status next_inflated(struct lull_prv_source *source, uint8_t **memor
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static lull_status open_prv_file(struct lull_prv_source *source, struct lull_error *err)
+static lull_status open_source_file(struct lull_source *source, struct lull_error *err)
 {
-    const char *path = source->trace->path;
+    const char *path = source->path;
     struct stat info;
     uint8_t magic[2];
     lull_status status = lull_open_read(path, &source->fd, &info, err);
@@ -286,12 +255,12 @@ static lull_status open_prv_file(struct lull_prv_source *source, struct lull_err
     return LULL_OK;
 }
 
-static lull_status prepare_input(struct lull_prv_source *source, uint64_t offset,
+static lull_status prepare_input(struct lull_source *source, uint64_t offset,
                                  struct lull_error *err)
 {
-    const char *path = source->trace->path;
+    const char *path = source->path;
     for (int i = 0; source->gzip && i < RING; i++) {
-        source->ring[i].memory = lull_prv_source_memory();
+        source->ring[i].memory = lull_source_memory();
         if (!source->ring[i].memory)
             return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     }
@@ -311,58 +280,59 @@ static lull_status prepare_input(struct lull_prv_source *source, uint64_t offset
     return LULL_OK;
 }
 
-lull_status lull_prv_source_open(const struct lull_trace *trace, uint64_t offset, bool again,
-                                 struct lull_prv_source **ret_source, struct lull_error *err)
+lull_status lull_source_open(const struct lull_trace *trace, const char *path, uint64_t offset,
+                             bool again, struct lull_source **ret_source, struct lull_error *err)
 {
-    struct lull_prv_source *source = calloc(1, sizeof *source);
+    struct lull_source *source = calloc(1, sizeof *source);
     if (!source)
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     source->trace = trace;
+    source->path = path;
     source->again = again;
     pthread_mutex_init(&source->lock, NULL);
     pthread_cond_init(&source->changed, NULL);
     source->fd = -1;
-    lull_status status = open_prv_file(source, err);
+    lull_status status = open_source_file(source, err);
     if (status == LULL_OK)
         status = prepare_input(source, offset, err);
     if (status != LULL_OK) {
-        lull_prv_source_close(source);
+        lull_source_close(source);
         return status;
     }
     *ret_source = source;
     return LULL_OK;
 }
 
-uint8_t *lull_prv_source_memory(void)
+uint8_t *lull_source_memory(void)
 {
-    return malloc(LULL_PRV_HEAD + LULL_PRV_CHUNK + LULL_PRV_PAD);
+    return malloc(LULL_SOURCE_HEAD + LULL_SOURCE_CHUNK + LULL_SOURCE_PAD);
 }
 
-lull_status lull_prv_source_next(struct lull_prv_source *source, uint8_t **memory, size_t *ret_size,
-                                 struct lull_error *err)
+lull_status lull_source_next(struct lull_source *source, uint8_t **memory, size_t *ret_size,
+                             struct lull_error *err)
 {
     if (source->gzip)
         return next_inflated(source, memory, ret_size, err);
-    return read_some(source, *memory + LULL_PRV_HEAD, LULL_PRV_CHUNK, ret_size, err);
+    return read_some(source, *memory + LULL_SOURCE_HEAD, LULL_SOURCE_CHUNK, ret_size, err);
 }
 
-double lull_prv_source_share(const struct lull_prv_source *source)
+double lull_source_share(const struct lull_source *source)
 {
     uint64_t consumed = atomic_load_explicit(&source->consumed, memory_order_relaxed);
     return source->file_size ? (double)consumed / (double)source->file_size : 1;
 }
 
-uint64_t lull_prv_source_file_size(const struct lull_prv_source *source)
+uint64_t lull_source_file_size(const struct lull_source *source)
 {
     return source->file_size;
 }
 
-bool lull_prv_source_gzip(const struct lull_prv_source *source)
+bool lull_source_gzip(const struct lull_source *source)
 {
     return source->gzip;
 }
 
-void lull_prv_source_close(struct lull_prv_source *source)
+void lull_source_close(struct lull_source *source)
 {
     if (!source)
         return;

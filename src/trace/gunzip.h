@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Inflates gzip data piece by piece, by ISA-L where lull was built with it (two to three times as
- * fast), else by zlib; internal to the Paraver format. */
-#ifndef LULL_TRACE_FORMAT_PARAVER_GUNZIP_H
-#define LULL_TRACE_FORMAT_PARAVER_GUNZIP_H
+ * fast), else by zlib; internal to the trace room. */
+#ifndef LULL_TRACE_GUNZIP_H
+#define LULL_TRACE_GUNZIP_H
 
 #include <stdbool.h>
 #include <stdint.h>

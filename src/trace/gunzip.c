@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "trace/format/paraver/gunzip.h"
+#include "trace/gunzip.h"
 
 #include "lull_features.h"
 
