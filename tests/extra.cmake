@@ -52,6 +52,7 @@ include(report/report.cmake)
 include(diagnose/diagnose.cmake)
 include(python/python.cmake)
 include(columns/columns.cmake)
+include(kineto/kineto.cmake)
 include(manual/manual.cmake)
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_test(NAME install

@@ -765,17 +765,18 @@ struct saved {
     struct lull_breakdown *breakdown;
 };
 
-/* Whether the file is JSON, which no trace is. */
+/* Whether the file is JSON, and no trace in JSON. */
 static bool saved_recognise(const char *path)
 {
     char head[256];
     size_t got;
+    const struct lull_format *format;
     if (lull_read_head(path, head, sizeof head, &got, NULL) != LULL_OK)
         return false;
     size_t i = 0;
     while (i < got && strchr(" \t\r\n", head[i]))
         i++;
-    return i < got && head[i] == '{';
+    return i < got && head[i] == '{' && lull_trace_recognise(path, &format, NULL) != LULL_OK;
 }
 
 /* The profile reader takes text, so that it is the only place that knows the form. */

@@ -7,6 +7,7 @@
 
 extern const struct lull_format lull_format_otf2;
 extern const struct lull_format lull_format_paraver;
+extern const struct lull_format lull_format_kineto;
 extern const struct lull_format lull_format_chrome;
 
 const struct lull_format *const lull_formats[] = {
@@ -14,7 +15,7 @@ const struct lull_format *const lull_formats[] = {
 #if LULL_HAVE_OTF2
     &lull_format_otf2,
 #endif
-    &lull_format_paraver, &lull_format_chrome, NULL,
+    &lull_format_paraver, &lull_format_kineto, &lull_format_chrome, NULL,
 };
 
 const struct lull_format *lull_format_find(const char *name)

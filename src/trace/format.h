@@ -29,6 +29,16 @@ struct lull_candidate {
     bool gzip;
 };
 
+/* The first bytes of a file, and what they are when inflated. */
+enum { LULL_HEAD_SIZE = 4096 };
+struct lull_head {
+    uint8_t raw[LULL_HEAD_SIZE], inflated[LULL_HEAD_SIZE];
+};
+/* Reads the begin of a file into `head`, which the candidate points to. For formats whose run is a folder of files
+ * that are recognised one by one. */
+lull_status lull_candidate_read(const char *path, struct lull_head *head,
+                                struct lull_candidate *ret_candidate, struct lull_error *err);
+
 struct lull_sink;
 
 struct lull_reader {

@@ -53,15 +53,12 @@ void lull_trace_close(struct lull_trace *trace)
     lull_arena_destroy(trace->arena);
 }
 
-/* The first bytes of a file, as they are after decompression. */
-enum { HEAD_SIZE = 4096 };
-
 static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
 {
     z_stream stream = {.next_in = (Bytef *)(uintptr_t)packed,
                        .avail_in = (uInt)size,
                        .next_out = head,
-                       .avail_out = HEAD_SIZE};
+                       .avail_out = LULL_HEAD_SIZE};
     if (inflateInit2(&stream, 15 + 16) != Z_OK)
         return 0;
     /* Members may be empty: the next one is looked at then. */
@@ -69,7 +66,7 @@ static size_t inflate_head(const uint8_t *packed, size_t size, uint8_t *head)
            stream.avail_in > 0 && inflateReset(&stream) == Z_OK)
         continue;
     inflateEnd(&stream);
-    return HEAD_SIZE - stream.avail_out;
+    return LULL_HEAD_SIZE - stream.avail_out;
 }
 
 static const struct lull_format *recognise_format(const struct lull_candidate *candidate)
@@ -99,24 +96,36 @@ static void list_expected(char *text, size_t size)
     }
 }
 
-lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
-                                 struct lull_error *err)
+lull_status lull_candidate_read(const char *path, struct lull_head *head,
+                                struct lull_candidate *ret_candidate, struct lull_error *err)
 {
-    uint8_t raw[HEAD_SIZE], unpacked[HEAD_SIZE];
     struct lull_candidate candidate = {
-        .path = path, .directory = lull_is_directory(path), .head = raw};
+        .path = path, .directory = lull_is_directory(path), .head = head->raw};
     if (!candidate.directory) {
-        lull_status status = lull_read_head(path, raw, sizeof raw, &candidate.head_size, err);
+        lull_status status =
+            lull_read_head(path, head->raw, sizeof head->raw, &candidate.head_size, err);
         if (status != LULL_OK)
             return status;
         if (candidate.head_size == 0)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: file is empty, expected a trace", path);
-        candidate.gzip = candidate.head_size > 2 && raw[0] == 0x1f && raw[1] == 0x8b;
+        candidate.gzip = candidate.head_size > 2 && head->raw[0] == 0x1f && head->raw[1] == 0x8b;
         if (candidate.gzip) {
-            candidate.head_size = inflate_head(raw, candidate.head_size, unpacked);
-            candidate.head = unpacked;
+            candidate.head_size = inflate_head(head->raw, candidate.head_size, head->inflated);
+            candidate.head = head->inflated;
         }
     }
+    *ret_candidate = candidate;
+    return LULL_OK;
+}
+
+lull_status lull_trace_recognise(const char *path, const struct lull_format **ret_format,
+                                 struct lull_error *err)
+{
+    struct lull_head head;
+    struct lull_candidate candidate;
+    lull_status status = lull_candidate_read(path, &head, &candidate, err);
+    if (status != LULL_OK)
+        return status;
     const struct lull_format *format = recognise_format(&candidate);
     if (!format) {
         char expected[256];
