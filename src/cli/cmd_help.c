@@ -23,7 +23,8 @@ void lull_help_overview(FILE *out)
         if (!lull_commands[i]->hidden)
             fprintf(out, "  %-10s %s\n", lull_commands[i]->name, lull_commands[i]->summary);
     fputs("\nA RUN is what a tracer wrote: an OTF2 archive (its .otf2 file), a Paraver .prv or\n"
-          ".prv.gz, or a lull tape (its directory); it is recognised by content.\n"
+          ".prv.gz, a .json or .json.gz of PyTorch's or JAX's profiler (or the folder of all\n"
+          "ranks), or a lull tape (its directory); it is recognised by content.\n"
           "\n"
           "lull help COMMAND has the options of a command, with examples; lull --version.\n",
           out);

@@ -111,6 +111,13 @@ def runs(maker):
          for name, path in paraver.items()],
         commands,
     )
+    ranks = files_of(DATA / "kineto" / "two-ranks")
+    yield Kind(
+        "kineto",
+        [({name: content}, name) for name, content in ranks.items()]
+        + [({f"run/{name}": content for name, content in ranks.items()}, "run")],
+        commands,
+    )
     if maker.otf2:
         sources = {"heat": tape, **paraver}
         yield Kind(

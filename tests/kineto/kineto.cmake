@@ -1,6 +1,6 @@
 # Traces of PyTorch's profiler beside an independent reading of them.
 if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE MATCHES "thread")
-    add_test(NAME kineto COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/kineto/kineto.py
+    add_test(NAME kineto COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/kineto/runs.py
                                  $<TARGET_FILE:lull> ${CMAKE_CURRENT_SOURCE_DIR})
     set_tests_properties(kineto PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 1800)
 endif()

@@ -1,7 +1,7 @@
-"""Traces of PyTorch's profiler: an independent reading of them, and made-up ones.
+"""Traces of the profilers of PyTorch and JAX: an independent reading of them, and made-up ones.
 
 `read(path)` takes a file apart by Python's own parser, with times as decimal numbers, and gives what lull must find in it.
-`draw(random, ...)` gives the document of a rank of which all is known; `write(...)` writes it in one of several forms."""
+`draw(random, ...)` and `draw_jax` give the document of a rank of which all is known; `write(...)` writes it in one of several forms."""
 
 import collections
 import decimal
@@ -22,7 +22,7 @@ Span = collections.namedtuple("Span", "kind pid tid name begin end bytes correla
 
 
 def ns(microseconds):
-    return int((decimal.Decimal(microseconds) * 1000).to_integral_value(decimal.ROUND_HALF_UP))
+    return int((decimal.Decimal(microseconds) * 1000).to_integral_value(decimal.ROUND_FLOOR))
 
 
 class Profile:
@@ -32,17 +32,33 @@ class Profile:
         base = document.get("baseTimeNanoseconds", 0)
         told = document.get("distributedInfo", {})
         self.rank, self.world_size = told.get("rank"), told.get("world_size")
-        self.spans = []
+        self.spans, names = [], {}
         for event in document["traceEvents"]:
-            kind = KINDS.get(event.get("cat"))
-            if event.get("ph") != "X" or kind is None:
+            if event.get("name") in ("process_name", "thread_name"):
+                names[event["name"], event["pid"], event.get("tid") if event["name"] == "thread_name" else None] = \
+                    event["args"]["name"]
+        for event in document["traceEvents"]:
+            if event.get("ph") != "X":
+                continue
+            kind = KINDS.get(event["cat"]) if "cat" in event else self.kind_by_names(event, names)
+            if kind is None:
                 continue
             arguments = event.get("args", {})
             moved = arguments.get("bytes", 0) or (arguments.get("In msg nelems", 0) * SIZES.get(arguments.get("dtype"), 0))
-            begin = base + ns(event["ts"])
-            self.spans.append(Span(kind, str(event["pid"]), str(event["tid"]), event["name"], begin, begin + ns(event["dur"]),
+            begin, end = base + ns(event["ts"]), base + ns(decimal.Decimal(event["ts"]) + decimal.Decimal(event["dur"]))
+            self.spans.append(Span(kind, str(event["pid"]), str(event["tid"]), event["name"], begin, end,
                                    moved if kind in (KERNEL, COPY) else 0,
                                    arguments.get("correlation", 0) if kind != CODE else 0))
+
+    @staticmethod
+    def kind_by_names(event, names):
+        """Of an event of JAX, which has no category."""
+        process = names.get(("process_name", event.get("pid"), None), "")
+        if process.startswith("/host:"):
+            return CODE
+        if not process.startswith("/device:") or not names.get(("thread_name", event["pid"], event["tid"]), "").startswith("Stream"):
+            return None
+        return COPY if event["name"].lower().startswith(("memcpy", "memset")) else KERNEL
 
     def of(self, *kinds):
         return [span for span in self.spans if span.kind in kinds]
@@ -157,6 +173,42 @@ def draw(random, rank=0, ranks=1):
     return maker.document()
 
 
+def draw_jax(random):
+    """What JAX's profiler writes of a process: no categories, times finer than ns, and threads of devices of which only the streams are
+    of interest."""
+    events, ps = [], decimal.Decimal("0.000001")
+
+    def name(kind, pid, tid, text):
+        events.append({"ph": "M", "pid": pid, **({} if tid is None else {"tid": tid}), "name": kind, "args": {"name": text}})
+
+    def span(pid, tid, text, begin, end):
+        events.append({"ph": "X", "pid": pid, "tid": tid, "ts": begin * ps, "dur": (end - begin) * ps, "name": text,
+                       "args": {"hlo_op": "fusion.1"}})
+
+    name("process_name", 701, None, "/host:CPU")
+    for tid in range(1, random.randint(2, 4)):
+        name("thread_name", 701, tid, f"python/{tid}")
+        at = random.randrange(10**9)
+        for _ in range(random.randrange(20)):
+            end = at + random.randrange(1, 10**9)
+            span(701, tid, random.choice(["PjitFunction(step)", "Execute"]), at, end)
+            inner = at + random.randrange(end - at)
+            span(701, tid, "ThunkExecutor", inner, inner + random.randrange(end - inner + 1))
+            at = end
+    for device in range(1, random.randint(2, 4)):
+        name("process_name", device, None, f"/device:GPU:{device - 1} Made-up GPU")
+        for tid, text in ((13, "Stream #13(Compute)"), (14, "Stream #14(MemcpyD2H)"), (20, "XLA Modules"), (21, "Steps")):
+            name("thread_name", device, tid, text)
+            at = random.randrange(10**9)
+            for _ in range(random.randrange(20)):
+                end = at + random.randrange(1, 10**8)
+                span(device, tid, random.choice(["fusion_12", "MemcpyD2H", "gemm"]), at, end)
+                at = end + random.choice([0, 0, 1, 10**5])
+    if random.random() < 0.5:
+        random.shuffle(events)
+    return {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": [*events, {}]}
+
+
 def encode(document, random=None):
     """The text of a document. With `random` in another form that says the same: other blanks, another order of members."""
 
@@ -173,7 +225,7 @@ def encode(document, random=None):
             return "{" + blank + ("," + blank).join(f"{json.dumps(k)}{blank}:{blank}{text(v, depth + 1)}" for k, v in items) \
                 + blank + "}"
         if isinstance(value, list):
-            return "[" + ("," + (blank if depth else "\n")).join(text(v, depth + 1) for v in value) + blank + "]"
+            return "[" + ("," + (blank if depth > 1 else "\n")).join(text(v, depth + 1) for v in value) + blank + "]"
         return json.dumps(value, ensure_ascii=not random or random.random() < 0.5)
 
     return text(document) + "\n"

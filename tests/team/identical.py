@@ -179,7 +179,8 @@ class Case:
 
 def find_runs(case):
     runs = sorted(glob.glob(case.options.data + "/tape/*/")) + [case.options.data + "/where/c-late/run"]  # it has samples
-    runs += sorted(glob.glob(case.options.data + "/golden/*.prv"))[:3] + [case.options.data + "/paraver/hybrid.prv"]
+    runs += sorted(glob.glob(case.options.data + "/golden/*.prv"))[:3]
+    runs += [case.options.data + "/paraver/hybrid.prv", case.options.data + "/kineto/two-ranks"]
     for i, words in enumerate(SIMULATED):
         run = os.path.join(case.folder, "simulated%d.lull" % i)
         made = case.start(["simulate", *words, "-o", run], 0)

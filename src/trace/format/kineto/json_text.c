@@ -3,7 +3,7 @@
 
 /* ==== values ================================================================================== */
 
-bool lull_json_take_string(struct json_text *text, struct json_span *ret_string)
+static bool take_json_string(struct json_text *text, struct json_span *ret_string)
 {
     json_skip_space(text);
     if (*text->at != '"')
@@ -48,7 +48,7 @@ static bool take_nested(struct json_text *text, struct json_span *ret_value)
         if (is == ORDINARY) {
             text->at++;
         } else if (is == QUOTE) {
-            if (!lull_json_take_string(text, &string))
+            if (!take_json_string(text, &string))
                 return false;
         } else if (is == OPENS) {
             if (depth == DEEPEST)
@@ -75,7 +75,7 @@ static bool take_nested(struct json_text *text, struct json_span *ret_value)
 static bool take_word(struct json_text *text, struct json_span *ret_value)
 {
     const char *begin = text->at, *at = begin;
-    while (*at > ' ' && *at != ',' && classes[(unsigned char)*at] == ORDINARY)
+    while (*at > ' ' && *at != ',' && *at != ':' && classes[(unsigned char)*at] == ORDINARY)
         at++;
     if (at == text->end && !text->whole) {
         text->what = NULL;
@@ -92,14 +92,14 @@ bool lull_json_take_value(struct json_text *text, struct json_span *ret_value)
 {
     json_skip_space(text);
     if (*text->at == '"')
-        return lull_json_take_string(text, ret_value);
+        return take_json_string(text, ret_value);
     return *text->at == '{' || *text->at == '[' ? take_nested(text, ret_value)
                                                 : take_word(text, ret_value);
 }
 
 bool lull_json_take_name(struct json_text *text, struct json_span *ret_name)
 {
-    return lull_json_take_string(text, ret_name) &&
+    return take_json_string(text, ret_name) &&
            json_take(text, ':', "expected a colon behind a name");
 }
 
@@ -125,8 +125,7 @@ static bool scale_by(uint64_t digits, int64_t power, uint64_t *ret_number)
     return true;
 }
 
-bool lull_json_read_number(const struct json_span *span, unsigned scale, int64_t *ret_number,
-                           bool *ret_whole)
+bool lull_json_read_number(const struct json_span *span, unsigned scale, int64_t *ret_number)
 {
     enum {
         MOST_POWER = 1000,
@@ -167,8 +166,6 @@ bool lull_json_read_number(const struct json_span *span, unsigned scale, int64_t
     }
     if (at < end || !scale_by(digits, power, &number) || number > INT64_MAX)
         return false;
-    if (ret_whole)
-        *ret_whole = !point;
     *ret_number = negative ? -(int64_t)number : (int64_t)number;
     return true;
 }

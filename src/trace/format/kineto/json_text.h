@@ -72,8 +72,6 @@ static inline bool json_is_end(struct json_text *text, char end, bool first, boo
 
 /* Any value. The members of lists and objects are part of the span. */
 bool lull_json_take_value(struct json_text *text, struct json_span *ret_value);
-/* A string. */
-bool lull_json_take_string(struct json_text *text, struct json_span *ret_string);
 /* A member's name and the colon behind it. */
 bool lull_json_take_name(struct json_text *text, struct json_span *ret_name);
 
@@ -84,17 +82,16 @@ static inline bool json_is(const struct json_span *span, const char *word)
     return span->length == strlen(word) && memcmp(span->begin, word, span->length) == 0;
 }
 
-/* The span as a text of its own, to take its members. */
+/* The span of a list or an object as a text of its own, to take its members. */
 static inline struct json_text json_inside(const struct json_span *span)
 {
     return (struct json_text){span->begin, span->begin + span->length, true, NULL};
 }
 
 /* A number times ten to the power of `scale`, exact where it is a whole number, else rounded to the nearest one; from
- * 1234567.8915 with a scale of 3 comes 1234567892. *ret_whole (may be NULL): it has no decimals. False: it is no
- * number, or beyond 64 bits. A number in quotes is one, too. */
-bool lull_json_read_number(const struct json_span *span, unsigned scale, int64_t *ret_number,
-                           bool *ret_whole);
+ * 1234567.8915 with a scale of 3 comes 1234567892. False: it is no number, or beyond 64 bits. A number in quotes is
+ * one, too. */
+bool lull_json_read_number(const struct json_span *span, unsigned scale, int64_t *ret_number);
 
 /* Writes a string without escapes, at most `span->length` bytes, and returns its length. NUL, and halves of
  * characters, become question marks. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traces of PyTorch's profiler: a file is a rank, a folder of files is a run of several ranks. */
+/* Traces of PyTorch's and JAX's profilers: a file is a rank, a folder of files is a run of several ranks. */
 #include "trace/format/kineto/kineto.h"
 
 #include "base/array.h"
@@ -144,8 +144,8 @@ static lull_status read_all_files(const struct lull_trace *trace, struct kineto_
             return lull_fail(err, process->status, "%s", process->err.text);
         if (process->file.n_places == 0)
             return lull_fail(err, LULL_ERR_FORMAT,
-                             "%s: holds nothing that PyTorch's profiler records (events of the "
-                             "categories cpu_op, cuda_runtime, kernel ...)",
+                             "%s: holds nothing that the profilers of PyTorch (categories cpu_op, "
+                             "cuda_runtime, kernel ...) and JAX record",
                              process->file.path);
     }
     return LULL_OK;
@@ -314,7 +314,7 @@ static uint32_t add_device_of(struct lull_trace *trace, const struct kineto_proc
     const struct kineto_file *file = &process->file;
     const char *key =
         lull_arena_printf(trace->arena, "rank %lld device %s", (long long)file->rank, place->pid);
-    const char *name = "";
+    const char *name = place->device ? place->device : "";
     if (trace->n_devices > 0 && strcmp(trace->devices[trace->n_devices - 1].key, key) == 0)
         return trace->n_devices - 1;
     for (size_t d = 0; d < file->n_devices; d++) {
@@ -479,8 +479,7 @@ static void tell_oddities(const struct lull_trace *trace, const struct kineto_fi
 {
     static const char *const kinds[KINETO_ODDITIES] = {
         [KINETO_UNKNOWN_CATEGORY] = "events of a category that is not known; left out",
-        [KINETO_UNKNOWN_PHASE] =
-            "events without a category, or of which begin and end stand apart; left out",
+        [KINETO_UNKNOWN_PHASE] = "events of which begin and end stand apart; left out",
         [KINETO_CUT_SPAN] = "calls end behind those around them; cut there",
         [KINETO_SEVERAL_LANES] =
             "operations begin before those in front of them on their stream have ended; they are "
@@ -690,7 +689,8 @@ static lull_status open_kineto(struct lull_trace *trace, struct lull_error *err)
         tell_oddities(trace, &run->processes[p].file);
         status = make_links(trace, &run->processes[p], err);
     }
-    trace->producer = "PyTorch's profiler (Kineto)";
+    trace->producer =
+        count > 0 && run->processes[0].file.jax ? "JAX's profiler" : "PyTorch's profiler (Kineto)";
     return status == LULL_OK ? lull_trace_complete(trace, err) : status;
 }
 
@@ -704,7 +704,7 @@ static void close_kineto(struct lull_trace *trace)
 }
 
 static const struct lull_reader reader_kineto = {
-    .expected = "a trace of PyTorch's profiler",
+    .expected = "a trace of PyTorch's or JAX's profiler",
     .recognise = recognise_kineto,
     .open = open_kineto,
     .close = close_kineto,
@@ -715,6 +715,6 @@ static const struct lull_reader reader_kineto = {
 
 const struct lull_format lull_format_kineto = {
     .name = "kineto",
-    .summary = "trace of PyTorch's profiler (Kineto: .json, .json.gz, or a folder of them)",
+    .summary = "trace of PyTorch (Kineto) or JAX (.json, .json.gz, or a folder of them)",
     .reader = &reader_kineto,
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Traces of PyTorch's profiler, whose library is called Kineto; internal to the format: what its files share.
+/* Traces of PyTorch's profiler, whose library is called Kineto, and of JAX's; internal to the format: what its files
+ * share.
  *
  * json_text.c     takes values of JSON from a text
  * kineto_file.c   reads the file of one rank: what its threads and device streams did
@@ -42,7 +43,10 @@ struct kineto_name {
 struct kineto_place {
     const char *pid, *tid; /* of a stream: the device, the stream */
     const char *name;      /* NULL: the file does not tell it */
+    const char *
+        device; /* of a stream: name of its device, where that is not in the list of devices; or NULL */
     bool stream;
+    bool plain;    /* what it is, names tell: its events have no category */
     uint32_t lane; /* 0: the first of its stream */
     struct kineto_span
         *spans; /* malloc'd; in the order of their begins, on a thread the outer ones first */
@@ -72,6 +76,7 @@ struct kineto_file {
     const char *host;         /* NULL: not told */
     bool microseconds;        /* all times are whole numbers of microseconds */
     bool hip;                 /* its calls are those of HIP */
+    bool jax;                 /* its events have no categories */
     struct kineto_name *names;
     uint32_t n_names;
     struct kineto_place

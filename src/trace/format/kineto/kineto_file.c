@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* ==== window ================================================================================== */
 
@@ -124,16 +125,15 @@ static lull_status window_take(struct window *window,
 struct reading {
     struct kineto_file *file;
     struct window window;
-    struct lull_hash names;        /* kind and text: index in file->names */
-    struct lull_hash places;       /* what place_key writes: index in file->places */
-    struct lull_hash thread_names; /* the same: address of a text */
+    struct lull_hash names;      /* kind and text: index in file->names */
+    struct lull_hash places;     /* what place_key writes: index in file->places */
+    struct lull_hash told_names; /* of threads and processes, the same: address of a text */
     size_t names_capacity;
     uint32_t place;    /* of the last span; LULL_NONE: there was none */
     uint32_t category; /* of the last span */
     char *key;         /* [key_capacity], of hashes */
     size_t key_capacity;
     uint64_t n_events, n_spans;
-    bool fractions; /* some time has decimals */
 };
 
 static lull_status no_memory(const struct kineto_file *file, struct lull_error *err)
@@ -152,7 +152,7 @@ add_oddity(struct kineto_file *file, enum kineto_oddity oddity, const char *wher
     va_end(args);
 }
 
-static const char *text_of(struct kineto_file *file, const struct json_span *span)
+static char *text_of(struct kineto_file *file, const struct json_span *span)
 {
     char *text = lull_arena_alloc(file->arena, span->length + (size_t)1);
     size_t length = span->length;
@@ -244,7 +244,16 @@ static uint32_t find_name(struct reading *reading, const struct json_span *name,
     return file->n_names++;
 }
 
-/* Writes the key of a place, and returns its size; 0: no memory. The key of names of threads has no kind. */
+/* What a key is of. */
+enum {
+    NAMES_OF_PROCESSES = 'p',
+    NAMES_OF_THREADS = 'n',
+    THREADS = 't',
+    STREAMS = 's',
+    PLAIN_PLACES = 'x'
+};
+
+/* Writes the key of a place or of a name, and returns its size; 0: no memory. */
 static size_t place_key(struct reading *reading, const struct json_span *pid,
                         const struct json_span *tid, char kind)
 {
@@ -258,20 +267,19 @@ static size_t place_key(struct reading *reading, const struct json_span *pid,
     return size;
 }
 
-enum { NAMES_OF_THREADS = 'n', THREADS = 't', STREAMS = 's' };
-
 /* The index of a place; LULL_NONE: no memory. */
 static uint32_t find_kineto_place(struct reading *reading, const struct json_span *pid,
-                                  const struct json_span *tid, bool stream)
+                                  const struct json_span *tid, char kind)
 {
     struct kineto_file *file = reading->file;
     bool fresh;
     if (reading->place != LULL_NONE) {
         const struct kineto_place *last = &file->places[reading->place];
-        if (last->stream == stream && json_is(tid, last->tid) && json_is(pid, last->pid))
+        if (last->stream == (kind == STREAMS) && last->plain == (kind == PLAIN_PLACES) &&
+            json_is(tid, last->tid) && json_is(pid, last->pid))
             return reading->place;
     }
-    const size_t size = place_key(reading, pid, tid, stream ? STREAMS : THREADS);
+    const size_t size = place_key(reading, pid, tid, kind);
     const uint64_t *index =
         size > 0 ? lull_hash_add(&reading->places, reading->key, size, file->n_places, &fresh)
                  : NULL;
@@ -283,7 +291,8 @@ static uint32_t find_kineto_place(struct reading *reading, const struct json_spa
     file->places[file->n_places] =
         (struct kineto_place){.pid = lull_arena_strndup(file->arena, pid->begin, pid->length),
                               .tid = lull_arena_strndup(file->arena, tid->begin, tid->length),
-                              .stream = stream};
+                              .stream = kind == STREAMS,
+                              .plain = kind == PLAIN_PLACES};
     return (uint32_t)file->n_places++;
 }
 
@@ -387,13 +396,12 @@ static void read_arguments(const struct json_span *arguments, struct kineto_span
     unsigned size = 0;
     for (bool first = true; next_member(&object, first, &name, &value); first = false) {
         if (json_is(&name, "correlation")) {
-            if (lull_json_read_number(&value, 0, &number, NULL) && number > 0 &&
-                number <= UINT32_MAX)
+            if (lull_json_read_number(&value, 0, &number) && number > 0 && number <= UINT32_MAX)
                 span->correlation = (uint32_t)number;
         } else if (stream && json_is(&name, "bytes")) {
-            lull_json_read_number(&value, 0, &bytes, NULL);
+            lull_json_read_number(&value, 0, &bytes);
         } else if (stream && json_is(&name, "In msg nelems")) {
-            lull_json_read_number(&value, 0, &elements, NULL);
+            lull_json_read_number(&value, 0, &elements);
         } else if (stream && json_is(&name, "dtype")) {
             size = size_of_type(&value);
         }
@@ -407,32 +415,45 @@ static void read_arguments(const struct json_span *arguments, struct kineto_span
 
 /* ---- spans ----------------------------------------------------------------------------------- */
 
-/* A time in microseconds as ns. */
-static bool read_time(struct reading *reading, const struct json_span *time, int64_t *ret_ns)
+/* Microseconds as ns; with `finer` as ps, for which times since 1970 are too large. */
+static bool read_time(const struct json_span *time, bool finer, int64_t *ret_time)
 {
-    bool whole;
-    if (!time->begin || !lull_json_read_number(time, 3, ret_ns, &whole))
+    return time->begin && lull_json_read_number(time, finer ? 6 : 3, ret_time);
+}
+
+static int64_t whole_ns(int64_t ps)
+{
+    return ps / 1000 - (ps % 1000 < 0);
+}
+
+/* Times that are finer than ns are cut, both the begin and the end, so that what followed each other, or nested, does
+ * so afterwards. */
+static bool read_fine_times(const struct kineto_event *event, int64_t *ret_begin, int64_t *ret_end)
+{
+    if (!read_time(&event->time, true, ret_begin) || !read_time(&event->length, true, ret_end) ||
+        __builtin_add_overflow(*ret_begin, *ret_end, ret_end))
         return false;
-    reading->fractions |= !whole;
+    *ret_begin = whole_ns(*ret_begin);
+    *ret_end = whole_ns(*ret_end);
     return true;
 }
 
-/* Reads the times of a span, and makes the file's wider by them. NULL: they are good; else what is wrong. */
-static const char *read_times(struct reading *reading, const struct kineto_event *event,
-                              struct kineto_span *span)
+/* NULL: the times are good; else what is wrong. */
+static const char *read_times(const struct kineto_event *event, struct kineto_span *span)
 {
-    struct kineto_file *file = reading->file;
     int64_t end;
-    if (!read_time(reading, &event->time, &span->begin))
-        return event->time.begin ? "\"ts\" of an event is no time" : "an event has no \"ts\"";
-    if (!read_time(reading, &event->length, &span->length))
-        return event->length.begin ? "\"dur\" of an event is no time" : "an event has no \"dur\"";
-    if (span->length < 0)
+    if (!read_fine_times(event, &span->begin, &end)) {
+        if (!read_time(&event->time, false, &span->begin))
+            return event->time.begin ? "\"ts\" of an event is no time" : "an event has no \"ts\"";
+        if (!read_time(&event->length, false, &end))
+            return event->length.begin ? "\"dur\" of an event is no time"
+                                       : "an event has no \"dur\"";
+        if (__builtin_add_overflow(span->begin, end, &end))
+            return "an event ends beyond 64 bits of ns";
+    }
+    if (end < span->begin)
         return "an event ends before it begins";
-    if (__builtin_add_overflow(span->begin, span->length, &end))
-        return "an event ends beyond 64 bits of ns";
-    file->begin = span->begin < file->begin ? span->begin : file->begin;
-    file->end = end > file->end ? end : file->end;
+    span->length = end - span->begin;
     return NULL;
 }
 
@@ -442,7 +463,7 @@ static lull_status add_span(struct reading *reading, const struct kineto_event *
     struct kineto_file *file = reading->file;
     const bool stream = kind == KINETO_KERNEL || kind == KINETO_COPY;
     struct kineto_span span = {.order = stream ? 0 : reading->n_spans++};
-    const char *what = read_times(reading, event, &span);
+    const char *what = read_times(event, &span);
     if (!what && (!event->pid.begin || !event->tid.begin || !event->name.begin))
         what = "an event lacks \"pid\", \"tid\" or \"name\"";
     if (what)
@@ -452,7 +473,10 @@ static lull_status add_span(struct reading *reading, const struct kineto_event *
     if (kind == KINETO_CALL && event->name.length > 3)
         file->hip |= memcmp(event->name.begin, "hip", 3) == 0;
     span.name = find_name(reading, &event->name, kind);
-    reading->place = find_kineto_place(reading, &event->pid, &event->tid, stream);
+    reading->place = find_kineto_place(reading, &event->pid, &event->tid,
+                                       !event->category.begin ? PLAIN_PLACES
+                                       : stream               ? STREAMS
+                                                              : THREADS);
     if (span.name == LULL_NONE || reading->place == LULL_NONE)
         return no_memory(file, err);
     struct kineto_place *place = &file->places[reading->place];
@@ -462,46 +486,102 @@ static lull_status add_span(struct reading *reading, const struct kineto_event *
     return LULL_OK;
 }
 
-/* ---- names of threads ------------------------------------------------------------------------ */
+/* ---- names of threads and processes ---------------------------------------------------------- */
 
-static lull_status add_thread_name(struct reading *reading, const struct kineto_event *event,
-                                   struct lull_error *err)
+static const struct json_span no_thread = {"", 0, false, false};
+
+/* `tid` is empty for a process. */
+static lull_status add_told_name(struct reading *reading, const struct kineto_event *event,
+                                 const struct json_span *tid, char kind, struct lull_error *err)
 {
     struct kineto_file *file = reading->file;
     struct json_span name, value;
-    if (!event->pid.begin || !event->tid.begin || !event->arguments.begin ||
+    if (!event->pid.begin || !tid->begin || !event->arguments.begin ||
         *event->arguments.begin != '{')
         return LULL_OK;
     struct json_text object = json_inside(&event->arguments);
     for (bool first = true; next_member(&object, first, &name, &value); first = false) {
         if (!json_is(&name, "name") || !value.string)
             continue;
-        char *text = lull_arena_strdup(file->arena, text_of(file, &value));
+        char *text = text_of(file, &value);
         for (size_t length = strlen(text); length > 0 && text[length - 1] == ' '; length--)
             text[length - 1] = '\0';
-        const size_t size = place_key(reading, &event->pid, &event->tid, NAMES_OF_THREADS);
-        if (size == 0 || !lull_hash_add(&reading->thread_names, reading->key, size,
+        const size_t size = place_key(reading, &event->pid, tid, kind);
+        if (size == 0 || !lull_hash_add(&reading->told_names, reading->key, size,
                                         (uint64_t)(uintptr_t)text, NULL))
             return no_memory(file, err);
     }
     return LULL_OK;
 }
 
-/* Gives places the names that the file has for them, wherever these stand in it. */
+/* NULL: the file does not tell it. */
+static const char *find_told_name(struct reading *reading, const struct kineto_place *place,
+                                  char kind)
+{
+    const struct json_span pid = {place->pid, (uint32_t)strlen(place->pid), false, false},
+                           tid = {place->tid, (uint32_t)strlen(place->tid), false, false};
+    const size_t size =
+        place_key(reading, &pid, kind == NAMES_OF_PROCESSES ? &no_thread : &tid, kind);
+    const uint64_t *text =
+        size > 0 ? lull_hash_find(&reading->told_names, reading->key, size) : NULL;
+    return text && *(const char *)(uintptr_t)*text ? (const char *)(uintptr_t)*text : NULL;
+}
+
+/* Gives what ran on a stream the kinds that its names tell. */
+static bool turn_into_operations(struct reading *reading, struct kineto_place *place)
+{
+    for (size_t i = 0; i < place->n_spans; i++) {
+        struct kineto_span *span = &place->spans[i];
+        const char *text = reading->file->names[span->name].text;
+        const struct json_span name = {text, (uint32_t)strlen(text), false, false};
+        const bool moves =
+            strncasecmp(text, "memcpy", 6) == 0 || strncasecmp(text, "memset", 6) == 0;
+        span->bytes = 0;
+        span->name = find_name(reading, &name, moves ? KINETO_COPY : KINETO_KERNEL);
+        if (span->name == LULL_NONE)
+            return false;
+    }
+    return true;
+}
+
+/* Events of JAX have no categories. Those of the process "/host:CPU" are of threads. Those of a process "/device:GPU:0"
+ * ran there, if their thread is called "Stream #7(...)"; its other threads say the same in other words. */
+static lull_status sort_plain_place(struct reading *reading, struct kineto_place *place,
+                                    struct lull_error *err)
+{
+    struct kineto_file *file = reading->file;
+    const char *process = find_told_name(reading, place, NAMES_OF_PROCESSES);
+    if (process && strncmp(process, "/host:", 6) == 0) {
+        file->jax = true;
+        return LULL_OK;
+    }
+    if (!process || strncmp(process, "/device:", 8) != 0 || !place->name ||
+        strncmp(place->name, "Stream", 6) != 0) {
+        place->n_spans = 0;
+        return LULL_OK;
+    }
+    file->jax = place->stream = true;
+    place->device = process;
+    return turn_into_operations(reading, place) ? LULL_OK : no_memory(file, err);
+}
+
+/* Gives places the names that the file has for them, wherever these stand in it, and drops those without a span. */
 static lull_status name_places(struct reading *reading, struct lull_error *err)
 {
     struct kineto_file *file = reading->file;
+    size_t kept = 0;
     for (size_t p = 0; p < file->n_places; p++) {
         struct kineto_place *place = &file->places[p];
-        const struct json_span pid = {place->pid, (uint32_t)strlen(place->pid), false, false},
-                               tid = {place->tid, (uint32_t)strlen(place->tid), false, false};
-        const size_t size = place_key(reading, &pid, &tid, NAMES_OF_THREADS);
-        if (size == 0)
-            return no_memory(file, err);
-        const uint64_t *text = lull_hash_find(&reading->thread_names, reading->key, size);
-        place->name =
-            text && *(const char *)(uintptr_t)*text ? (const char *)(uintptr_t)*text : NULL;
+        place->name = find_told_name(reading, place, NAMES_OF_THREADS);
+        lull_status status = place->plain ? sort_plain_place(reading, place, err) : LULL_OK;
+        if (status != LULL_OK)
+            return status;
+        if (place->n_spans == 0)
+            free(place->spans);
+        else
+            file->places[kept++] = *place;
     }
+    file->n_places = kept;
     return LULL_OK;
 }
 
@@ -524,11 +604,15 @@ static lull_status add_event(struct reading *reading, const struct kineto_event 
         const unsigned kind = kineto_categories[category].kind;
         return kind < KINETO_SPANS ? add_span(reading, event, kind, err) : LULL_OK;
     }
-    if (json_is(phase, "M"))
-        return event->name.begin && json_is(&event->name, "thread_name")
-                   ? add_thread_name(reading, event, err)
-                   : LULL_OK;
-    if (json_is(phase, "X") || json_is(phase, "B") || json_is(phase, "E"))
+    if (json_is(phase, "X"))
+        return add_span(reading, event, KINETO_CODE, err);
+    if (json_is(phase, "M") && event->name.begin) {
+        if (json_is(&event->name, "thread_name"))
+            return add_told_name(reading, event, &event->tid, NAMES_OF_THREADS, err);
+        if (json_is(&event->name, "process_name"))
+            return add_told_name(reading, event, &no_thread, NAMES_OF_PROCESSES, err);
+    }
+    if (json_is(phase, "B") || json_is(phase, "E"))
         add_oddity(reading->file, KINETO_UNKNOWN_PHASE, "byte %" PRIu64, reading->window.taken);
     return LULL_OK;
 }
@@ -596,7 +680,7 @@ static void read_distributed(struct kineto_file *file, const struct json_span *o
     struct json_span name, value;
     int64_t number;
     for (bool first = true; next_member(&text, first, &name, &value); first = false) {
-        if (!lull_json_read_number(&value, 0, &number, NULL) || number < 0 || number >= UINT32_MAX)
+        if (!lull_json_read_number(&value, 0, &number) || number < 0 || number >= UINT32_MAX)
             continue;
         if (json_is(&name, "rank"))
             file->rank = number;
@@ -612,7 +696,7 @@ static void add_device(struct kineto_file *file, const struct json_span *object,
     struct kineto_device device = {-1, ""};
     for (bool first = true; next_member(&text, first, &name, &value); first = false) {
         if (json_is(&name, "id"))
-            lull_json_read_number(&value, 0, &device.id, NULL);
+            lull_json_read_number(&value, 0, &device.id);
         else if (json_is(&name, "name") && value.string)
             device.name = text_of(file, &value);
     }
@@ -640,7 +724,7 @@ static lull_status use_member(struct reading *reading, const struct document_mem
 {
     struct kineto_file *file = reading->file;
     const struct json_span *name = &member->name, *value = &member->value;
-    if (json_is(name, "baseTimeNanoseconds") && !lull_json_read_number(value, 0, &file->base, NULL))
+    if (json_is(name, "baseTimeNanoseconds") && !lull_json_read_number(value, 0, &file->base))
         return fail_at_byte(&reading->window, reading->window.taken,
                             "\"baseTimeNanoseconds\" is no time", err);
     if (json_is(name, "distributedInfo") && *value->begin == '{')
@@ -788,8 +872,8 @@ static int compare_kineto_ids(const char *a, const char *b)
     const struct json_span x = {a, (uint32_t)strlen(a), true, false},
                            y = {b, (uint32_t)strlen(b), true, false};
     int64_t i, j;
-    const bool a_number = lull_json_read_number(&x, 0, &i, NULL),
-               b_number = lull_json_read_number(&y, 0, &j, NULL);
+    const bool a_number = lull_json_read_number(&x, 0, &i),
+               b_number = lull_json_read_number(&y, 0, &j);
     if (a_number && b_number && i != j)
         return i < j ? -1 : 1;
     return a_number != b_number ? (a_number ? -1 : 1) : strcmp(a, b);
@@ -813,11 +897,23 @@ static int by_place(const void *a, const void *b)
     return order != 0 ? order : (x->lane > y->lane) - (x->lane < y->lane);
 }
 
+static void note_times(struct kineto_file *file, const struct kineto_place *place)
+{
+    for (size_t i = 0; i < place->n_spans; i++) {
+        const struct kineto_span *span = &place->spans[i];
+        const int64_t end = span->begin + span->length;
+        file->begin = span->begin < file->begin ? span->begin : file->begin;
+        file->end = end > file->end ? end : file->end;
+        file->microseconds &= span->begin % 1000 == 0 && span->length % 1000 == 0;
+    }
+}
+
 static lull_status arrange(struct kineto_file *file, struct lull_error *err)
 {
     const size_t n_places = file->n_places;
     for (size_t p = 0; p < n_places; p++) {
         struct kineto_place *place = &file->places[p];
+        note_times(file, place);
         qsort(place->spans, place->n_spans, sizeof *place->spans,
               place->stream ? by_run : by_nesting);
         if (!place->stream && !nest_spans(file, place))
@@ -839,6 +935,7 @@ lull_status lull_kineto_read(const struct lull_trace *trace, struct kineto_file 
     struct reading reading = {.file = file, .place = LULL_NONE};
     file->arena = lull_arena_create(NULL);
     file->rank = file->world_size = -1;
+    file->microseconds = true;
     file->begin = INT64_MAX;
     file->end = INT64_MIN;
     lull_status status = window_open(&reading.window, trace, file->path, err);
@@ -849,9 +946,8 @@ lull_status lull_kineto_read(const struct lull_trace *trace, struct kineto_file 
     window_close(&reading.window);
     lull_hash_free(&reading.names);
     lull_hash_free(&reading.places);
-    lull_hash_free(&reading.thread_names);
+    lull_hash_free(&reading.told_names);
     free(reading.key);
-    file->microseconds = !reading.fractions;
     return status == LULL_OK ? arrange(file, err) : status;
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Traces of PyTorch's profiler, as lull reads them, beside an independent reading (tests/support/kineto.py): made-up runs of several
+"""Traces of the profilers of PyTorch and JAX, as lull reads them, beside an independent reading (tests/support/kineto.py): made-up runs of several
 ranks in several forms, of which every call, operation, launch and byte is compared to the nanosecond; and damaged ones.
 
-usage: kineto.py LULL TESTS          the tests
-       kineto.py LULL TESTS FILE...  compares counts and times of these traces, and prints them (traces of others, by hand)"""
+usage: runs.py LULL TESTS          the tests
+       runs.py LULL TESTS FILE...  compares counts and times of these traces, and prints them (traces of others, by hand)"""
 
 import collections
 import json
@@ -152,6 +152,18 @@ class Runs(Case):
             found = self.compare(path, profiles)
             operations, launches = operations + found[0], launches + found[1]
         self.assertGreater(min(operations, launches), 20 * ROUNDS)
+
+    def test_drawn_runs_of_jax(self):
+        drawing = random.Random(SEED)
+        operations = 0
+        for turn in range(ROUNDS):
+            path = self.folder / f"{turn}.trace.json{drawing.choice(['', '.gz'])}"
+            kineto.write(path, kineto.draw_jax(drawing), drawing if drawing.random() < 0.5 else None)
+            profile = kineto.read(path)
+            profile.rank = 0
+            if profile.spans:
+                operations += self.compare(path, [profile])[0]
+        self.assertGreater(operations, 10 * ROUNDS)
 
     def test_kept_run(self):
         run = TESTS / "data/kineto/two-ranks"
