@@ -482,8 +482,7 @@ static void tell_oddities(const struct lull_trace *trace, const struct kineto_fi
         [KINETO_UNKNOWN_PHASE] = "events of which begin and end stand apart; left out",
         [KINETO_CUT_SPAN] = "calls end behind those around them; cut there",
         [KINETO_SEVERAL_LANES] =
-            "operations begin before those in front of them on their stream have ended; they are "
-            "on a stream of their own",
+            "operations of a stream overlap; those that begin meanwhile have a stream of their own",
     };
     for (int i = 0; i < KINETO_ODDITIES; i++)
         for (uint64_t n = 0; n < file->oddities[i]; n++)
@@ -667,10 +666,10 @@ static lull_status open_kineto(struct lull_trace *trace, struct lull_error *err)
 {
     struct lull_arena *arena = trace->arena;
     struct kineto_run *run = lull_arena_zero(arena, 1, sizeof *run);
-    const char *alone = trace->path, **paths = &alone;
     uint32_t count = 1;
-    if (lull_is_directory(trace->path))
-        paths = list_profiles(trace->path, LULL_NONE, arena, &count);
+    const char **paths = lull_is_directory(trace->path)
+                             ? list_profiles(trace->path, LULL_NONE, arena, &count)
+                             : &trace->path;
     run->processes = lull_arena_zero(arena, count + (size_t)1, sizeof *run->processes);
     run->n_processes = count;
     trace->format_data = run;
