@@ -185,7 +185,7 @@ static lull_status find_ranks(const struct lull_trace *trace, struct kineto_run 
     for (uint32_t p = 0; p < run->n_processes; p++) {
         const struct kineto_file *file = &run->processes[p].file;
         world = file->world_size > world ? file->world_size : world;
-        if (p > 0 && file[0].rank == run->processes[p - 1].file.rank)
+        if (p > 0 && file->rank == run->processes[p - 1].file.rank)
             return lull_fail(err, LULL_ERR_FORMAT, "%s: is of rank %lld, and so is %s", file->path,
                              (long long)file->rank, run->processes[p - 1].file.path);
     }
@@ -215,14 +215,14 @@ static lull_status find_times(struct lull_trace *trace, struct kineto_run *run,
         if (!file->microseconds)
             trace->clock_resolution = 1;
     }
-    if (__builtin_sub_overflow(end, origin, &trace->duration))
+    bool good = !__builtin_sub_overflow(end, origin, &trace->duration);
+    for (uint32_t p = 0; p < run->n_processes; p++)
+        good &=
+            !__builtin_sub_overflow(run->processes[p].file.base, origin, &run->processes[p].shift);
+    if (!good)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: times of the run are beyond 64 bits of ns",
                          trace->path);
     trace->start_realtime = origin > 0 ? origin : 0;
-    for (uint32_t p = 0; p < run->n_processes; p++) {
-        struct kineto_file *file = &run->processes[p].file;
-        run->processes[p].shift = file->base - origin;
-    }
     return LULL_OK;
 }
 

@@ -18,10 +18,8 @@
 
 /* ==== window ================================================================================== */
 
-enum {
-    WINDOW = 1 << 20,
-    WIDEST_WINDOW = 1 << 28
-}; /* bytes; a value may be as long as the widest */
+/* Bytes. A value may be as long as the widest window. */
+enum { WINDOW = 1 << 20, WIDEST_WINDOW = 1 << 28 };
 
 struct window {
     struct lull_source *source;
@@ -94,7 +92,7 @@ static uint64_t byte_of(const struct window *window, const char *at)
     return window->offset + (uint64_t)(at - window->bytes);
 }
 
-/* Calls `take` until it has what it takes into `result`. */
+/* Calls `take` until it has what it takes into `result`, which it writes anew each time. */
 static lull_status window_take(struct window *window,
                                bool (*take)(struct json_text *text, void *result), void *result,
                                struct lull_error *err)
@@ -127,13 +125,13 @@ struct reading {
     struct window window;
     struct lull_hash names;      /* kind and text: index in file->names */
     struct lull_hash places;     /* what place_key writes: index in file->places */
-    struct lull_hash told_names; /* of threads and processes, the same: address of a text */
+    struct lull_hash told_names; /* the same, of threads and processes: address of a text */
     size_t names_capacity;
     uint32_t place;    /* of the last span; LULL_NONE: there was none */
     uint32_t category; /* of the last span */
     char *key;         /* [key_capacity], of hashes */
     size_t key_capacity;
-    uint64_t n_events, n_spans;
+    uint64_t n_spans;
 };
 
 static lull_status no_memory(const struct kineto_file *file, struct lull_error *err)
@@ -299,8 +297,8 @@ static uint32_t find_kineto_place(struct reading *reading, const struct json_spa
 /* ==== events ================================================================================== */
 
 struct kineto_event {
-    struct json_span phase, category, name, pid, tid, time, length,
-        arguments; /* begin NULL: none */
+    /* Those that the event lacks have no begin. */
+    struct json_span phase, category, name, pid, tid, time, length, arguments;
 };
 
 /* One of the list. */
@@ -565,31 +563,36 @@ static lull_status sort_plain_place(struct reading *reading, struct kineto_place
     return turn_into_operations(reading, place) ? LULL_OK : no_memory(file, err);
 }
 
-/* Gives places the names that the file has for them, wherever these stand in it, and drops those without a span. */
+/* Gives places the names that the file has for them, wherever these stand in it. */
 static lull_status name_places(struct reading *reading, struct lull_error *err)
 {
     struct kineto_file *file = reading->file;
-    size_t kept = 0;
-    for (size_t p = 0; p < file->n_places; p++) {
+    lull_status status = LULL_OK;
+    for (size_t p = 0; status == LULL_OK && p < file->n_places; p++) {
         struct kineto_place *place = &file->places[p];
         place->name = find_told_name(reading, place, NAMES_OF_THREADS);
-        lull_status status = place->plain ? sort_plain_place(reading, place, err) : LULL_OK;
-        if (status != LULL_OK)
-            return status;
-        if (place->n_spans == 0)
-            free(place->spans);
+        if (place->plain)
+            status = sort_plain_place(reading, place, err);
+    }
+    return status;
+}
+
+static void drop_empty_places(struct kineto_file *file)
+{
+    size_t kept = 0;
+    for (size_t p = 0; p < file->n_places; p++) {
+        if (file->places[p].n_spans == 0)
+            free(file->places[p].spans);
         else
-            file->places[kept++] = *place;
+            file->places[kept++] = file->places[p];
     }
     file->n_places = kept;
-    return LULL_OK;
 }
 
 static lull_status add_event(struct reading *reading, const struct kineto_event *event,
                              struct lull_error *err)
 {
     const struct json_span *phase = &event->phase;
-    reading->n_events++;
     if (!phase->begin) /* what lists of JAX end with */
         return LULL_OK;
     if (json_is(phase, "X") && event->category.begin) {
@@ -948,7 +951,10 @@ lull_status lull_kineto_read(const struct lull_trace *trace, struct kineto_file 
     lull_hash_free(&reading.places);
     lull_hash_free(&reading.told_names);
     free(reading.key);
-    return status == LULL_OK ? arrange(file, err) : status;
+    if (status != LULL_OK)
+        return status;
+    drop_empty_places(file);
+    return arrange(file, err);
 }
 
 void lull_kineto_close(struct kineto_file *file)
