@@ -6,10 +6,12 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "trace/format.h"
 
 #include <dirent.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@
 /* What a call has submitted: the operations with its correlation. */
 struct kineto_link {
     int64_t begin;        /* of the call, ns as in the file */
-    uint32_t correlation; /* a process has its links in their order */
+    uint64_t correlation; /* a process has its links in their order */
     uint32_t thread;      /* index of a location; LULL_NONE: no call is known */
     uint32_t region;      /* of the call */
     uint32_t stream;      /* index of the location of the first operation */
@@ -408,16 +410,11 @@ static bool add_operations_of(struct kineto_process *process, uint32_t place)
 
 static struct kineto_link *find_link(const struct kineto_process *process, uint32_t correlation)
 {
-    size_t first = 0, end = process->n_links;
-    while (first < end) {
-        const size_t middle = first + (end - first) / 2;
-        if (process->links[middle].correlation < correlation)
-            first = middle + 1;
-        else
-            end = middle;
-    }
-    return first < process->n_links && process->links[first].correlation == correlation
-               ? &process->links[first]
+    const size_t at =
+        lull_sorted_first_u64(process->links, process->n_links, sizeof *process->links,
+                              offsetof(struct kineto_link, correlation), correlation);
+    return at < process->n_links && process->links[at].correlation == correlation
+               ? &process->links[at]
                : NULL;
 }
 
