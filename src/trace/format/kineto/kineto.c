@@ -20,7 +20,7 @@
 /* What a call has submitted: the operations with its correlation. */
 struct kineto_link {
     int64_t begin;        /* of the call, ns as in the file */
-    uint64_t correlation; /* a process has its links in their order */
+    uint32_t correlation; /* a process has its links in their order */
     uint32_t thread;      /* index of a location; LULL_NONE: no call is known */
     uint32_t region;      /* of the call */
     uint32_t stream;      /* index of the location of the first operation */
@@ -411,7 +411,7 @@ static bool add_operations_of(struct kineto_process *process, uint32_t place)
 static struct kineto_link *find_link(const struct kineto_process *process, uint32_t correlation)
 {
     const size_t at =
-        lull_sorted_first_u64(process->links, process->n_links, sizeof *process->links,
+        lull_sorted_first_u32(process->links, process->n_links, sizeof *process->links,
                               offsetof(struct kineto_link, correlation), correlation);
     return at < process->n_links && process->links[at].correlation == correlation
                ? &process->links[at]
