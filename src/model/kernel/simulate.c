@@ -552,8 +552,8 @@ static double elements_of_line(const struct nest_simulation *simulation)
     return (double)simulation->line / least;
 }
 
-/* At most so many iterations of the body, a whole number of periods of the outermost loop that has
- * one in them. Where a loop moves on by an element, one of its iterations brings in lines in which
+/* At most so many iterations of the body: a whole number of runs of the nest, or of periods of the
+ * outermost loop that has one in them. Where a loop moves on by an element, one of its iterations brings in lines in which
  * the next ones find their elements: a period is as many iterations as a line has elements. */
 static double whole_periods(const struct nest_simulation *simulation, double iterations)
 {
@@ -564,7 +564,7 @@ static double whole_periods(const struct nest_simulation *simulation, double ite
         if (period <= iterations)
             whole = floor(iterations / period) * period;
     }
-    return whole;
+    return all <= iterations ? floor(iterations / all) * all : whole;
 }
 
 /* Whether the nest writes to an array. */

@@ -38,7 +38,7 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
  *    look at it.
  * 3. Lines are counted for as many iterations as the caches hold doubles, or for eight times as many
  *    as the arrays have elements if that is less; then for less by what is no whole number of
- *    periods. A period is as many iterations of the outermost loop possible as a line has elements,
+ *    runs of the nest or, if it is longer, of periods. A period is as many iterations of the outermost loop possible as a line has elements,
  *    because an iteration of an outer loop may bring in lines in which the next ones find their
  *    elements.
  *
