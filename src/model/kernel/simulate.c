@@ -92,6 +92,7 @@ enum { BUFFER = 4096, MOST_AT_ONCE = 256, ITERATIONS_AT_ONCE = 4096 };
 /* A level's contents do not depend any more on what was there before when it has taken in so many
  * times the lines that it holds: sets are not used evenly. */
 enum { TIMES_REPLACED = 2 };
+enum { MOST_LONGER = 4 }; /* see whole_periods */
 /* Iterations of outer loops in which the body does not run: more of them are not simulated. */
 enum { MOST_IDLE = 1 << 24 };
 
@@ -541,28 +542,34 @@ static double count_elements(const struct lull_kernel *kernel)
     return sum;
 }
 
-/* The most elements of an array that a line holds: so many iterations of a loop may take the same
- * lines before it comes to the next ones. */
-static double elements_of_line(const struct nest_simulation *simulation)
+/* After how many iterations a loop has come to new lines with every access that it moves: 8 where it
+ * moves one by a double, 1 where all go to another line at once or stay. */
+static double period_of(const struct nest_simulation *simulation, int loop)
 {
-    unsigned least = (unsigned)simulation->line;
-    for (size_t a = 0; a < simulation->kernel->n_arrays; a++)
-        if (simulation->kernel->arrays[a].bytes < least)
-            least = simulation->kernel->arrays[a].bytes;
-    return (double)simulation->line / least;
+    const struct lull_kernel *kernel = simulation->kernel;
+    double period = 1;
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        const struct lull_kernel_access *access = &kernel->accesses[i];
+        double stride = fabs(lull_kernel_stride(kernel, access, (size_t)loop)) *
+                        kernel->arrays[access->array].bytes;
+        if (stride > 0)
+            period = fmax(period, ceil((double)simulation->line / stride));
+    }
+    return period;
 }
 
-/* At most so many iterations of the body: a whole number of runs of the nest, or of periods of the
- * outermost loop that has one in them. Where a loop moves on by an element, one of its iterations brings in lines in which
- * the next ones find their elements: a period is as many iterations as a line has elements. */
+/* About so many iterations of the body: a whole number of runs of the nest, or of periods of the
+ * outermost loop that has one in at most MOST_LONGER times as many. Lines come in by bursts, as when
+ * an outer loop moves on to a row that inner loops pass over several times. */
 static double whole_periods(const struct nest_simulation *simulation, double iterations)
 {
     const struct lull_kernel *kernel = simulation->kernel;
     double all = lull_kernel_iterations(kernel, kernel->body), whole = iterations;
     for (int loop = kernel->body; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent) {
-        double period = all / lull_kernel_iterations(kernel, loop) * elements_of_line(simulation);
-        if (period <= iterations)
-            whole = floor(iterations / period) * period;
+        double times = lull_kernel_iterations(kernel, loop);
+        double period = all / times * fmin(times, period_of(simulation, loop));
+        if (period <= MOST_LONGER * iterations)
+            whole = fmax(1, floor(iterations / period)) * period;
     }
     return all <= iterations ? floor(iterations / all) * all : whole;
 }

@@ -36,11 +36,10 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
  *    in twice the lines that it holds, but for twice as many iterations as the caches hold doubles
  *    at most. At first its outermost loop is in the middle of its range, where the layer conditions
  *    look at it.
- * 3. Lines are counted for as many iterations as the caches hold doubles, or for eight times as many
- *    as the arrays have elements if that is less; then for less by what is no whole number of
- *    runs of the nest or, if it is longer, of periods. A period is as many iterations of the outermost loop possible as a line has elements,
- *    because an iteration of an outer loop may bring in lines in which the next ones find their
- *    elements.
+ * 3. Lines are counted for about as many iterations as the caches hold doubles, or for eight times
+ *    as many as the arrays have elements if that is less: for a whole number of runs of the nest or
+ *    of periods of the outermost loop possible, at most four times as long. A period is as many
+ *    iterations as come to new lines with every access: eight where the loop moves on by a double.
  *
  * Arrays follow each other in memory, each on a new cache line. Indices that are stated as random
  * are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no stated distribution or its
