@@ -171,8 +171,8 @@ static double share_written(const struct lull_ecm_lines *lines)
     return lines->stores / all_lines(lines);
 }
 
-/* Streams that stand for the mix of some lines: a line takes the sum of their times for a line, each
- * times its weight. */
+/* Streams that stand for the mix of some lines: a line takes the sum of their times for a line,
+ * each times its weight. */
 struct stream_blend {
     struct {
         const struct benchmark_stream *stream;
@@ -259,8 +259,8 @@ nearest_stream(const struct lull_ecm_lines *lines, measured_function *measured, 
     return best;
 }
 
-/* Interpolates where mixes were measured, else takes the nearest stream. Returns false where no stream
- * was measured. */
+/* Interpolates where mixes were measured, else takes the nearest stream. Returns false where no
+ * stream was measured. */
 static bool blend_streams(const struct lull_ecm_lines *lines, measured_function *measured,
                           const void *context, struct stream_blend *blend)
 {

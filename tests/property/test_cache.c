@@ -1,5 +1,5 @@
-/* The cache simulator against a slow one that is written differently (support/slow_cache.h). On random
- * hierarchies and random streams every count must be the same. */
+/* The cache simulator against a slow one that is written differently (support/slow_cache.h). On
+ * random hierarchies and random streams every count must be the same. */
 #include "model/cache.h"
 
 #include "stats/random.h"

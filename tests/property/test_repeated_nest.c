@@ -1,6 +1,6 @@
-/* The lines that the simulation of a nest counts, which runs a part of large nests only, against a slow
- * cache simulator in which the whole nest runs twice, and the second time is counted. Nests are
- * written twice: as C source for lull, and as loops of this test. Sizes are drawn. */
+/* The lines that the simulation of a nest counts, which runs a part of large nests only, against a
+ * slow cache simulator in which the whole nest runs twice, and the second time is counted. Nests
+ * are written twice: as C source for lull, and as loops of this test. Sizes are drawn. */
 #include "model/kernel/simulate.h"
 
 #include "stats/random.h"
@@ -23,8 +23,8 @@ static struct branch branches[BRANCHES] = {
     [KEPT] = {.what = "a cache keeps lines for later iterations of an outer loop", .least = 150},
 };
 
-/* 2, 16 and 128 KiB, of lines of 64 bytes, with as many ways as there can be: conflicts differ from one
- * part of a nest to the next. */
+/* 2, 16 and 128 KiB, of lines of 64 bytes, with as many ways as there can be: conflicts differ
+ * from one part of a nest to the next. */
 static const struct lull_cache_spec caches = {
     .levels = {{.bytes = 2048, .ways = 32, .sharers = 1},
                {.bytes = 16384, .ways = 64, .sharers = 1},
@@ -192,8 +192,8 @@ static struct lull_kernel *read_nest(const struct nest *nest, const struct walk 
     return kernel;
 }
 
-/* Lines that one run of the nest takes from beyond a level and writes beyond it, per unit of work, in
- * caches of so many quarters of the size. */
+/* Lines that one run of the nest takes from beyond a level and writes beyond it, per unit of work,
+ * in caches of so many quarters of the size. */
 static void run_slowly(const struct nest *nest, struct walk *walk, uint64_t quarters,
                        struct lull_ecm_lines *lines)
 {
@@ -216,8 +216,9 @@ static void run_slowly(const struct nest *nest, struct walk *walk, uint64_t quar
     slow_cache_close(&walk->slow);
 }
 
-/* Within 3 % of the whole nest, or, where a cache holds just about what is used again, between what the
- * whole nest has in smaller and in larger caches: there one part of a nest finds more than another. */
+/* Within 3 % of the whole nest, or, where a cache holds just about what is used again, between
+ * what the whole nest has in smaller and in larger caches: there one part of a nest finds more
+ * than another. */
 static void check_lines(const struct nest *nest, const struct walk *walk, size_t level,
                         const char *what, double got, const double want[3])
 {

@@ -1,6 +1,6 @@
-/* A slow cache simulator, written differently from model/cache.c: lines with time stamps instead of
- * ordered ways, trees by halves instead of numbered nodes, an access followed from level to level by
- * a loop. */
+/* A slow cache simulator, written differently from model/cache.c: lines with time stamps instead
+ * of ordered ways, trees by halves instead of numbered nodes, an access followed from level to
+ * level by a loop. */
 #ifndef LULL_TESTS_SUPPORT_SLOW_CACHE_H
 #define LULL_TESTS_SUPPORT_SLOW_CACHE_H
 

@@ -140,8 +140,9 @@ static size_t round_size_up(size_t value, size_t unit)
 }
 
 /* Bytes from the begin of one array to that of the next: whole pages and a share of one, so that
- * the arrays stand apart as far as they can modulo a page, and none is less than a quarter of a page
- * before the first one, which is stored to: a load waits for a store that seems to be to its place. */
+ * the arrays stand apart as far as they can modulo a page, and none is less than a quarter of a
+ * page before the first one, which is stored to: a load waits for a store that seems to be to its
+ * place. */
 static size_t distance(const struct lull_stream_job *job)
 {
     size_t arrays = job->kernel->arrays, skew = STREAM_ALIAS_BYTES / arrays;

@@ -13,8 +13,8 @@
 
 /* ---- the text ------------------------------------------------------------------------------ */
 
-/* The language that the name of a file tells, if it is not C; NULL: it tells none. libclang would read
- * a file as what its name says, and the compiler that the nest is given to reads C. */
+/* The language that the name of a file tells, if it is not C; NULL: it tells none. libclang would
+ * read a file as what its name says, and the compiler that the nest is given to reads C. */
 static const char *other_language(const char *path)
 {
     static const struct {

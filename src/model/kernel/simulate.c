@@ -542,8 +542,8 @@ static double count_elements(const struct lull_kernel *kernel)
     return sum;
 }
 
-/* After how many iterations a loop has come to new lines with every access that it moves: 8 where it
- * moves one by a double, 1 where all go to another line at once or stay. */
+/* After how many iterations a loop has come to new lines with every access that it moves: 8 where
+ * it moves one by a double, 1 where all go to another line at once or stay. */
 static double period_of(const struct nest_simulation *simulation, int loop)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -559,8 +559,8 @@ static double period_of(const struct nest_simulation *simulation, int loop)
 }
 
 /* About so many iterations of the body: a whole number of runs of the nest, or of periods of the
- * outermost loop that has one in at most MOST_LONGER times as many. Lines come in by bursts, as when
- * an outer loop moves on to a row that inner loops pass over several times. */
+ * outermost loop that has one in at most MOST_LONGER times as many. Lines come in by bursts, as
+ * when an outer loop moves on to a row that inner loops pass over several times. */
 static double whole_periods(const struct nest_simulation *simulation, double iterations)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -594,8 +594,9 @@ static void touch_lines(struct nest_simulation *simulation, uint64_t first, doub
 }
 
 /* Fills the caches as the run of the nest before this one may have left them: with the arrays if
- * these are at most `kept` bytes in all, which the last cache keeps from run to run; else with `most`
- * bytes that the nest does not access, of which as large a share is written as of the arrays. */
+ * these are at most `kept` bytes in all, which the last cache keeps from run to run; else with
+ * `most` bytes that the nest does not access, of which as large a share is written as of the
+ * arrays. */
 static void fill_caches(struct nest_simulation *simulation, double kept, double most)
 {
     const struct lull_kernel *kernel = simulation->kernel;
@@ -621,8 +622,9 @@ static void run_twice(struct nest_simulation *simulation)
     run_loop(simulation, 0);
 }
 
-/* Runs the nest from its middle on, again and again if it is short, until nothing shows any more of what
- * the caches held at first, and counts what a part of it does then. All caches together hold `cached` bytes. */
+/* Runs the nest from its middle on, again and again if it is short, until nothing shows any more
+ * of what the caches held at first, and counts what a part of it does then. All caches together
+ * hold `cached` bytes. */
 static void run_part(struct nest_simulation *simulation, const struct lull_cache_spec *spec,
                      double cached)
 {

@@ -24,8 +24,8 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
                                       const struct lull_kernel_index *indices, size_t n_indices,
                                       struct lull_error *err);
 
-/* Finds the lines that travel while the nest is executed again and again, as by a program that calls
- * it in a loop.
+/* Finds the lines that travel while the nest is executed again and again, as by a program that
+ * calls it in a loop.
  *
  * A nest whose busiest loop makes at most half as many iterations as the caches hold doubles runs
  * twice, and the second time is counted. Of a larger nest a part is simulated:
@@ -42,8 +42,8 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
  *    iterations as come to new lines with every access: eight where the loop moves on by a double.
  *
  * Arrays follow each other in memory, each on a new cache line. Indices that are stated as random
- * are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no stated distribution or its
- * sample leaves the array, and with LULL_ERR_MEMORY. */
+ * are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no stated distribution or
+ * its sample leaves the array, and with LULL_ERR_MEMORY. */
 lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
                                  const struct lull_cache_spec *spec,
                                  const struct lull_kernel_index *indices, size_t n_indices,

@@ -300,9 +300,10 @@ static void test_published(void **state)
     lull_arena_destroy(arena);
 }
 
-/* Memory moves lines about as fast whatever it reads and writes, if all lines are counted: from 0.8 to
- * 1.05 times as fast as it loads them. Explicit bytes alone are 2 of 3 lines of a copy, and 4 of 5 of a
- * triad. No more than 6 channels of 2666 MT/s (Skylake-SP) or 2 of 3200 (a domain of Zen 2) bring. */
+/* Memory moves lines about as fast whatever it reads and writes, if all lines are counted: from
+ * 0.8 to 1.05 times as fast as it loads them. Explicit bytes alone are 2 of 3 lines of a copy, and
+ * 4 of 5 of a triad. No more than 6 channels of 2666 MT/s (Skylake-SP) or 2 of 3200 (a domain of
+ * Zen 2) bring. */
 static void test_published_lines(void **state)
 {
     static const struct {

@@ -312,9 +312,9 @@ static void test_nearest_mix(void **state)
     }
 }
 
-/* A line takes 1 ns where lines are only read, 2 ns where one of two is written: by hand 64 B / 1 ns
- * and so on. Of streams that allocate a copy (1 of 3) takes 1.8 ns, sum8 (1 of 10) 1.1 ns. Explicit
- * bytes are 2 of 3 and 9 of 10 of the lines then. */
+/* A line takes 1 ns where lines are only read, 2 ns where one of two is written: by hand 64 B / 1
+ * ns and so on. Of streams that allocate a copy (1 of 3) takes 1.8 ns, sum8 (1 of 10) 1.1 ns.
+ * Explicit bytes are 2 of 3 and 9 of 10 of the lines then. */
 static struct lull_machine *machine_with_mixes(struct lull_arena *arena)
 {
     struct lull_machine *machine = lull_machine_create(arena);
@@ -326,8 +326,8 @@ static struct lull_machine *machine_with_mixes(struct lull_arena *arena)
     return machine;
 }
 
-/* Between their two neighbours, lines take the mean of what these take, as near as they are in their
- * share of lines written. Each case is worked out by hand. */
+/* Between their two neighbours, lines take the mean of what these take, as near as they are in
+ * their share of lines written. Each case is worked out by hand. */
 static void test_interpolated_mix(void **state)
 {
     static const struct {
@@ -381,9 +381,9 @@ static void test_mix_without_its_like(void **state)
     check_near("add8", got.value, 50e9, 1);
 }
 
-/* A loop with the mix of a benchmark takes on each link what that benchmark takes longer behind it; one
- * half way between two, half of each. Lines take 1 and 3 cycles in L1 and memory by loads, 1.5 and 4.5
- * by add8. */
+/* A loop with the mix of a benchmark takes on each link what that benchmark takes longer behind
+ * it; one half way between two, half of each. Lines take 1 and 3 cycles in L1 and memory by loads,
+ * 1.5 and 4.5 by add8. */
 static void test_interpolated_links(void **state)
 {
     struct lull_machine *machine = lull_machine_create(*state);

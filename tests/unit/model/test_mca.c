@@ -149,10 +149,11 @@ static void points_wait_for_each_other(void **state)
     lull_arena_destroy(arena);
 }
 
-/* Kahan's summation of a scalar product: of the additions in an iteration four wait for each other,
- * 3 cycles each on Haswell (Intel's manual), 96 for a cache line, which is the published time
- * (J. Hammer et al., Automatic loop kernel analysis and performance modeling with Kerncraft, PMBS 2015). No port
- * and no transfer takes that long, so that it is the prediction with the data in any level. */
+/* Kahan's summation of a scalar product: of the additions in an iteration four wait for each
+ * other, 3 cycles each on Haswell (Intel's manual), 96 for a cache line, which is the published
+ * time (J. Hammer et al., Automatic loop kernel analysis and performance modeling with Kerncraft,
+ * PMBS 2015). No port and no transfer takes that long, so that it is the prediction with the data
+ * in any level. */
 static void the_chain_bounds_the_prediction(void **state)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
