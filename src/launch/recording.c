@@ -257,7 +257,8 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
     if (status == LULL_OK)
         status = read_sampling(texts->sample, arena, &wish->sample, err);
     if (status == LULL_OK && wish->sample_stack && wish->sample && strcmp(wish->sample, "off") == 0)
-        status = lull_fail(err, LULL_ERR_RANGE, "--sample-stack: there are no samples: --sample off");
+        status =
+            lull_fail(err, LULL_ERR_RANGE, "--sample-stack: there are no samples: --sample off");
     wish->labels = texts->labels;
     for (char *const *label = texts->labels; status == LULL_OK && label && *label; label++)
         status = check_label(*label, err);

@@ -1,18 +1,13 @@
-// Links from a finding to its place on the timeline, and back.
+// Links from a finding or a function to its place on the timeline, and back.
 
-function linkFindings(section) {
-    const findings = byId("findings");
-    if (!findings)
-        return;
+function linkBack(section) {
     let back = null;
-    findings.addEventListener("click", (event) => {
-        const link = event.target.closest("a[href^='#view?']");
-        if (!link)
+    document.addEventListener("click", (event) => {
+        const home = event.target.closest("a[href^='#view?']")?.closest("[data-name]");
+        if (!home)
             return;
-        const finding = link.closest("li");
-        const number = finding.id.replace("finding-", "");
         back?.remove();
-        back = make("p", {class: "back"}, make("a", {href: "#" + finding.id}, "Back to finding " + number));
+        back = make("p", {class: "back"}, make("a", {href: "#" + home.id}, "Back to " + home.dataset.name));
         section.querySelector("h2").after(back);
         section.scrollIntoView();
         back.firstChild.focus({preventScroll: true});
