@@ -409,7 +409,8 @@ static void put_code_functions(FILE *out, const struct lull_document *document, 
         most = all > most ? all : most;
     }
     fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain stacks\"><thead><tr>"
-          "<th scope=\"col\">Function</th><th scope=\"col\">Time</th>",
+          "<th scope=\"col\">Function</th><th scope=\"col\">Time</th>"
+          "<th scope=\"col\">hottest at</th>",
           out);
     for (unsigned k = 0; k < CODE_PAINTS; k++)
         if (has_code_paint(code, k))
@@ -423,15 +424,18 @@ static void put_code_functions(FILE *out, const struct lull_document *document, 
         fputs("<th scope=\"col\">least of a rank, s</th><th scope=\"col\">median</th>"
               "<th scope=\"col\">most</th>",
               out);
-    fputs("<th scope=\"col\">hottest at</th>"
-          "<th scope=\"col\" class=\"words\">hottest line</th></tr></thead>\n<tbody>\n",
-          out);
+    fputs("<th scope=\"col\" class=\"words\">hottest line</th></tr></thead>\n<tbody>\n", out);
     for (uint32_t i = 0; i < code->n_functions; i++) {
         const struct lull_picture_function *function = &code->functions[i];
         fprintf(out, "<tr id=\"code-%zu-%u\" data-name=\"", run + 1, i + 1);
         put_name_between(out, arena, "", function->name, "\">");
         put_name_between(out, arena, "<th scope=\"row\">", function->name, "</th><td>");
         put_code_bar(out, &function->time, most, CODE_BAR_WIDTH);
+        fputs("</td><td>", out);
+        if (function->most.end > 0) {
+            const bool linked = begin_link(out, document, &function->most);
+            fprintf(out, "%.3f s%s", 1e-9 * (double)function->most.begin, linked ? "</a>" : "");
+        }
         fputs("</td>", out);
         for (unsigned k = 0; k < CODE_PAINTS; k++)
             if (has_code_paint(code, k))
@@ -445,12 +449,7 @@ static void put_code_functions(FILE *out, const struct lull_document *document, 
             put_code_seconds(out, function->time.median_ns, -1);
             put_code_seconds(out, function->time.max_ns, function->time.max_rank);
         }
-        fputs("<td>", out);
-        if (function->most.end > 0) {
-            const bool linked = begin_link(out, document, &function->most);
-            fprintf(out, "%.3f s%s", 1e-9 * (double)function->most.begin, linked ? "</a>" : "");
-        }
-        put_name_between(out, arena, "</td><td class=\"words\">", function->place, "</td></tr>\n");
+        put_name_between(out, arena, "<td class=\"words\">", function->place, "</td></tr>\n");
     }
     fputs("</tbody></table></div>\n", out);
 }
