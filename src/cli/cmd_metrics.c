@@ -83,6 +83,7 @@ static lull_status read_metrics_settings(struct metrics_wishes *wishes, struct l
     if (status != LULL_OK)
         return status;
     wishes->runs.regions = metrics->part && metrics->part->regions;
+    wishes->runs.operations = metrics->part && metrics->part->operations;
     wishes->runs.files = metrics->part && metrics->part->files;
     wishes->runs.waits = metrics->part && metrics->part->waits;
     wishes->code = (struct lull_asked){.analysis = &lull_code_analysis};
