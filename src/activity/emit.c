@@ -222,7 +222,8 @@ static void note_for_phase(struct lull_interpreter *it, const struct lull_event 
         .number = event->operation.number,
         .bytes = waits ? 0 : event->operation.bytes,
         .stream = waits && event->operation.number == 0 ? event->operation.location : LULL_NONE,
-        .call = waits ? LULL_NONE : event->id};
+        .call = waits ? LULL_NONE : event->id,
+        .serial = it->refers.serial};
 }
 
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)

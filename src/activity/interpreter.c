@@ -251,7 +251,8 @@ static void go_on_with_phase(struct lull_interpreter *it, const struct frame *to
     const uint32_t region = it->cpu || !top ? LULL_NONE : top->region;
     if (it->phase.activity == activity && it->phase.region == region &&
         it->phase.refers.number == it->refers.number &&
-        it->phase.refers.stream == it->refers.stream)
+        it->phase.refers.stream == it->refers.stream &&
+        it->phase.refers.serial == it->refers.serial)
         return;
     lull_emit_phase(it);
     it->phase.activity = activity;
@@ -1162,7 +1163,8 @@ static void tell_user(struct lull_interpreter *it, const struct frame *frame, ui
 
 static void forget_reference(struct lull_interpreter *it)
 {
-    it->refers = (struct reference){.stream = LULL_NONE, .call = LULL_NONE};
+    const uint32_t serial = it->cpu ? 0 : it->refers.serial + 1;
+    it->refers = (struct reference){.stream = LULL_NONE, .call = LULL_NONE, .serial = serial};
 }
 
 static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,

@@ -147,7 +147,8 @@ struct lull_interpreter {
     struct reference {
         uint64_t number, bytes;
         uint32_t stream, call;
-    } refers; /* for the next PHASE */
+        uint32_t serial; /* device stream: of the call, so that two that are alike are told apart */
+    } refers;            /* for the next PHASE */
     struct {
         int64_t begin;
         struct reference refers;

@@ -476,6 +476,10 @@ static bool gather_ends(const struct lull_devices *devices, uint32_t location, u
     struct run run = {.reader = read_list(&devices->locations[location].phases),
                       .told = devices->operations};
     while (go_to_next(&run)) {
+        if (run.again) {
+            operations->ends[operations->n_ends - 1].time = run.end;
+            continue;
+        }
         if (!lull_array_reserve(&operations->ends, &operations->ends_capacity,
                                 operations->n_ends + 1, sizeof *operations->ends))
             return false;
