@@ -79,8 +79,10 @@ void lull_emit_phase(struct lull_interpreter *it)
     step->activity = it->phase.activity;
     step->region = it->phase.region;
     step->phase.end = it->ledger.now;
-    step->phase.number = it->phase.number;
-    step->phase.stream = it->phase.stream;
+    step->phase.number = it->phase.refers.number;
+    step->phase.bytes = it->phase.refers.bytes;
+    step->phase.stream = it->phase.refers.stream;
+    step->phase.call = it->phase.refers.call;
 }
 
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
@@ -215,10 +217,13 @@ static void fill_sample(const struct lull_interpreter *it, const struct lull_eve
 /* Which operation a device stream runs, or which one the open call waits for. */
 static void note_for_phase(struct lull_interpreter *it, const struct lull_event *event)
 {
-    it->refers.number = event->operation.number;
-    it->refers.stream = event->kind == LULL_EVENT_DEVICE_WAIT && event->operation.number == 0
-                            ? event->operation.location
-                            : LULL_NONE;
+    const bool waits = event->kind == LULL_EVENT_DEVICE_WAIT;
+    it->refers = (struct reference){
+        .number = event->operation.number,
+        .bytes = waits ? 0 : event->operation.bytes,
+        .stream = waits && event->operation.number == 0 ? event->operation.location : LULL_NONE,
+        .call = waits ? LULL_NONE : event->id,
+        .serial = it->refers.serial};
 }
 
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)

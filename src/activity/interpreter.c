@@ -250,13 +250,14 @@ static void go_on_with_phase(struct lull_interpreter *it, const struct frame *to
     const uint8_t activity = ACTIVITY_OF(it->slot);
     const uint32_t region = it->cpu || !top ? LULL_NONE : top->region;
     if (it->phase.activity == activity && it->phase.region == region &&
-        it->phase.number == it->refers.number && it->phase.stream == it->refers.stream)
+        it->phase.refers.number == it->refers.number &&
+        it->phase.refers.stream == it->refers.stream &&
+        it->phase.refers.serial == it->refers.serial)
         return;
     lull_emit_phase(it);
     it->phase.activity = activity;
     it->phase.region = region;
-    it->phase.number = it->refers.number;
-    it->phase.stream = it->refers.stream;
+    it->phase.refers = it->refers;
 }
 
 static void spend_in_region(struct lull_interpreter *it, const struct frame *top, int64_t length)
@@ -1162,8 +1163,8 @@ static void tell_user(struct lull_interpreter *it, const struct frame *frame, ui
 
 static void forget_reference(struct lull_interpreter *it)
 {
-    it->refers.number = 0;
-    it->refers.stream = LULL_NONE;
+    const uint32_t serial = it->cpu ? 0 : it->refers.serial + 1;
+    it->refers = (struct reference){.stream = LULL_NONE, .call = LULL_NONE, .serial = serial};
 }
 
 static lull_status region_enter(struct lull_interpreter *it, const struct lull_event *event,
@@ -1505,7 +1506,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->span.slot = NO_STATE;
         it->phases = lull_wants(it, LULL_STEP_PHASE);
         it->phase.activity = LULL_STEP_ACTIVITIES;
-        it->refers.stream = LULL_NONE;
+        forget_reference(it);
         it->ledger.forked.time = LULL_NOT_FORKED;
         it->detail = shared->options->regions || it->notes_user || it->phases ||
                      (shared->wants_ledger && shared->trace->n_counters);

@@ -143,17 +143,18 @@ struct lull_interpreter {
         uint8_t slot, mark;
     } span;      /* the SPAN that goes on */
     bool phases; /* PHASEs are wanted */
+    /* What the open call of a thread waits for, or the operation of the device stream. */
+    struct reference {
+        uint64_t number, bytes;
+        uint32_t stream, call;
+        uint32_t serial; /* device stream: of the call, so that two that are alike are told apart */
+    } refers;            /* for the next PHASE */
     struct {
         int64_t begin;
-        uint64_t number;
-        uint32_t stream, region;
+        struct reference refers;
+        uint32_t region;
         uint8_t activity;
-    } phase; /* the PHASE that goes on */
-    /* For the next PHASE: the operation of the device stream, or what the open call waits for. */
-    struct {
-        uint64_t number;
-        uint32_t stream;
-    } refers;
+    } phase;                  /* the PHASE that goes on */
     const uint8_t *stretches; /* [slot]: enum lull_stretch; NULL: STRETCHes are not wanted */
     struct {
         int64_t begin;

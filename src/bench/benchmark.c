@@ -8,16 +8,17 @@
 extern const struct lull_benchmark lull_bench_clock, lull_bench_peak_dp_fma, lull_bench_peak_dp,
     lull_bench_peak_sp_fma, lull_bench_peak_sp, lull_bench_divide_dp, lull_bench_divide_sp,
     lull_bench_load, lull_bench_store, lull_bench_copy, lull_bench_update, lull_bench_daxpy,
-    lull_bench_triad, lull_bench_ntstore, lull_bench_dot, lull_bench_beside, lull_bench_crossing,
-    lull_bench_latency, lull_bench_sweep, lull_bench_openmp_gcc, lull_bench_openmp_clang,
-    lull_bench_mpi, lull_bench_noise;
+    lull_bench_triad, lull_bench_add3, lull_bench_add8, lull_bench_sum8, lull_bench_ntstore,
+    lull_bench_dot, lull_bench_beside, lull_bench_crossing, lull_bench_latency, lull_bench_sweep,
+    lull_bench_openmp_gcc, lull_bench_openmp_clang, lull_bench_mpi, lull_bench_noise;
 
 const struct lull_benchmark *const lull_benchmarks[] = {
     &lull_bench_clock,       &lull_bench_peak_dp_fma, &lull_bench_peak_dp,
     &lull_bench_peak_sp_fma, &lull_bench_peak_sp,     &lull_bench_divide_dp,
     &lull_bench_divide_sp,   &lull_bench_load,        &lull_bench_store,
     &lull_bench_copy,        &lull_bench_update,      &lull_bench_daxpy,
-    &lull_bench_triad,       &lull_bench_ntstore,     &lull_bench_dot,
+    &lull_bench_triad,       &lull_bench_add3,        &lull_bench_add8,
+    &lull_bench_sum8,        &lull_bench_ntstore,     &lull_bench_dot,
     &lull_bench_beside,      &lull_bench_crossing,    &lull_bench_latency,
     &lull_bench_sweep,       &lull_bench_openmp_gcc,  &lull_bench_openmp_clang,
     &lull_bench_mpi,         &lull_bench_noise,       NULL,
@@ -26,7 +27,7 @@ const struct lull_benchmark *const lull_benchmarks[] = {
 /* With --quick everything together stays under a minute. */
 const struct lull_bench_group lull_bench_groups[] = {
     {"compute", "Arithmetic on registers", {4, 10, 40}},
-    {"bandwidth", "Bandwidth, explicit bytes", {12, 40, 200}},
+    {"bandwidth", "Bandwidth, explicit bytes", {14, 48, 240}},
     {"latency", "Latency of dependent loads", {3, 6, 20}},
     {"sweep", "Load bandwidth over the working set", {3, 10, 50}},
     {"openmp", "OpenMP", {8, 24, 100}},

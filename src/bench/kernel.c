@@ -46,24 +46,19 @@ enum lull_simd lull_kernel_widest(const struct lull_bench_kernel *kernel)
 /* ==== kernels ================================================================================= */
 
 extern const struct lull_bench_kernel lull_kernel_load, lull_kernel_store, lull_kernel_copy,
-    lull_kernel_update, lull_kernel_daxpy, lull_kernel_triad, lull_kernel_ntstore, lull_kernel_dot,
-    lull_kernel_peak_dp_fma, lull_kernel_peak_dp, lull_kernel_peak_sp_fma, lull_kernel_peak_sp,
-    lull_kernel_divide_dp, lull_kernel_divide_sp, lull_kernel_chase, lull_kernel_clock;
+    lull_kernel_update, lull_kernel_daxpy, lull_kernel_triad, lull_kernel_add3, lull_kernel_add8,
+    lull_kernel_sum8, lull_kernel_ntstore, lull_kernel_dot, lull_kernel_peak_dp_fma,
+    lull_kernel_peak_dp, lull_kernel_peak_sp_fma, lull_kernel_peak_sp, lull_kernel_divide_dp,
+    lull_kernel_divide_sp, lull_kernel_chase, lull_kernel_clock;
 
-const struct lull_bench_kernel *const lull_kernels[] = {&lull_kernel_load,
-                                                        &lull_kernel_store,
-                                                        &lull_kernel_copy,
-                                                        &lull_kernel_update,
-                                                        &lull_kernel_daxpy,
-                                                        &lull_kernel_triad,
-                                                        &lull_kernel_ntstore,
-                                                        &lull_kernel_dot,
-                                                        &lull_kernel_peak_dp_fma,
-                                                        &lull_kernel_peak_dp,
-                                                        &lull_kernel_peak_sp_fma,
-                                                        &lull_kernel_peak_sp,
-                                                        &lull_kernel_divide_dp,
-                                                        &lull_kernel_divide_sp,
-                                                        &lull_kernel_chase,
-                                                        &lull_kernel_clock,
-                                                        NULL};
+const struct lull_bench_kernel *const lull_kernels[] = {
+    &lull_kernel_load,      &lull_kernel_store,
+    &lull_kernel_copy,      &lull_kernel_update,
+    &lull_kernel_daxpy,     &lull_kernel_triad,
+    &lull_kernel_add3,      &lull_kernel_add8,
+    &lull_kernel_sum8,      &lull_kernel_ntstore,
+    &lull_kernel_dot,       &lull_kernel_peak_dp_fma,
+    &lull_kernel_peak_dp,   &lull_kernel_peak_sp_fma,
+    &lull_kernel_peak_sp,   &lull_kernel_divide_dp,
+    &lull_kernel_divide_sp, &lull_kernel_chase,
+    &lull_kernel_clock,     NULL};

@@ -43,7 +43,9 @@ struct lull_bench_kernel {
     const char *name;    /* "triad" */
     const char *formula; /* "a[i] = b[i] + c[i] d[i]" */
     /* Of stream kernels, per element: */
-    unsigned arrays; /* how many of a, b, c, d it uses, in this order */
+    unsigned
+        arrays; /* how many of a, b, c, d it uses, in this order; more than four: up to j, which
+                        lie behind d at the same distance as b behind a */
     unsigned loads, stores, flops;
     unsigned allocates; /* stores to lines that are read from memory only because they are written
                            to: the element is not loaded as well, and the store does not bypass the

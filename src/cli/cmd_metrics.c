@@ -28,7 +28,7 @@ static const struct poptOption metrics_options[] = {
     LULL_APPLICATION_OPTION(metrics_runs_settings.application,
                             "which program of a trace that holds several"),
     {"by", 'b', POPT_ARG_STRING, &metrics_settings.by, 0, "add a table of the parts of each run",
-     "region|callsite|process|thread|device|file|wait|function|line|loop"},
+     "region|callsite|process|thread|device|stream|kernel|copy|file|wait|function|line|loop"},
     {"raw", '\0', POPT_ARG_NONE, &metrics_settings.raw, 0, "add the times behind the efficiencies",
      NULL},
     LULL_RAW_NAMES_OPTION(metrics_runs_settings.raw_names),
@@ -66,10 +66,11 @@ static lull_status read_words(struct lull_metrics_wish *metrics, struct lull_err
     metrics->nag = variant == 2;
     metrics->part = metrics_settings.by ? lull_metrics_part_find(metrics_settings.by) : NULL;
     if (metrics_settings.by && !metrics->part)
-        return lull_fail(err, LULL_ERR_RANGE,
-                         "--by is '%s', expected region, callsite, process, thread, device, file, "
-                         "wait, function, line or loop",
-                         metrics_settings.by);
+        return lull_fail(
+            err, LULL_ERR_RANGE,
+            "--by is '%s', expected region, callsite, process, thread, device, stream, "
+            "kernel, copy, file, wait, function, line or loop",
+            metrics_settings.by);
     return LULL_OK;
 }
 
@@ -83,6 +84,7 @@ static lull_status read_metrics_settings(struct metrics_wishes *wishes, struct l
     if (status != LULL_OK)
         return status;
     wishes->runs.regions = metrics->part && metrics->part->regions;
+    wishes->runs.operations = metrics->part && metrics->part->operations;
     wishes->runs.files = metrics->part && metrics->part->files;
     wishes->runs.waits = metrics->part && metrics->part->waits;
     wishes->code = (struct lull_asked){.analysis = &lull_code_analysis};

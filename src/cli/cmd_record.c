@@ -72,7 +72,7 @@ static const struct poptOption record_options[] = {
      "TIME|none"},
     {"sample", '\0', POPT_ARG_STRING, &record_texts.sample, 0,
      "note RATE times a second of its processor time which code each thread is in, with SIZE bytes "
-     "for a thread at most (16KiB); off: never (off)",
+     "for a thread at most (16KiB); off: never (100; with --profile off)",
      "off|RATE[:SIZE]|timer:RATE"},
     {"sample-stack", '\0', POPT_ARG_NONE, &record_settings.sample_stack, 0,
      "with each sample the begin of the thread's stack, for call paths (256KiB for a thread)",

@@ -82,12 +82,30 @@ static uint32_t number_of_function(struct lull_case *c, const char *whole, const
     return (uint32_t)*number;
 }
 
-/* The frames of a place. Those of the compiler's and the system's headers, as of operators of
- * std::vector, belong to who called them. */
-static void name_frames(struct lull_case *c, const struct lull_object *object,
-                        const struct lull_symbol *symbol, struct named_place *place)
+/* All functions of the interpreter together, where it is not known which functions of Python it executed. */
+static const char interpreter[] = "Python's interpreter";
+
+/* [n_objects]: the files that hold Python's interpreter, if no sample is in a function of Python; else
+ * none. */
+static const bool *find_interpreters(struct lull_case *c, const struct lull_trace *trace,
+                                     const struct lull_code_place *places, uint32_t n)
 {
-    uint32_t n = 0;
+    bool *found = lull_arena_zero(c->arena, trace->n_objects + (size_t)1, sizeof *found);
+    const bool known = lull_code_has_python(trace, places, n);
+    for (uint32_t i = 0; i < n && !known; i++)
+        for (const struct lull_symbol *at = &places[i].symbol; at; at = at->caller)
+            if (places[i].object < trace->n_objects)
+                found[places[i].object] |= lull_code_is_interpreter(at->function);
+    return found;
+}
+
+/* The frames of a place. Those of the compiler's and the system's headers, as of operators of
+ * std::vector, belong to who called them. `interprets`: the file holds Python's interpreter. */
+static void name_frames(struct lull_case *c, const struct lull_object *object,
+                        const struct lull_symbol *symbol, bool interprets,
+                        struct named_place *place)
+{
+    uint32_t n = 1;
     for (const struct lull_symbol *at = symbol; at; at = at->caller)
         n++;
     struct code_frame *frames = lull_arena_zero(c->arena, n, sizeof *frames);
@@ -104,6 +122,12 @@ static void name_frames(struct lull_case *c, const struct lull_object *object,
         if (number != LULL_NONE)
             frames[place->n_frames++] =
                 (struct code_frame){number, at->file, at->line, at->function};
+    }
+    if (interprets) {
+        const uint32_t number = number_of_function(c, interpreter, interpreter, "", true);
+        if (number != LULL_NONE)
+            frames[place->n_frames++] =
+                (struct code_frame){.function = number, .file = "", .plain = ""};
     }
     if (place->n_frames > 0)
         c->names->functions[frames[place->n_frames - 1].function].outermost = true;
@@ -160,9 +184,11 @@ static void name_code(struct lull_case *c, struct named_code *named)
             LULL_OK)
         return;
     struct named_place *names = lull_arena_zero(c->arena, n + (size_t)1, sizeof *names);
+    const bool *interprets = find_interpreters(c, trace, places, n);
     for (uint32_t i = 0; i < n; i++) {
         if (places[i].object < trace->n_objects)
-            name_frames(c, &trace->objects[places[i].object], &places[i].symbol, &names[i]);
+            name_frames(c, &trace->objects[places[i].object], &places[i].symbol,
+                        interprets[places[i].object], &names[i]);
         names[i].loop = places[i].loop;
     }
     named->places = names;
@@ -794,7 +820,8 @@ void lull_where_explain(struct lull_case *c, struct lull_finding *finding,
     const char *absent = c->names ? c->names->own.absent : NULL;
     if (absent && (n == 0 || !wheres[0].named))
         finding->cause = lull_arena_printf(c->arena, "%s %s", finding->cause, absent);
-    if (n > 0 && lull_code_is_interpreter(wheres[0].function))
+    if (n > 0 && (lull_code_is_interpreter(wheres[0].function) ||
+                  strcmp(wheres[0].function, interpreter) == 0))
         finding->cause = lull_arena_printf(c->arena,
                                            "%s Which function of Python that is, lull record "
                                            "--sample-stack of a python3 -X perf tells (3.12 or "

@@ -145,6 +145,7 @@ static lull_status read_sampling(const char *text, struct lull_arena *arena,
 {
     double rate;
     uint64_t bytes = 0;
+    *ret_sample = text;
     if (!text || strcmp(text, "off") == 0)
         return LULL_OK;
     const size_t source = length_of_source(text);
@@ -255,9 +256,9 @@ lull_status lull_recording_wish_read(const struct lull_recording_texts *texts,
         status = read_iterations(texts->iterations, &wish->iterations, err);
     if (status == LULL_OK)
         status = read_sampling(texts->sample, arena, &wish->sample, err);
-    if (status == LULL_OK && wish->sample_stack && !wish->sample)
-        status = lull_fail(err, LULL_ERR_RANGE,
-                           "--sample-stack: there are no samples; add --sample 100");
+    if (status == LULL_OK && wish->sample_stack && wish->sample && strcmp(wish->sample, "off") == 0)
+        status =
+            lull_fail(err, LULL_ERR_RANGE, "--sample-stack: there are no samples: --sample off");
     wish->labels = texts->labels;
     for (char *const *label = texts->labels; status == LULL_OK && label && *label; label++)
         status = check_label(*label, err);
@@ -588,7 +589,7 @@ static void set_environment(const struct lull_recording *recording,
     set("LULL_RECORD_WAITS", wish->waits);
     set("LULL_RECORD_SAMPLE", wish->sample);
     set("LULL_RECORD_DEVICE", wish->device);
-    set_flag("LULL_RECORD_SAMPLE_STACK", wish->sample && wish->sample_stack);
+    set_flag("LULL_RECORD_SAMPLE_STACK", wish->sample_stack);
     if (recording->job.tell_rank)
         set("LULL_RECORD_PROCESS", lull_arena_printf(arena, "%u", recording->job.rank));
     put_first("ASAN_OPTIONS", LULL_ASAN_ORDER, arena);

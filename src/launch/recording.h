@@ -68,7 +68,8 @@ struct lull_recording_texts {
     const char *iterations;             /* "3:10", or "solve:3:10": of marked regions */
     const char *waits;                  /* a time; "none" */
     const char *sample;   /* "off", "100", "100:1MiB", "timer:100": samples per second,
-                                           and bytes for those of a thread */
+                             and bytes for those of a thread; NULL: as the recorder does by itself
+                             (record/sample/sample.h) */
     const char *callpath; /* how many callers a call site has */
     const char *device;   /* "full", "off": whether what devices do is recorded */
     const char *signals;  /* "on", "off": whether recording is on at first */

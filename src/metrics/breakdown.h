@@ -103,6 +103,49 @@ struct lull_device_breakdown {
                                             moment once */
 };
 
+/* What a device stream ran. */
+enum lull_operation_kind {
+    LULL_OPERATION_KERNEL,
+    LULL_OPERATION_COPY,
+    LULL_OPERATION_EXCHANGE, /* a kernel by which NCCL moves data */
+    LULL_OPERATION_KINDS
+};
+
+/* The least, the median, and the largest of several lengths, ns. */
+struct lull_lengths {
+    int64_t min_ns, median_ns, max_ns;
+};
+
+/* All operations of one name: kernels of a function, copies of a kind. An operation that is cut by windows counts
+ * in each of them, with what lies inside. */
+struct lull_operation_breakdown {
+    const char *name;
+    uint8_t kind; /* enum lull_operation_kind */
+    uint64_t count;
+    int64_t ns; /* of all of them together, also where they run at the same time */
+    struct lull_lengths length;
+    uint64_t bytes; /* that they moved; 0: none, or it is not known */
+    /* From the begin of the call that submitted an operation to the begin of the operation. */
+    uint64_t n_delays; /* operations of which it is known; 0: of none */
+    struct lull_lengths delay;
+    /* The call that submitted most of them: region and call site; "": not known. */
+    const char *call, *site;
+    uint64_t n_from_there;
+    uint32_t n_calls; /* calls, by call site, that submitted some */
+};
+
+/* A device stream. */
+struct lull_stream_breakdown {
+    uint32_t rank, number; /* of its process; of the stream among those of the process */
+    const char *device;    /* id of its device */
+    int64_t window_ns;     /* length of its windows */
+    struct {
+        uint64_t count; /* operations, each piece of one that windows cut */
+        int64_t ns;
+        uint64_t bytes; /* that they moved */
+    } kinds[LULL_OPERATION_KINDS];
+};
+
 struct lull_breakdown_counter {
     const char *name;
     uint8_t role;
@@ -130,6 +173,12 @@ struct lull_breakdown {
     uint32_t n_devices;
     struct lull_breakdown_counter *counters;
     uint32_t n_counters;
+    /* Those with most time first, and streams in the order of threads. NULL unless asked for; NULL also where only
+     * sums are known, and in breakdowns that were merged or saved. */
+    struct lull_operation_breakdown *operations;
+    uint32_t n_operations;
+    struct lull_stream_breakdown *streams;
+    uint32_t n_streams;
     struct lull_region_breakdown *regions; /* NULL unless asked for */
     uint32_t n_regions;
     struct lull_parallel_breakdown *parallels;
@@ -149,7 +198,9 @@ struct lull_breakdown_options {
     /* Which part of the run is broken down. In a team the first member gets the breakdown, the others
      * none. May be NULL: all of the first application, by this process alone. */
     const struct lull_reading *reading;
-    bool regions;    /* fill regions[] */
+    bool regions; /* fill regions[] */
+    bool
+        operations; /* fill operations[] and streams[]: 8 bytes more for each operation, and 16 at the end */
     uint8_t source;  /* enum lull_breakdown_source */
     bool main_part;  /* with sums: MPI_Init and MPI_Finalize are left out, with their time; with
                         events the windows say what is left out */

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* The stacks of the samples of one location. */
 struct opened_stacks {
@@ -19,6 +20,7 @@ struct lull_callers {
     unsigned workers;
     struct opened_stacks *stacks;  /* [workers] */
     pthread_mutex_t lock;          /* of what follows */
+    bool *c_library;               /* [n_objects]: the file is a part of the C library */
     struct lull_symbols **symbols; /* [n_objects]; NULL: not opened, or not to be had */
     bool *opened;                  /* [n_objects] */
     struct lull_hash known;        /* rules by place */
@@ -235,6 +237,18 @@ uint32_t lull_callers_find(struct lull_callers *callers, unsigned worker, uint32
     return n;
 }
 
+static bool is_of_c_library(const char *path)
+{
+    static const char *const begins[] = {"ld-linux",      "libc.so",    "libm.so",
+                                         "libpthread.so", "linux-vdso", "ld-2.",
+                                         "libc-2.",       "libm-2.",    "libpthread-2."};
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 struct lull_caller lull_callers_place(struct lull_callers *callers, unsigned worker,
                                       uint32_t location, const struct lull_step *sample)
 {
@@ -245,11 +259,19 @@ struct lull_caller lull_callers_place(struct lull_callers *callers, unsigned wor
     if (!callers || sample->object == LULL_NONE || is_stub(callers, sample->object))
         return place;
     const uint32_t n = lull_callers_find(callers, worker, location, sample, found, MOST, &whole);
-    for (uint32_t i = 0; i < n; i++)
-        if (found[i].object != place.object)
-            return found[i].object != LULL_NONE && is_stub(callers, (uint32_t)found[i].object)
-                       ? found[i]
-                       : place;
+    uint64_t file = place.object; /* that the stub has called, when one comes */
+    for (uint32_t i = 0; i < n; i++) {
+        const uint64_t object = found[i].object;
+        if (object == file)
+            continue;
+        if (object == LULL_NONE)
+            return place;
+        if (is_stub(callers, (uint32_t)object))
+            return found[i];
+        if (!callers->c_library[file])
+            return place;
+        file = object;
+    }
     return place;
 }
 
@@ -274,8 +296,11 @@ lull_status lull_callers_create(const struct lull_trace *trace, unsigned workers
         callers->stacks = calloc(workers, sizeof *callers->stacks);
         callers->symbols = calloc(trace->n_objects + (size_t)1, sizeof *callers->symbols);
         callers->opened = calloc(trace->n_objects + (size_t)1, sizeof *callers->opened);
+        callers->c_library = calloc(trace->n_objects + (size_t)1, sizeof *callers->c_library);
     }
-    if (callers && callers->stacks && callers->symbols && callers->opened) {
+    if (callers && callers->stacks && callers->symbols && callers->opened && callers->c_library) {
+        for (uint32_t i = 0; i < trace->n_objects; i++)
+            callers->c_library[i] = is_of_c_library(trace->objects[i].path);
         *ret_callers = callers;
         return LULL_OK;
     }
@@ -295,6 +320,7 @@ void lull_callers_destroy(struct lull_callers *callers)
     free(callers->stacks);
     free(callers->symbols);
     free(callers->opened);
+    free(callers->c_library);
     free(callers->rules);
     lull_hash_free(&callers->known);
     pthread_mutex_destroy(&callers->lock);

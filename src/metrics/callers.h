@@ -35,8 +35,8 @@ uint32_t lull_callers_find(struct lull_callers *callers, unsigned worker, uint32
 /* Whether the run knows functions of Python. */
 bool lull_callers_has_python(const struct lull_trace *trace);
 /* The place that a sample counts for: its own; or, where the interpreter of Python was executing a function
- * that is known by its stub, that function. What the interpreter calls in other files counts for itself.
- * With NULL its own. */
+ * that is known by its stub, that function, also while the interpreter was in the C library (in malloc, say).
+ * What the interpreter calls in other files, as in an extension, counts for itself. With NULL its own. */
 struct lull_caller lull_callers_place(struct lull_callers *callers, unsigned worker,
                                       uint32_t location, const struct lull_step *sample);
 

@@ -83,6 +83,15 @@ bool lull_code_is_interpreter(const char *function)
     return strncmp(function, evaluate, strlen(evaluate)) == 0;
 }
 
+bool lull_code_has_python(const struct lull_trace *trace, const struct lull_code_place *places,
+                          uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (places[i].object < trace->n_objects && trace->objects[places[i].object].function)
+            return true;
+    return false;
+}
+
 static void take_name(struct lull_code_place *place, const struct lull_place *found,
                       const struct lull_places_file *file)
 {

@@ -64,6 +64,9 @@ uint32_t lull_code_find_place(const struct lull_code_place *places, uint32_t n, 
 bool lull_code_is_of_system(const struct lull_trace *trace, const struct lull_code_place *place);
 /* Whether a function is that in which CPython executes functions of Python (or a part of it, ".cold"). */
 bool lull_code_is_interpreter(const char *function);
+/* Whether one of the places is a function of Python. */
+bool lull_code_has_python(const struct lull_trace *trace, const struct lull_code_place *places,
+                          uint32_t n);
 /* "heat.c" of "/home/x/heat.c". */
 const char *lull_code_base_name(const char *path);
 /* What the code at a place is called: its function's short name, or else "libz.so (no symbols)". In

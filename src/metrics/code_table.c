@@ -2,7 +2,6 @@
 #include "metrics/code_table.h"
 
 #include "base/hash.h"
-#include "metrics/callers.h"
 #include "stats/quantile.h"
 
 #include <math.h>
@@ -454,7 +453,7 @@ static void add_gap(struct lull_code_table *table, struct lull_code_gap *gaps,
 static bool find_gaps(const struct table_maker *maker, struct lull_code_table *table)
 {
     const struct lull_code *code = maker->code;
-    const bool stubs = lull_callers_has_python(maker->trace);
+    const bool stubs = lull_code_has_python(maker->trace, code->places, code->n_places);
     struct lull_code_gap *gaps =
         lull_arena_try(maker->arena, 2 * (size_t)maker->trace->n_objects + 2, sizeof *gaps);
     int64_t ns[2] = {0};                 /* without a name, and with one but without a line */

@@ -556,8 +556,13 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
     fill_parallels(collector, arena, breakdown);
     lull_status status = lull_devices_fill(collector->devices, collector->trace,
                                            collector->reading->application, arena, breakdown, err);
+    const struct lull_breakdown filled = *breakdown;
     if (status == LULL_OK)
         status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
+    breakdown->operations = filled.operations;
+    breakdown->n_operations = filled.n_operations;
+    breakdown->streams = filled.streams;
+    breakdown->n_streams = filled.n_streams;
     if (status == LULL_OK)
         *ret_breakdown = breakdown;
     return status;
@@ -1129,8 +1134,8 @@ lull_status lull_collector_create(const struct lull_trace *trace,
                          "%s: not enough memory for the breakdown of %u locations", trace->path,
                          trace->n_locations);
     }
-    const lull_status status =
-        lull_devices_create(trace, collector->reading->application, &collector->devices, err);
+    const lull_status status = lull_devices_create(trace, collector->reading->application,
+                                                   options->operations, &collector->devices, err);
     if (status != LULL_OK) {
         lull_collector_destroy(collector);
         return status;

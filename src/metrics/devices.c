@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sorted.h"
+#include "stats/quantile.h"
 #include "team/team.h"
 
 #include <stdlib.h>
@@ -109,23 +110,24 @@ static uint64_t get_near(struct reader *reader, uint64_t from)
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
 
-/* What a stream runs. */
-enum { KERNEL, COPY, EXCHANGE, RUNS };
 /* Where a thread is: in user code, OpenMP, input and output; in MPI; in the runtime of devices; the recorder was off;
  * outside of the windows. */
 enum { HOST, MPI, RUNTIME, UNKNOWN, OUTSIDE, PLACES };
 
 struct device_user {
-    /* A stream: for each operation the time since the one before, 4 times its length plus what it is, its number.
+    /* A stream: for each operation the time since the one before, 4 times its length plus what it is
+     * (enum lull_operation_kind), its number; where operations are to be told also its region (the number of all
+     * regions: none), the region of the call that submitted it plus 1, and its bytes.
      * A thread: for each piece of time 16 times its length, plus twice where it is, plus 1 if there follow the number of
      * the operation and the stream, plus 1, that it waits for. */
     struct list phases;
     struct list
         submits; /* of a thread: numbers of operations, and when the calls began that submitted them */
-    struct list depends; /* numbers of operations, and of those that they wait for */
-    int64_t end;         /* of the last phase, ns */
-    int64_t submitted;   /* when the last submitting call began, ns */
-    uint64_t number;     /* the last one in `phases`; in `submits` and `depends`: */
+    struct list depends;   /* numbers of operations, and of those that they wait for */
+    int64_t end;           /* of the last phase, ns */
+    int64_t submitted;     /* when the last submitting call began, ns */
+    uint64_t number;       /* the last one in `phases`; in `submits` and `depends`: */
+    uint64_t region, call; /* of the last operation in `phases` */
     uint64_t submit, depend;
     int64_t begin; /* of the thread's piece that goes on: it is in no list so far */
     uint64_t waits_for;
@@ -137,12 +139,13 @@ struct lull_devices {
     const struct lull_trace *trace;
     bool *uses;      /* [n_processes]: it has device streams */
     bool *exchanges; /* [n_regions]: kernels that move data */
+    bool operations; /* are to be told */
     struct device_user locations[];
 };
 
 static bool make_room(struct list *list)
 {
-    enum { NUMBERS = 3 };
+    enum { NUMBERS = 6 };
     return lull_array_reserve(&list->bytes, &list->capacity,
                               list->size + (size_t)NUMBERS * MOST_BYTES, 1);
 }
@@ -194,12 +197,24 @@ static bool take_phase_of_stream(const struct lull_devices *devices, struct devi
     if (phase->activity != LULL_USEFUL && phase->activity != LULL_DEVICE)
         return true;
     const bool exchanges = phase->region != LULL_NONE && devices->exchanges[phase->region];
-    const unsigned runs = exchanges ? EXCHANGE : phase->activity == LULL_USEFUL ? KERNEL : COPY;
+    const unsigned kind = exchanges                        ? LULL_OPERATION_EXCHANGE
+                          : phase->activity == LULL_USEFUL ? LULL_OPERATION_KERNEL
+                                                           : LULL_OPERATION_COPY;
     if (!make_room(&of->phases))
         return false;
     put_number(&of->phases, (uint64_t)(phase->time - of->end));
-    put_number(&of->phases, 4 * (uint64_t)(phase->phase.end - phase->time) + runs);
+    put_number(&of->phases, 4 * (uint64_t)(phase->phase.end - phase->time) + kind);
     put_difference(&of->phases, phase->phase.number, of->number);
+    if (devices->operations) {
+        const uint64_t call = phase->phase.call == LULL_NONE ? 0 : phase->phase.call + UINT64_C(1);
+        const uint64_t region =
+            phase->region == LULL_NONE ? devices->trace->n_regions : phase->region;
+        put_difference(&of->phases, region, of->region);
+        put_difference(&of->phases, call, of->call);
+        put_number(&of->phases, phase->phase.bytes);
+        of->region = region;
+        of->call = call;
+    }
     of->end = phase->phase.end;
     of->number = phase->phase.number;
     return true;
@@ -268,7 +283,8 @@ static bool fill_uses(struct lull_devices *devices, uint32_t application)
 }
 
 lull_status lull_devices_create(const struct lull_trace *trace, uint32_t application,
-                                struct lull_devices **ret_devices, struct lull_error *err)
+                                bool operations, struct lull_devices **ret_devices,
+                                struct lull_error *err)
 {
     bool any = false;
     for (uint32_t l = 0; l < trace->n_locations; l++)
@@ -278,8 +294,10 @@ lull_status lull_devices_create(const struct lull_trace *trace, uint32_t applica
         return LULL_OK;
     struct lull_devices *devices =
         calloc(1, sizeof *devices + trace->n_locations * sizeof *devices->locations);
-    if (devices)
+    if (devices) {
         devices->trace = trace;
+        devices->operations = operations;
+    }
     if (!devices || !fill_uses(devices, application)) {
         lull_devices_destroy(devices);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for what devices did",
@@ -426,8 +444,11 @@ struct run {
     struct reader reader;
     int64_t begin, end;
     uint64_t number;
+    uint64_t region, call, bytes; /* where operations are to be told */
     uint32_t location;
-    uint8_t runs;
+    uint8_t kind; /* enum lull_operation_kind */
+    bool again;   /* it is another piece of the operation before, which windows have cut */
+    bool told;    /* with regions */
 };
 
 /* False: there is no further one. */
@@ -436,18 +457,29 @@ static bool go_to_next(struct run *run)
     if (run->reader.at == run->reader.end)
         return false;
     run->begin = run->end + (int64_t)get_number(&run->reader);
-    const uint64_t length = get_number(&run->reader);
+    const uint64_t length = get_number(&run->reader), before = run->number;
     run->end = run->begin + (int64_t)(length / 4);
-    run->runs = length % 4;
-    run->number = get_near(&run->reader, run->number);
+    run->kind = length % 4;
+    run->number = get_near(&run->reader, before);
+    run->again = run->number > 0 && run->number == before;
+    if (run->told) {
+        run->region = get_near(&run->reader, run->region);
+        run->call = get_near(&run->reader, run->call);
+        run->bytes = get_number(&run->reader);
+    }
     return true;
 }
 
 static bool gather_ends(const struct lull_devices *devices, uint32_t location, uint32_t device,
                         struct operations *operations)
 {
-    struct run run = {.reader = read_list(&devices->locations[location].phases)};
+    struct run run = {.reader = read_list(&devices->locations[location].phases),
+                      .told = devices->operations};
     while (go_to_next(&run)) {
+        if (run.again) {
+            operations->ends[operations->n_ends - 1].time = run.end;
+            continue;
+        }
         if (!lull_array_reserve(&operations->ends, &operations->ends_capacity,
                                 operations->n_ends + 1, sizeof *operations->ends))
             return false;
@@ -537,6 +569,10 @@ struct gathering {
     uint32_t *users;        /* [n_processes]: devices that use it and are not concluded */
     struct operations **operations; /* [n_processes]: NULL: not needed so far, or no more */
     struct piece *pieces;           /* [n_locations] */
+    struct operation_sums
+        *sums;              /* [n_regions + 1], and what follows: where operations are to be told */
+    struct lull_hash calls; /* by region of an operation and that of its call: how many */
+    struct lull_stream_breakdown *streams; /* [n_locations] */
     struct lull_arena *arena, *scratch;
 };
 
@@ -766,6 +802,156 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to, const stru
     }
 }
 
+/* ---- operations one by one ------------------------------------------------------------------- */
+
+/* Lengths, or delays, in ns. */
+struct operation_times {
+    double *ns;
+    size_t count, capacity;
+};
+
+/* All operations of a region. */
+struct operation_sums {
+    uint64_t bytes;
+    int64_t ns;
+    struct operation_times lengths, delays;
+    uint8_t kind;
+};
+
+/* For the hash of calls. */
+struct call_key {
+    uint64_t region, call;
+};
+
+static bool add_operation_time(struct operation_times *times, int64_t ns)
+{
+    if (!lull_array_reserve(&times->ns, &times->capacity, times->count + 1, sizeof *times->ns))
+        return false;
+    times->ns[times->count++] = (double)ns;
+    return true;
+}
+
+/* Whether the piece begins where a window does: the operation may have begun before. */
+static bool is_cut(const struct sweep *sweep, const struct run *run)
+{
+    const struct spans *windows = &sweep->windows;
+    for (size_t w = sweep->window; w < windows->count && windows->items[w].begin <= run->begin; w++)
+        if (windows->items[w].begin == run->begin && run->begin > 0)
+            return true;
+    return run->again;
+}
+
+static bool add_delay(struct sweep *sweep, const struct run *run, struct operation_sums *sums)
+{
+    const struct operations *operations =
+        sweep->gathering->operations[sweep->gathering->trace->locations[run->location].process];
+    const struct submit *submit = find_submit(sweep, operations, run->number);
+    return !submit || submit->time > run->begin || is_cut(sweep, run) ||
+           add_operation_time(&sums->delays, run->begin - submit->time);
+}
+
+static bool tell_operation(struct sweep *sweep, const struct run *run)
+{
+    struct gathering *gathering = sweep->gathering;
+    struct operation_sums *sums = &gathering->sums[run->region];
+    struct lull_stream_breakdown *stream = &gathering->streams[run->location];
+    const struct call_key key = {run->region, run->call};
+    uint64_t *calls = lull_hash_add(&gathering->calls, &key, sizeof key, 0, NULL);
+    if (!calls)
+        return false;
+    ++*calls;
+    sums->kind = run->kind;
+    sums->ns += run->end - run->begin;
+    sums->bytes += run->bytes;
+    stream->kinds[run->kind].count++;
+    stream->kinds[run->kind].ns += run->end - run->begin;
+    stream->kinds[run->kind].bytes += run->bytes;
+    return add_operation_time(&sums->lengths, run->end - run->begin) && add_delay(sweep, run, sums);
+}
+
+static struct lull_lengths lengths_of(struct operation_times *times)
+{
+    if (times->count == 0)
+        return (struct lull_lengths){0};
+    lull_sort(times->ns, times->count);
+    return (struct lull_lengths){.min_ns = (int64_t)times->ns[0],
+                                 .median_ns = (int64_t)lull_median(times->ns, times->count),
+                                 .max_ns = (int64_t)times->ns[times->count - 1]};
+}
+
+static int by_operation_time(const void *a, const void *b)
+{
+    const struct lull_operation_breakdown *x = a, *y = b;
+    return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+/* Says which call submitted most of the operations of each region. `row_of` is [n_regions]. */
+static void tell_calls(const struct gathering *gathering, const uint32_t *row_of)
+{
+    const struct lull_trace *trace = gathering->trace;
+    for (size_t i = 0; i < gathering->calls.count; i++) {
+        struct call_key key;
+        memcpy(&key, lull_hash_key(&gathering->calls, i), sizeof key);
+        struct lull_operation_breakdown *row = &gathering->to->operations[row_of[key.region]];
+        const uint64_t n = gathering->calls.entries[i].value;
+        if (key.call == 0)
+            continue;
+        const struct lull_region *call = &trace->regions[key.call - 1];
+        row->n_calls++;
+        if (n <= row->n_from_there)
+            continue;
+        row->n_from_there = n;
+        row->call = call->name;
+        row->site = call->site;
+    }
+}
+
+static void tell_operations(struct gathering *gathering)
+{
+    const struct lull_trace *trace = gathering->trace;
+    struct lull_breakdown *to = gathering->to;
+    uint32_t *row_of =
+        lull_arena_zero(gathering->scratch, trace->n_regions + (size_t)1, sizeof *row_of);
+    to->operations =
+        lull_arena_zero(gathering->arena, trace->n_regions + (size_t)1, sizeof *to->operations);
+    for (uint32_t r = 0; r <= trace->n_regions; r++) {
+        struct operation_sums *sums = &gathering->sums[r];
+        const char *name = r < trace->n_regions ? trace->regions[r].name : "(no name)";
+        if (sums->lengths.count == 0)
+            continue;
+        row_of[r] = to->n_operations;
+        to->operations[to->n_operations++] =
+            (struct lull_operation_breakdown){.name = lull_arena_strdup(gathering->arena, name),
+                                              .kind = sums->kind,
+                                              .count = sums->lengths.count,
+                                              .ns = sums->ns,
+                                              .length = lengths_of(&sums->lengths),
+                                              .bytes = sums->bytes,
+                                              .n_delays = sums->delays.count,
+                                              .delay = lengths_of(&sums->delays),
+                                              .call = "",
+                                              .site = ""};
+    }
+    tell_calls(gathering, row_of);
+    for (uint32_t i = 0; i < to->n_operations; i++) {
+        to->operations[i].call = lull_arena_strdup(gathering->arena, to->operations[i].call);
+        to->operations[i].site = lull_arena_strdup(gathering->arena, to->operations[i].site);
+    }
+    if (to->n_operations > 0)
+        qsort(to->operations, to->n_operations, sizeof *to->operations, by_operation_time);
+}
+
+static void tell_streams(struct gathering *gathering)
+{
+    const struct lull_trace *trace = gathering->trace;
+    struct lull_breakdown *to = gathering->to;
+    to->streams =
+        lull_arena_zero(gathering->arena, trace->n_locations + (size_t)1, sizeof *to->streams);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (gathering->device_of[l] != LULL_NONE && gathering->streams[l].device)
+            to->streams[to->n_streams++] = gathering->streams[l];
+}
+
 /* ---- all operations of a device in their order ----------------------------------------------- */
 
 /* A binary heap of runs, the one that begins first on top, of several the one with the lowest location. */
@@ -803,7 +989,8 @@ static void fill_heap(const struct gathering *gathering, uint32_t device, struct
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t location = gathering->gathered[device].streams[i];
         struct run run = {.reader = read_list(&gathering->devices->locations[location].phases),
-                          .location = location};
+                          .location = location,
+                          .told = gathering->devices->operations};
         if (go_to_next(&run))
             heap->runs[heap->count++] = run;
     }
@@ -811,7 +998,7 @@ static void fill_heap(const struct gathering *gathering, uint32_t device, struct
         sift_down(heap, i);
 }
 
-static void sweep_device(struct sweep *sweep, struct lull_device_breakdown *device)
+static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *device)
 {
     struct covered kernels = {0}, copies = {0}, busy = {0};
     struct heap heap = {0};
@@ -820,11 +1007,13 @@ static void sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
         struct run *run = &heap.runs[0];
         if (run->begin > busy.until)
             charge_gap(sweep, busy.until, run->begin, run);
-        if (run->runs == KERNEL)
+        if (run->kind == LULL_OPERATION_KERNEL)
             cover(&kernels, run->begin, run->end);
-        if (run->runs != EXCHANGE)
+        if (run->kind != LULL_OPERATION_EXCHANGE)
             cover(&copies, run->begin, run->end);
         cover(&busy, run->begin, run->end);
+        if (run->told && !tell_operation(sweep, run))
+            return false;
         if (!go_to_next(run))
             *run = heap.runs[--heap.count];
         sift_down(&heap, 0);
@@ -834,6 +1023,7 @@ static void sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
     device->busy_ns = busy.ns;
     device->lost_ns[LULL_LOST_COPYING] = copies.ns - kernels.ns;
     device->lost_ns[LULL_LOST_EXCHANGING] = busy.ns - copies.ns;
+    return true;
 }
 
 /* ==== the result ============================================================================== */
@@ -901,10 +1091,7 @@ static bool conclude(struct gathering *gathering, uint32_t index)
     struct sweep sweep = {.gathering = gathering, .device = index, .lost = device->lost_ns};
     good =
         find_windows(gathering, index, &sweep.windows) && need_operations(gathering, index, true);
-    if (good) {
-        sweep_device(&sweep, device);
-        need_operations(gathering, index, false);
-    }
+    good = good && sweep_device(&sweep, device) && need_operations(gathering, index, false);
     free(sweep.windows.items);
     return good;
 }
@@ -955,6 +1142,12 @@ static bool gather_stream(struct gathering *gathering, uint32_t location,
     device->n_processes += fresh;
     gathering->users[of->process] += fresh;
     gathering->device_of[location] = d;
+    if (gathering->streams)
+        gathering->streams[location] =
+            (struct lull_stream_breakdown){.rank = gathering->trace->processes[of->process].rank,
+                                           .number = of->number,
+                                           .device = device->id,
+                                           .window_ns = lull_thread_window(stream)};
     if (!is_measured(stream))
         device->absent = "devices not measured in this part";
     return true;
@@ -997,9 +1190,23 @@ lull_status lull_devices_fill(struct lull_devices *devices, const struct lull_tr
         .pieces = lull_arena_zero(scratch, devices ? locations : 1, sizeof(struct piece)),
         .arena = arena,
         .scratch = scratch};
+    if (devices && devices->operations) {
+        gathering.sums =
+            lull_arena_zero(scratch, trace->n_regions + (size_t)1, sizeof *gathering.sums);
+        gathering.streams = lull_arena_zero(scratch, locations, sizeof *gathering.streams);
+    }
     bool good = gather_streams(&gathering, application);
     for (uint32_t d = 0; good && d < breakdown->n_devices; d++)
         good = conclude(&gathering, d);
+    if (good && gathering.sums) {
+        tell_operations(&gathering);
+        tell_streams(&gathering);
+    }
+    for (uint32_t r = 0; gathering.sums && r <= trace->n_regions; r++) {
+        free(gathering.sums[r].lengths.ns);
+        free(gathering.sums[r].delays.ns);
+    }
+    lull_hash_free(&gathering.calls);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (gathering.operations[p])
             operations_free(gathering.operations[p]);

@@ -91,6 +91,7 @@ double lull_ecm_scale_latency(double t, double shared, unsigned cores)
 /* ==== what a machine file says ================================================================ */
 
 enum { BENCHMARK_NAME_BYTES = 128, SHORT_BYTES = 24, LINE_BYTES = 64 };
+static const double SAME_SHARE = 0.01;
 
 /* Benchmarks of bandwidth: streams that the code touches, and lines that travel for each line of
  * elements. Of two mixes that are equally near the first one counts. */
@@ -98,8 +99,11 @@ static const struct benchmark_stream {
     const char *kernel;
     double explicit;
     struct lull_ecm_lines lines;
-} streams[] = {{"load", 1, {1, 0, 0}},   {"copy", 2, {2, 1, 1}},  {"triad", 4, {4, 1, 1}},
-               {"update", 2, {1, 1, 0}}, {"daxpy", 3, {2, 1, 0}}, {"store", 1, {1, 1, 1}}};
+    bool is_mix; /* it is measured in order to interpolate */
+} streams[] = {
+    {"load", 1, {1, 0, 0}, false},   {"copy", 2, {2, 1, 1}, false},  {"triad", 4, {4, 1, 1}, false},
+    {"update", 2, {1, 1, 0}, false}, {"daxpy", 3, {2, 1, 0}, false}, {"store", 1, {1, 1, 1}, false},
+    {"add3", 5, {4, 1, 0}, true},    {"add8", 10, {9, 1, 0}, true},  {"sum8", 9, {9, 1, 1}, true}};
 
 enum { N_STREAMS = sizeof streams / sizeof *streams };
 
@@ -162,17 +166,89 @@ static double mix_distance(const struct lull_ecm_lines *a, const struct lull_ecm
     return fabs(stores) + little * fabs(allocates);
 }
 
-/* Of all streams that `measured` knows, the one whose mix is the nearest. */
+static double share_written(const struct lull_ecm_lines *lines)
+{
+    return lines->stores / all_lines(lines);
+}
+
+/* Streams that stand for the mix of some lines: a line takes the sum of their times for a line,
+ * each times its weight. */
+struct stream_blend {
+    struct {
+        const struct benchmark_stream *stream;
+        double weight; /* above 0; 1 in all */
+    } parts[2 * 2];    /* the largest weight first */
+    size_t count;
+};
+
+static void add_to_blend(const struct benchmark_stream *stream, double weight,
+                         struct stream_blend *blend)
+{
+    size_t at = 0;
+    while (at < blend->count && blend->parts[at].stream != stream)
+        at++;
+    if (at == blend->count) {
+        blend->parts[at].weight = 0;
+        blend->count++;
+    }
+    weight += blend->parts[at].weight;
+    for (; at > 0 && blend->parts[at - 1].weight < weight; at--)
+        blend->parts[at] = blend->parts[at - 1];
+    blend->parts[at].stream = stream;
+    blend->parts[at].weight = weight;
+}
+
+/* Whether a machine file has measured a stream. */
+typedef bool measured_function(const void *context, const struct benchmark_stream *stream);
+
+static bool is_allocating(const struct benchmark_stream *stream)
+{
+    return stream->lines.allocates > 0;
+}
+
+/* Whether a stream was measured that writes, and does or does not allocate. */
+static bool writing_measured(bool allocating, measured_function *measured, const void *context)
+{
+    bool any = false;
+    for (size_t i = 0; i < N_STREAMS; i++)
+        any |= streams[i].lines.stores > 0 && is_allocating(&streams[i]) == allocating &&
+               measured(context, &streams[i]);
+    return any;
+}
+
+/* Adds, with `weight` in all, those measured streams whose shares of lines written are next to
+ * `written`, among streams that write and do or do not allocate, and those that only read. */
+static void blend_next(double written, bool allocating, double weight, measured_function *measured,
+                       const void *context, struct stream_blend *blend)
+{
+    const struct benchmark_stream *below = NULL, *above = NULL;
+    for (size_t i = 0; i < N_STREAMS; i++) {
+        const struct benchmark_stream *stream = &streams[i];
+        double share = share_written(&stream->lines);
+        if ((share > 0 && is_allocating(stream) != allocating) || !measured(context, stream))
+            continue;
+        if (share <= written && (!below || share > share_written(&below->lines)))
+            below = stream;
+        if (share >= written && (!above || share < share_written(&above->lines)))
+            above = stream;
+    }
+    below = below ? below : above;
+    above = above ? above : below;
+    if (!below || !(weight > 0))
+        return;
+    double from = share_written(&below->lines), to = share_written(&above->lines);
+    double part = to > from ? (written - from) / (to - from) : 0;
+    if (part < 1)
+        add_to_blend(below, weight * (1 - part), blend);
+    if (part > 0)
+        add_to_blend(above, weight * part, blend);
+}
+
 static const struct benchmark_stream *
-nearest_stream(const struct lull_ecm_lines *lines,
-               bool (*measured)(const void *context, const struct benchmark_stream *stream),
-               const void *context)
+nearest_stream(const struct lull_ecm_lines *lines, measured_function *measured, const void *context)
 {
     const struct benchmark_stream *best = NULL;
-    const struct lull_ecm_lines reading = {1, 0, 0};
     double distance = INFINITY;
-    if (!(all_lines(lines) > 0))
-        lines = &reading;
     for (size_t i = 0; i < N_STREAMS; i++) {
         double off = mix_distance(&streams[i].lines, lines);
         if (off < distance - 1e-9 && measured(context, &streams[i])) {
@@ -181,6 +257,34 @@ nearest_stream(const struct lull_ecm_lines *lines,
         }
     }
     return best;
+}
+
+/* Interpolates where mixes were measured, else takes the nearest stream. Returns false where no
+ * stream was measured. */
+static bool blend_streams(const struct lull_ecm_lines *lines, measured_function *measured,
+                          const void *context, struct stream_blend *blend)
+{
+    const struct lull_ecm_lines reading = {1, 0, 0};
+    bool mixes = false;
+    if (!(all_lines(lines) > 0))
+        lines = &reading;
+    for (size_t i = 0; i < N_STREAMS; i++)
+        mixes |= streams[i].is_mix && measured(context, &streams[i]);
+    *blend = (struct stream_blend){0};
+    if (mixes) {
+        double allocating = lines->stores > 0 ? fmin(1, lines->allocates / lines->stores) : 0;
+        if (!writing_measured(true, measured, context))
+            allocating = 0;
+        else if (!writing_measured(false, measured, context))
+            allocating = 1;
+        blend_next(share_written(lines), false, 1 - allocating, measured, context, blend);
+        blend_next(share_written(lines), true, allocating, measured, context, blend);
+        return true;
+    }
+    const struct benchmark_stream *nearest = nearest_stream(lines, measured, context);
+    if (nearest)
+        add_to_blend(nearest, 1, blend);
+    return nearest != NULL;
 }
 
 struct memory_question {
@@ -210,16 +314,34 @@ lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
                                       struct lull_error *err)
 {
     const struct memory_question question = {.machine = machine, .threads = threads};
-    const struct benchmark_stream *stream = nearest_stream(lines, memory_measured, &question);
-    if (!stream)
+    struct lull_ecm_bandwidth bandwidth = {.mean = true};
+    struct stream_blend blend;
+    double time = 0; /* of a byte */
+    if (!blend_streams(lines, memory_measured, &question, &blend))
         return lull_fail(err, LULL_ERR_RANGE,
                          "the machine file knows no bandwidth of memory: `lull bench bandwidth` "
                          "measures it");
-    const struct lull_number *number =
-        memory_number(&question, stream->kernel, &ret_bandwidth->threads);
-    ret_bandwidth->value = bandwidth_of(number);
-    ret_bandwidth->mean = number->mean > 0;
-    ret_bandwidth->kernel = stream->kernel;
+    const struct lull_ecm_lines *first = &blend.parts[0].stream->lines;
+    for (size_t i = blend.count; i-- > 0;) { /* the first one last, for its threads */
+        const struct lull_number *number =
+            memory_number(&question, blend.parts[i].stream->kernel, &bandwidth.threads);
+        time += blend.parts[i].weight / bandwidth_of(number);
+        bandwidth.mean &= number->mean > 0;
+    }
+    bandwidth.value = 1 / time;
+    for (size_t i = 0, used = 0; i < blend.count && used < sizeof bandwidth.kernel; i++)
+        used += (size_t)snprintf(bandwidth.kernel + used, sizeof bandwidth.kernel - used, "%s%s",
+                                 i == 0                ? ""
+                                 : i + 1 < blend.count ? ", "
+                                                       : " and ",
+                                 blend.parts[i].stream->kernel);
+    bandwidth.written = share_written(first);
+    bool same = !(all_lines(lines) > 0) ||
+                fabs(bandwidth.written - share_written(lines)) <= SAME_SHARE * bandwidth.written;
+    bandwidth.mix = blend.count > 1 ? LULL_ECM_INTERPOLATED
+                    : same          ? LULL_ECM_SAME
+                                    : LULL_ECM_NEAREST;
+    *ret_bandwidth = bandwidth;
     return LULL_OK;
 }
 
@@ -265,7 +387,7 @@ static double measured_cycles(const struct link_question *question, const char *
 static double measured_share(const struct link_question *question, const char *near,
                              const char *far, double least)
 {
-    static const struct benchmark_stream dot = {"dot", 2, {2, 0, 0}};
+    static const struct benchmark_stream dot = {"dot", 2, {2, 0, 0}, false};
     char both[2 * SHORT_BYTES];
     snprintf(both, sizeof both, "%s+%s", far, near);
     double in_near = measured_cycles(question, near, &dot);
@@ -343,22 +465,28 @@ static bool link_measured(const void *context, const struct benchmark_stream *st
 }
 
 /* What lines cost on a link that only measurements of both of its ends tell about: how much longer
- * a stream takes behind it, and all that it takes there. */
+ * streams of their mix take behind it, and all that they take there. */
 static lull_status derive_link(const struct link_question *question,
                                const struct lull_ecm_lines *lines, double *ret_longer,
                                double *ret_whole, struct lull_error *err)
 {
-    const struct benchmark_stream *stream = nearest_stream(lines, link_measured, question);
-    if (!stream)
+    struct stream_blend blend;
+    double longer = 0, whole = 0; /* for a line */
+    if (!blend_streams(lines, link_measured, question, &blend))
         return lull_fail(err, LULL_ERR_RANGE,
                          "the machine file knows neither a link between %s and %s nor bandwidths "
                          "of both on one core: `lull bench bandwidth` measures these",
                          question->near, question->far);
-    double whole = measured_cycles(question, question->far, stream);
-    double longer = fmax(0, whole - measured_cycles(question, question->near, stream));
-    double units = all_lines(lines) / all_lines(&stream->lines);
-    *ret_whole = whole * units;
-    *ret_longer = longer * units;
+    for (size_t i = 0; i < blend.count; i++) {
+        const struct benchmark_stream *stream = blend.parts[i].stream;
+        double far = measured_cycles(question, question->far, stream);
+        double near = measured_cycles(question, question->near, stream);
+        double weight = blend.parts[i].weight / all_lines(&stream->lines);
+        whole += weight * far;
+        longer += weight * fmax(0, far - near);
+    }
+    *ret_whole = whole * all_lines(lines);
+    *ret_longer = longer * all_lines(lines);
     return LULL_OK;
 }
 

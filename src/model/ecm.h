@@ -82,24 +82,42 @@ double lull_ecm_scale_latency(double t, double shared, unsigned cores);
 lull_status lull_ecm_clock(const struct lull_machine *machine, double *ret_clock,
                            struct lull_error *err);
 
-/* Benchmarks of bandwidth differ in their mix of lines read and written. The nearest mix to that of
- * some lines is the one whose share of lines written is the nearest; of those that are equally near
- * it is the one that is nearest in the share of lines that are read only because the code writes to
- * them. The second rule tells apart a copy and a += b, which both read two lines for each that they
- * write. */
+/* Benchmarks of bandwidth differ in their mix of lines read and written. There are two rules for
+ * lines whose mix no benchmark has.
+ *
+ * Interpolated, where the machine file has mixes of more lines read than a triad's (add8, sum8) or
+ * of as many (add3): the time of a line is a linear function of the share of lines written,
+ * between the two benchmarks whose shares are next to it; beyond the last it is that of the last.
+ * That is done for benchmarks that read a line only because they write to it (copy, triad, sum8,
+ * store) and for those that do not (update, daxpy, add3, add8), with load as the end of both, and
+ * the two times count by the share of the lines written that are read only because of that.
+ *
+ * Nearest, where it has none: the one benchmark whose share of lines written is the nearest; of
+ * those that are equally near the one that is nearest in the share of lines that are read only
+ * because the code writes to them. The second part tells apart a copy and a += b, which both read
+ * two lines for each that they write. Published predictions are made so. */
+enum { LULL_ECM_KERNELS_BYTES = 48 };
 struct lull_ecm_bandwidth {
-    double value;       /* B/s; lines that are read only because the code writes to them count */
-    bool mean;          /* it follows from the mean of the measured blocks, else from the quantile
-                           that the machine file quotes */
-    const char *kernel; /* benchmark with the nearest mix: "copy" */
-    unsigned threads;   /* the number of threads that it was measured with */
+    double value; /* B/s; lines that are read only because the code writes to them count */
+    bool mean;    /* it follows from the mean of the measured blocks, else from the quantile that
+                     the machine file quotes */
+    enum lull_ecm_mix {
+        LULL_ECM_SAME, /* the benchmark writes as large a share of lines, within 1 % */
+        LULL_ECM_INTERPOLATED,
+        LULL_ECM_NEAREST
+    } mix;
+    char kernel[LULL_ECM_KERNELS_BYTES]; /* the benchmark, "copy", or those between which it is
+                                            interpolated, that with the most weight first, "sum8
+                                            and load" */
+    double written;                      /* share of lines written of the first of them */
+    unsigned threads; /* the number of threads that the first one was measured with */
 };
 struct lull_ecm_lines { /* cache lines per unit of work over one link */
     double loads, stores;
     double allocates; /* of `loads`, those that travel only because the code writes to them */
 };
-/* The bandwidth of memory as measured with the nearest mix, on `threads` threads or the most below
- * that; threads 0: the largest over all numbers of threads, which saturates the memory. Fails with
+/* The bandwidth of memory for a mix, as measured on `threads` threads or the most below that;
+ * threads 0: the largest over all numbers of threads, which saturates the memory. Fails with
  * LULL_ERR_RANGE where there is no number, and says which benchmark gives it. */
 lull_status lull_ecm_memory_bandwidth(const struct lull_machine *machine,
                                       const struct lull_ecm_lines *lines, unsigned threads,
@@ -133,8 +151,8 @@ struct lull_ecm_overlap lull_ecm_overlap(const struct lull_machine *machine);
  *
  * Where the machine file has links between its caches (published machines), their widths count, and
  * the link to memory has the saturated bandwidth. Where it has none (machines that lull has
- * measured), a line takes on a link what the benchmark with the nearest mix takes longer for it on
- * one core with its data behind that link than with its data before it; only `shared` follows from
+ * measured), a line takes on a link what benchmarks of its mix take longer for it on one core with
+ * their data behind that link than with their data before it; only `shared` follows from
  * the saturated bandwidth. In-core times are left as they are. Texts live in the arena or the
  * machine. Fails with LULL_ERR_RANGE where the machine file does not know a link, the clock or a
  * bandwidth, and says which benchmark gives it. */

@@ -36,7 +36,7 @@
  *    below NS; or "none"; unset: 100000:1000 (record/function.h)
  *  - LULL_RECORD_WAITS: ns: waits for locks are recorded from that length on; or "none"; unset:
  *    1000 (record/thread/locks.h)
- *  - LULL_RECORD_SAMPLE: how often threads are asked which code they are in (sample/sample.h); unset:
+ *  - LULL_RECORD_SAMPLE: how often threads are asked which code they are in (sample/sample.h); off:
  *    never
  *  - LULL_RECORD_STORE: "node": record into the file of the node (tape/container.h), which other
  *    processes share; "process": into a file of this process, while others may use the file of the

@@ -175,6 +175,13 @@ struct lull_picture_code_line {
     struct lull_picture_code_time time;
 };
 
+/* A part of a row of a timeline. */
+struct lull_picture_spot {
+    size_t timeline; /* of the document's; SIZE_MAX: nowhere */
+    uint32_t row;
+    int64_t begin, end; /* ns from the begin of the run; end 0: no span of time */
+};
+
 struct lull_picture_function {
     const char *name, *place; /* "smooth", "heat.c:85" */
     struct lull_picture_code_time time;
@@ -182,6 +189,7 @@ struct lull_picture_function {
     const struct lull_picture_code_line *lines; /* ascending; there may be gaps */
     uint32_t n_lines;
     const char *note; /* what is to be known of the source, a sentence; NULL: nothing */
+    struct lull_picture_spot most; /* where most of its useful time is */
 };
 
 /* A function under those that it was called from. */

@@ -567,9 +567,8 @@ static lull_status convert_paths(const struct lull_trace *trace, write_paths *wr
     if (status == LULL_OK)
         status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status == LULL_OK && reader.paths.count == 0)
-        status = lull_fail(
-            err, LULL_ERR_RANGE,
-            "%s: holds no samples: lull record --sample 100 takes a hundred a second", trace->path);
+        status = lull_fail(err, LULL_ERR_RANGE, "%s: holds no samples; " LULL_HOW_TO_SAMPLE,
+                           trace->path);
     if (status == LULL_OK)
         status = name_paths(&named, err);
     if (status == LULL_OK)

@@ -73,7 +73,7 @@ static const char *why_no_code(const struct lull_run *run, const struct lull_cod
         sampling.way == LULL_SAMPLES_REFUSED)
         return lull_arena_printf(arena, "the system has refused them (%s)",
                                  strerror((int)sampling.refused));
-    return "lull record --sample 100 PROGRAM takes a hundred a second";
+    return LULL_HOW_TO_SAMPLE;
 }
 
 const struct lull_code *lull_run_code(const struct lull_run *run, struct lull_arena *arena,

@@ -612,6 +612,7 @@ static lull_status read_run(struct lull_run *run, const struct lull_runs_options
     const struct lull_study_progress *progress = options->progress ? options->progress : &silence;
     const struct lull_breakdown_options wanted = {.reading = run->reading,
                                                   .regions = options->regions,
+                                                  .operations = options->operations,
                                                   .main_part = run->main_part,
                                                   .life_ns = run->life_ns};
     uint8_t source;

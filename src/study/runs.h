@@ -26,6 +26,7 @@ struct lull_runs_options {
     bool whole;       /* analyse MPI_Init and MPI_Finalize, too. Else, if neither region nor window
                          is given, runs that lull recorded are analysed between these two only */
     bool regions;     /* break down by region, too */
+    bool operations;  /* and by operation of devices */
     bool files;       /* find what was done with each file, too */
     bool waits;       /* find who made others wait, too */
     bool force;       /* go on where the result would be doubtful */

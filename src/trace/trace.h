@@ -563,6 +563,10 @@ lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t locati
 
 /* ==== sampling ================================================================================ */
 
+/* What a user is told who looks for samples in a trace that has none. */
+#define LULL_HOW_TO_SAMPLE \
+    "lull record takes 100 a second of processor time, unless told --sample off"
+
 /* How the SAMPLEs of a location were taken. */
 
 enum lull_samples_way {

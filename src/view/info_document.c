@@ -294,7 +294,7 @@ static void add_sample_facts(struct lull_document *document, const struct lull_t
                                                    strerror((int)samples->refused))));
         else if (strncmp(trace->producer, "lull", 4) == 0 && !lull_trace_is_simulated(trace))
             lull_document_fact(document, "samples", "Samples",
-                               lull_cell_absent("none; lull record --sample 100 takes some"));
+                               lull_cell_absent("none; " LULL_HOW_TO_SAMPLE));
         return;
     }
     lull_document_fact(document, "samples", "Samples", lull_cell_count(samples->kept));

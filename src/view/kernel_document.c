@@ -847,6 +847,40 @@ static void tell_disagreements(const struct kernel_drawing *drawing)
     }
 }
 
+/* "9.0 lines read for each that is written". */
+static const char *read_per_written(double written, struct lull_arena *arena)
+{
+    return lull_arena_printf(arena, "%.1f lines read for each that is written",
+                             (1 - written) / written);
+}
+
+/* Says which benchmark's bandwidth memory is taken to have, unless one has just the loop's mix of
+ * lines read and written. */
+static void tell_memory(const struct kernel_drawing *drawing)
+{
+    const struct lull_kernel_prediction *prediction = drawing->prediction;
+    const struct lull_ecm_bandwidth *memory = &prediction->memory;
+    const struct lull_ecm_lines *lines = &prediction->lines[prediction->ecm.n_links - 1];
+    double written = lines->stores / (lines->loads + lines->stores);
+    struct lull_arena *arena = drawing->arena;
+    if (memory->mix == LULL_ECM_SAME)
+        return;
+    const char *of_loop =
+        written > 0 ? read_per_written(written, arena) : "lines that are only read";
+    if (memory->mix == LULL_ECM_INTERPOLATED)
+        lull_document_note(drawing->document, LULL_NOTE_INFO,
+                           "%sThe bandwidth of memory is interpolated between %s: for %s.",
+                           drawing->place, memory->kernel, of_loop);
+    else
+        lull_document_note(
+            drawing->document, LULL_NOTE_INFO,
+            "%sThe bandwidth of memory is that of %s (%s), the nearest to %s: the machine file has "
+            "no "
+            "mixes to interpolate between (lull bench add3 add8 sum8).",
+            drawing->place, memory->kernel,
+            memory->written > 0 ? read_per_written(memory->written, arena) : "only read", of_loop);
+}
+
 static void tell_loop(const struct kernel_drawing *drawing)
 {
     const struct lull_kernel_prediction *prediction = drawing->prediction;
@@ -858,6 +892,7 @@ static void tell_loop(const struct kernel_drawing *drawing)
                            "%sEach pass waits for the one before it: the loop-carried chain takes "
                            "%.1f cy per unit, more than any port; more partial sums would help.",
                            drawing->place, prediction->incore.chain);
+    tell_memory(drawing);
     tell_disagreements(drawing);
 }
 

@@ -149,7 +149,7 @@ def check(shell):
                {"--" + name for _, name in listed} | {"-" + letter for letter, _ in listed if letter})
         options += len(listed)
     assert options > 250, options
-    expect(shell, "lull metrics --by ", {"region", "callsite", "process", "thread", "device", "file", "wait", "function", "line", "loop"})
+    expect(shell, "lull metrics --by ", {"region", "callsite", "process", "thread", "device", "stream", "kernel", "copy", "file", "wait", "function", "line", "loop"})
     expect(shell, "lull metrics -b call", {"callsite"})
     expect(shell, "lull metrics --format=", {"--format=" + name for name in ("text", "json", "csv", "html")})
     expect(shell, "lull convert --to p", {"paraver"})

@@ -49,8 +49,11 @@ def check_share(finding, share):
     return [] if low <= min(1, share) <= high else ["%.3f of it are in the function, told are %.3f to %.3f" % (share, low, high)]
 
 
-def check_late(finding, spent, function):
+def check_late(finding, spent, function, region):
+    """`region`: the function is a region of the run, and what is told is how much longer the rank is in it."""
     longer, share, excess = share_of_rank(spent, function)
+    if region:
+        longer, share = functions_of(spent, 1, function) / functions_of(spent, 0, function) - 1, 1
     wrong = check_share(finding, share)
     told = re.search(r"Rank 1 is (\d+) % longer", finding["sentence"])
     if not told or abs(int(told.group(1)) / 100 - longer) > LONGER_WITHIN + 0.005:
@@ -71,12 +74,16 @@ def judge(findings, case, spent, before):
     finding = findings[0]
     text = finding["sentence"] + " " + finding["cause"]
     first, last = where.lines_of(case)
-    told = re.search(r"in %s \(%s:(\d+)(?:-(\d+))?\)" % (re.escape(case.function), re.escape(case.source)), text)
+    name, source = re.escape(case.function), re.escape(case.source)
+    told = re.search(r"in %s \(%s:(\d+)(?:-(\d+))?\)" % (name, source), text)
+    region = case.mode == "late" and case.instrumented and not where.is_python(case)
+    if region:
+        told = re.search(r"in %s \(%s:\d+\), \d+ %% of it at %s:(\d+)(?:-(\d+))?:" % (name, source, source), text)
     wrong = []
     if not told or not first <= int(told.group(1)) <= int(told.group(2) or told.group(1)) <= last:
         wrong.append("not told is: in %s, lines %d to %d of %s" % (case.function, first, last, case.source))
     if case.mode == "late":
-        wrong += check_late(finding, spent, case.function)
+        wrong += check_late(finding, spent, case.function, region)
     elif case.mode == "grown":
         more = sum(where.totals(spent).values()) - sum(where.totals(before).values())
         wrong += check_share(finding, (functions_of(spent, None, case.function) -

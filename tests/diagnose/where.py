@@ -34,6 +34,12 @@ CASES = {
 }
 # Those that are not kept, and recorded where they are tested.
 RECORDED = {
+    "fortran-grown": Case("where.f90", "grown", "computation_scaling", "heat::smooth"),
+    "fortran-late-instrumented": Case("where.f90", "late", "n_to_n", "heat::smooth", True),
+    "cpp-late": Case("where_ranks.cpp", "late", "n_to_n", "heat::Grid::smooth"),
+    "cpp-late-instrumented": Case("where_ranks.cpp", "late", "n_to_n", "heat::Grid::smooth", True),
+    "cpp-grown": Case("where_ranks.cpp", "grown", "computation_scaling", "heat::Grid::smooth"),
+    "cpp-grown-instrumented": Case("where_ranks.cpp", "grown", "computation_scaling", "heat::Grid::smooth", True),
     "fortran-serial": Case("where_threads.f90", "serial", "serial", "plate::assemble"),
     "fortran-uneven": Case("where_threads.f90", "uneven", "imbalance", "plate::relax"),
     "fortran-lock": Case("where_threads.f90", "lock", "lock", "plate::update"),
@@ -47,7 +53,8 @@ RECORDED = {
 # Not what is called for each element, or for each look at the clock.
 INSTRUMENT = ["-finstrument-functions", "-finstrument-functions-exclude-file-list=/usr/",
               "-finstrument-functions-exclude-function-list=_now"]
-COMPILERS = {"where.c": "mpicc.openmpi", "where.f90": "mpif90.openmpi", "where.cpp": "g++", "where_threads.f90": "gfortran"}
+COMPILERS = {"where.c": "mpicc.openmpi", "where.f90": "mpif90.openmpi", "where.cpp": "g++", "where_ranks.cpp": "mpicxx.openmpi",
+             "where_threads.f90": "gfortran"}
 
 
 # What a program calls the time that passed in all of its functions; it is disturbed if that is so much longer than

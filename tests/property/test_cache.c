@@ -1,11 +1,11 @@
-/* The cache simulator against a slow one that is written differently: lines with time stamps
- * instead of ordered ways, trees by halves instead of numbered nodes, an access followed from level
- * to level by a loop. On random hierarchies and random streams every count must be the same. */
+/* The cache simulator against a slow one that is written differently (support/slow_cache.h). On
+ * random hierarchies and random streams every count must be the same. */
 #include "model/cache.h"
 
 #include "stats/random.h"
 #include "support/branches.h"
 #include "support/seed.h"
+#include "support/slow_cache.h"
 #include "support/test.h"
 
 #include <stdio.h>
@@ -23,191 +23,6 @@ static struct branch branches[BRANCHES] = {
     [VICTIM] = {.what = "a clean line goes to the next level", .least = 100},
     [FLUSHED] = {.what = "lines are dirty at the end", .least = 300},
 };
-
-/* ---- the slow simulator --------------------------------------------------------------------- */
-
-struct slow_line {
-    bool valid, dirty;
-    uint64_t number, used;
-};
-
-struct slow_set {
-    struct slow_line lines[LULL_CACHE_MAX_WAYS];
-    bool right_is_older[LULL_CACHE_MAX_WAYS]; /* of each inner node, in the order of a walk that
-                                                 visits a node before its halves */
-};
-
-struct slow {
-    struct lull_cache_spec spec;
-    struct slow_set *sets[LULL_CACHE_LEVELS];
-    uint64_t n_sets[LULL_CACHE_LEVELS];
-    struct lull_cache_traffic traffic[LULL_CACHE_LEVELS];
-    uint64_t now;
-};
-
-static void slow_open(struct slow *slow, const struct lull_cache_spec *spec)
-{
-    *slow = (struct slow){.spec = *spec};
-    for (size_t n = 0; n < spec->n_levels; n++) {
-        slow->n_sets[n] = spec->levels[n].bytes / (spec->line_bytes * spec->levels[n].ways);
-        slow->sets[n] = calloc(slow->n_sets[n] * spec->cores, sizeof *slow->sets[n]);
-        assert_non_null(slow->sets[n]);
-    }
-}
-
-static void slow_close(struct slow *slow)
-{
-    for (size_t n = 0; n < slow->spec.n_levels; n++)
-        free(slow->sets[n]);
-}
-
-static struct slow_set *slow_set(struct slow *slow, size_t n, uint32_t core, uint64_t line)
-{
-    uint32_t instance = core / slow->spec.levels[n].sharers;
-    return &slow->sets[n][instance * slow->n_sets[n] + line % slow->n_sets[n]];
-}
-
-static struct slow_line *slow_find(struct slow *slow, size_t n, uint32_t core, uint64_t line)
-{
-    struct slow_set *set = slow_set(slow, n, core, line);
-    for (uint32_t w = 0; w < slow->spec.levels[n].ways; w++)
-        if (set->lines[w].valid && set->lines[w].number == line)
-            return &set->lines[w];
-    return NULL;
-}
-
-/* Marks the half without `way` as the older one, from the whole set down. `node` counts nodes
- * before their halves: a node's left half follows it, its right half follows the left half's. */
-static void slow_mark(struct slow_set *set, uint32_t first, uint32_t count, uint32_t node,
-                      uint32_t way)
-{
-    if (count == 1)
-        return;
-    uint32_t half = count / 2;
-    bool left = way < first + half;
-    set->right_is_older[node] = left;
-    slow_mark(set, left ? first : first + half, half, left ? node + 1 : node + half, way);
-}
-
-static uint32_t slow_oldest_by_tree(const struct slow_set *set, uint32_t first, uint32_t count,
-                                    uint32_t node)
-{
-    if (count == 1)
-        return first;
-    uint32_t half = count / 2;
-    return set->right_is_older[node] ? slow_oldest_by_tree(set, first + half, half, node + half)
-                                     : slow_oldest_by_tree(set, first, half, node + 1);
-}
-
-static void slow_use(struct slow *slow, size_t n, struct slow_set *set, struct slow_line *line)
-{
-    line->used = ++slow->now;
-    slow_mark(set, 0, slow->spec.levels[n].ways, 0, (uint32_t)(line - set->lines));
-}
-
-/* Where a new line goes: the first free place, or that of the line that leaves. */
-static struct slow_line *slow_place(struct slow *slow, size_t n, struct slow_set *set)
-{
-    uint32_t ways = slow->spec.levels[n].ways, oldest = 0;
-    for (uint32_t w = 0; w < ways; w++)
-        if (!set->lines[w].valid)
-            return &set->lines[w];
-    for (uint32_t w = 1; w < ways; w++)
-        if (set->lines[w].used < set->lines[oldest].used)
-            oldest = w;
-    if (slow->spec.levels[n].policy == LULL_CACHE_PLRU)
-        oldest = slow_oldest_by_tree(set, 0, ways, 0);
-    return &set->lines[oldest];
-}
-
-static bool slow_takes_victims(const struct slow *slow, size_t n)
-{
-    return slow->spec.levels[n].filling == LULL_CACHE_VICTIM ||
-           slow->spec.levels[n].filling == LULL_CACHE_EXCLUSIVE;
-}
-
-/* What an inclusive level loses leaves the nearer levels of the cores below it. */
-static bool slow_purge(struct slow *slow, size_t n, uint32_t core, uint64_t number)
-{
-    bool dirty = false;
-    uint32_t sharers = slow->spec.levels[n].sharers;
-    for (size_t nearer = 0; nearer < n; nearer++) {
-        for (uint32_t c = 0; c < slow->spec.cores; c++) {
-            struct slow_line *line =
-                c / sharers == core / sharers ? slow_find(slow, nearer, c, number) : NULL;
-            if (line) {
-                dirty = dirty || line->dirty;
-                line->valid = false;
-            }
-        }
-        if (dirty)
-            slow->traffic[nearer].writes++;
-    }
-    return dirty;
-}
-
-/* Puts a line into a level, and what it displaces into the next one, and so on. */
-static void slow_insert(struct slow *slow, size_t n, uint32_t core, uint64_t number, bool dirty)
-{
-    for (;;) {
-        struct slow_set *set = slow_set(slow, n, core, number);
-        struct slow_line *place = slow_place(slow, n, set), old = *place;
-        *place = (struct slow_line){.valid = true, .dirty = dirty, .number = number};
-        slow_use(slow, n, set, place);
-        if (!old.valid)
-            return;
-        if (slow->spec.levels[n].filling == LULL_CACHE_INCLUSIVE &&
-            slow_purge(slow, n, core, old.number))
-            old.dirty = true;
-        bool last = n + 1 == slow->spec.n_levels;
-        if (last || !(old.dirty || slow_takes_victims(slow, n + 1))) {
-            slow->traffic[n].writes += old.dirty;
-            return;
-        }
-        struct slow_line *there = slow_find(slow, n + 1, core, old.number);
-        if (old.dirty)
-            slow->traffic[n].writes++;
-        else if (!there)
-            slow->traffic[n].victims++;
-        if (there) {
-            there->dirty = there->dirty || old.dirty;
-            return;
-        }
-        number = old.number;
-        dirty = old.dirty;
-        n++;
-    }
-}
-
-static void slow_access(struct slow *slow, uint32_t core, uint64_t address, bool write)
-{
-    uint64_t number = address / slow->spec.line_bytes;
-    size_t found = 0;
-    bool dirty = false;
-    for (; found < slow->spec.n_levels; found++) {
-        struct slow_line *line = slow_find(slow, found, core, number);
-        slow->traffic[found].accesses++;
-        if (!line) {
-            slow->traffic[found].misses++;
-            continue;
-        }
-        slow->traffic[found].hits++;
-        if (slow->spec.levels[found].filling == LULL_CACHE_EXCLUSIVE) {
-            dirty = line->dirty;
-            line->valid = false;
-        } else {
-            slow_use(slow, found, slow_set(slow, found, core, number), line);
-        }
-        break;
-    }
-    while (found-- > 0)
-        if (!slow_takes_victims(slow, found)) {
-            slow_insert(slow, found, core, number, dirty);
-            dirty = false;
-        }
-    if (write)
-        slow_find(slow, 0, core, number)->dirty = true;
-}
 
 /* ---- random hierarchies and streams --------------------------------------------------------- */
 
@@ -270,7 +85,8 @@ static lull_cache_access draw_access(struct lull_random *random, uint64_t base, 
     return below(random, 3) ? lull_cache_read(base + *last) : lull_cache_write(base + *last);
 }
 
-static void check_counts(const struct lull_cache *cache, const struct slow *slow, const char *when)
+static void check_counts(const struct lull_cache *cache, const struct slow_cache *slow,
+                         const char *when)
 {
     for (size_t n = 0; n < slow->spec.n_levels; n++) {
         struct lull_cache_traffic got = lull_cache_traffic(cache, n);
@@ -287,7 +103,7 @@ static void check_counts(const struct lull_cache *cache, const struct slow *slow
 }
 
 /* Lines that are dirty somewhere below an instance of the last level. */
-static uint64_t slow_dirty(struct slow *slow)
+static uint64_t slow_dirty(struct slow_cache *slow)
 {
     uint64_t count = 0;
     for (size_t n = 0; n < slow->spec.n_levels; n++)
@@ -300,8 +116,8 @@ static uint64_t slow_dirty(struct slow *slow)
 enum { BATCH = 97 };
 
 /* A batch of accesses once, or a short one several times. Returns how many accesses that were. */
-static size_t run_batch(struct lull_random *random, struct lull_cache *cache, struct slow *slow,
-                        uint64_t base, uint64_t region, uint64_t *last)
+static size_t run_batch(struct lull_random *random, struct lull_cache *cache,
+                        struct slow_cache *slow, uint64_t base, uint64_t region, uint64_t *last)
 {
     lull_cache_access batch[BATCH];
     uint32_t core = (uint32_t)below(random, slow->spec.cores);
@@ -310,7 +126,7 @@ static size_t run_batch(struct lull_random *random, struct lull_cache *cache, st
     for (size_t i = 0; i < count; i++)
         batch[i] = draw_access(random, base, region, last);
     for (size_t i = 0; i < count * times; i++)
-        slow_access(slow, core, batch[i % count] >> 1, batch[i % count] & 1);
+        slow_cache_access(slow, core, batch[i % count] >> 1, batch[i % count] & 1);
     if (repeat)
         lull_cache_repeat(cache, core, batch, count, times);
     else
@@ -323,10 +139,10 @@ static void run_one(struct lull_random *random)
     enum { ACCESSES = 4000 };
     struct lull_cache_spec spec = draw_spec(random);
     struct lull_cache *cache;
-    struct slow slow;
+    struct slow_cache slow;
     struct lull_error err = {""};
     fail_if(lull_cache_create(&spec, &cache, &err) != LULL_OK, "%s", err.text);
-    slow_open(&slow, &spec);
+    slow_cache_open(&slow, &spec);
     branch_reach(&branches[SEVERAL_LEVELS], spec.n_levels > 1);
     branch_reach(&branches[SEVERAL_CORES], spec.cores > 1);
     for (size_t n = 0; n < spec.n_levels; n++) {
@@ -351,7 +167,7 @@ static void run_one(struct lull_random *random)
     for (size_t n = 0; n < spec.n_levels; n++)
         branch_reach(&branches[VICTIM], slow.traffic[n].victims > 0);
     branch_reach(&branches[FLUSHED], flushed > 0);
-    slow_close(&slow);
+    slow_cache_close(&slow);
     lull_cache_free(cache);
 }
 

@@ -72,7 +72,9 @@ static const struct lull_region regions[REGIONS] = {
                   .whole = LULL_NONE},
 };
 
-static struct branch branches[LULL_DEVICE_LOSSES + 1] = {
+enum { DELAYED = LULL_DEVICE_LOSSES + 1, BRANCHES };
+static struct branch branches[BRANCHES] = {
+    [DELAYED] = {.what = "the delay of an operation is known", .least = 300},
     [LULL_LOST_COPYING] = {.what = "copies run alone", .least = 300},
     [LULL_LOST_EXCHANGING] = {.what = "exchanges run alone", .least = 300},
     [LULL_LOST_HOST] = {.what = "the host computes", .least = 300},
@@ -90,6 +92,7 @@ struct operation {
     uint64_t number, other; /* other: that it depends on, 0: none */
     int64_t called, begin, end;
     uint32_t thread, stream, process, device;
+    uint64_t bytes;
     uint8_t region;
     bool told;     /* the run tells which call submitted it */
     bool numbered; /* the run tells which operation it is */
@@ -282,6 +285,8 @@ static void draw_stream(struct lull_random *random, struct drawn *drawn, uint32_
             operation->numbered = operation->told || below(random, 2);
             event->operation.number = operation->numbered ? operation->number : 0;
             event->operation.location = operation->thread;
+            event->operation.bytes = operation->bytes =
+                operation->region == KERNEL ? 0 : below(random, 1000);
             free_from = operation->end;
         }
 }
@@ -431,19 +436,103 @@ static void check_device(const struct drawn *drawn, uint32_t device,
     branch_reach(&branches[LULL_DEVICE_LOSSES], found->n_processes > 1);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void check_lengths(const struct lull_lengths *found, int64_t *values, uint64_t count)
+{
+    if (count == 0)
+        return;
+    qsort(values, count, sizeof *values, by_value);
+    assert_int_equal(found->min_ns, values[0]);
+    assert_int_equal(found->median_ns, (values[(count - 1) / 2] + values[count / 2]) / 2);
+    assert_int_equal(found->max_ns, values[count - 1]);
+}
+
+/* What `--by kernel` and the like tell of a run without windows. */
+static void check_operations(const struct drawn *drawn, const struct lull_breakdown *breakdown)
+{
+    static const char *const kinds[] = {[LULL_OPERATION_KERNEL] = "kernel",
+                                        [LULL_OPERATION_COPY] = "copy",
+                                        [LULL_OPERATION_EXCHANGE] = "ncclDevKernel_AllReduce"};
+    static const uint8_t region_of[] = {[LULL_OPERATION_KERNEL] = KERNEL,
+                                        [LULL_OPERATION_COPY] = COPY,
+                                        [LULL_OPERATION_EXCHANGE] = EXCHANGE};
+    uint32_t rows = 0;
+    for (unsigned kind = 0; kind < LULL_OPERATION_KINDS; kind++) {
+        int64_t lengths[MOST_OPERATIONS], delays[MOST_OPERATIONS], ns = 0;
+        uint64_t n = 0, n_delays = 0, bytes = 0;
+        for (uint32_t i = 0; i < drawn->n_operations; i++) {
+            const struct operation *of = &drawn->operations[i];
+            if (of->region != region_of[kind] || of->end == INT64_MAX)
+                continue;
+            lengths[n++] = of->end - of->begin;
+            ns += of->end - of->begin;
+            bytes += of->bytes;
+            if (of->told)
+                delays[n_delays++] = of->begin - of->called;
+        }
+        for (uint32_t r = 0; r < breakdown->n_operations; r++) {
+            const struct lull_operation_breakdown *row = &breakdown->operations[r];
+            assert_true(r == 0 || row->ns <= row[-1].ns);
+            if (row->kind != kind)
+                continue;
+            rows++;
+            assert_string_equal(row->name, kinds[kind]);
+            assert_int_equal(row->count, n);
+            assert_int_equal(row->ns, ns);
+            assert_int_equal(row->bytes, bytes);
+            assert_int_equal(row->n_delays, n_delays);
+            check_lengths(&row->length, lengths, n);
+            check_lengths(&row->delay, delays, n_delays);
+            assert_string_equal(row->call, "cudaLaunchKernel");
+            assert_int_equal(row->n_from_there, n);
+            branch_reach(&branches[DELAYED], n_delays > 0);
+            n = 0;
+        }
+        assert_int_equal(n, 0);
+    }
+    assert_int_equal(rows, breakdown->n_operations);
+    for (uint32_t s = 0; s < breakdown->n_streams; s++) {
+        const struct lull_stream_breakdown *stream = &breakdown->streams[s];
+        for (unsigned kind = 0; kind < LULL_OPERATION_KINDS; kind++) {
+            uint64_t n = 0, bytes = 0;
+            int64_t ns = 0;
+            for (uint32_t i = 0; i < drawn->n_operations; i++) {
+                const struct operation *of = &drawn->operations[i];
+                const struct lull_location *at = &drawn->made.trace->locations[of->stream];
+                if (of->region != region_of[kind] || of->end == INT64_MAX ||
+                    of->process != stream->rank || at->number != stream->number)
+                    continue;
+                n++;
+                ns += of->end - of->begin;
+                bytes += of->bytes;
+            }
+            assert_int_equal(stream->kinds[kind].count, n);
+            assert_int_equal(stream->kinds[kind].ns, ns);
+            assert_int_equal(stream->kinds[kind].bytes, bytes);
+        }
+    }
+}
+
 static void check_one(struct lull_random *random, bool windowed)
 {
     struct drawn *drawn = calloc(1, sizeof *drawn);
     assert_non_null(drawn);
     draw(random, windowed, drawn);
     const struct lull_reading reading = {.windows = drawn->windows};
-    const struct lull_breakdown_options wanted = {.reading = &reading};
+    const struct lull_breakdown_options wanted = {.reading = &reading, .operations = true};
     struct lull_breakdown *breakdown =
         feed_breakdown(random, &drawn->made, &wanted, drawn->made.trace->arena);
     for (uint32_t d = 0; d < breakdown->n_devices; d++)
         check_device(drawn, strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1,
                      &breakdown->devices[d]);
     assert_true(breakdown->n_devices > 0);
+    if (!windowed)
+        check_operations(drawn, breakdown);
     random_trace_free(&drawn->made);
     free(drawn);
 }
@@ -456,9 +545,9 @@ static void test_against_reference(void **state)
     const unsigned rounds = lull_test_rounds(200);
     for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i & 1);
-        branches_next(branches, LULL_DEVICE_LOSSES + 1);
+        branches_next(branches, BRANCHES);
     }
-    branches_assert(branches, LULL_DEVICE_LOSSES + 1, rounds);
+    branches_assert(branches, BRANCHES, rounds);
 }
 
 TEST_GROUP(test_devices)

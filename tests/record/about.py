@@ -173,6 +173,18 @@ def compared(study, program):
     study.expect("old and new lines: " + shown.stderr, shown.returncode, 0)
 
 
+def first_without(study, mpirun, program):
+    """The process that comes first speaks for all; here it has no value that another one has."""
+    path = os.path.join(study.folder, "first")
+    inner = [study.lull, "record", "-o", path, program]
+    words = mpirun + ["-n", "1", "env", "-u", "OMP_NUM_THREADS", *inner, ":", "-n", "1", "sh", "-c",
+                      "sleep 0.5; exec env OMP_NUM_THREADS=8 \"$@\"", "sh", *inner]
+    run(words, env=launch.environment())
+    told = study.about(path)
+    study.expect("of the others: %r" % told, "8" in told.get("OMP_NUM_THREADS:others", ""), True)
+    study.expect("of the first: %r" % told, told.get("OMP_NUM_THREADS"), "none")
+
+
 def ranks(study, mpirun, program):
     path = os.path.join(study.folder, "ranks")
     inner = [study.lull, "record", "-o", path]
@@ -206,6 +218,7 @@ def main():
                 print("skipped: %s does not survive several programs" % os.path.basename(settings.mpirun))
                 return 77
             ranks(study, [settings.mpirun], settings.program)
+            first_without(study, [settings.mpirun], settings.program)
         else:
             plain(study, settings.program)
             ends(study)

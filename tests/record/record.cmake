@@ -203,7 +203,7 @@ if(Python3_FOUND)
         record_test(window.ring.${short} ${label} --option=--iterations=3:5 --option=--keep=last:64KiB --
                     ${window} numbers)
         record_test(window.never.${short} ${label} --option=--start-after=1h -- ${window} none)
-        record_test(window.late.${short} ${label} --option=--start-after=50ms -- ${window} late wait)
+        record_test(window.late.${short} ${label} --option=--start-after=50ms --option=--sample=off -- ${window} late wait)
         record_test(window.early.${short} ${label} --option=--duration=50ms -- ${window} none wait)
         record_test(window.always.${short} ${label} --option=--duration=1h -- ${window} all)
         record_test(window.signals.${short} ${label} --option=--signals=on -- ${window} signals)

@@ -108,7 +108,7 @@ class Test:
 
     def command(self, folder, arguments, *options):
         launcher = [self.settings.mpirun, "-n", "2"] if self.settings.mpirun else []
-        return launcher + [self.settings.lull, "record", "-o", folder, "--waits", "none", "--store",
+        return launcher + [self.settings.lull, "record", "-o", folder, "--waits", "none", "--sample", "off", "--store",
                            self.settings.store, *options,
                            "--", self.settings.program, *arguments]
 

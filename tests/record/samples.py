@@ -212,9 +212,9 @@ class Check:
         self.expect(self.run("still", run, 10000, 2)[1] > 0, "still: no samples")
 
     def options(self):
-        done = subprocess.run([self.settings.lull, "record", "--sample-stack", "true"], capture_output=True, text=True,
+        done = subprocess.run([self.settings.lull, "record", "--sample", "off", "--sample-stack", "true"], capture_output=True, text=True,
                               cwd=self.folder)
-        self.expect(done.returncode == 2 and "add --sample 100" in done.stderr, "--sample-stack: %s", done.stderr)
+        self.expect(done.returncode == 2 and "--sample off" in done.stderr, "--sample-stack: %s", done.stderr)
         for text, said in (("timer:fast", "expected off, or samples per second"), ("fast", "expected off, or samples per second"), ("0", "expected off"),
                            ("-1", "expected off"), ("20000", "0.01 to 10000"), ("nan", "expected off"),
                            ("100:", "--sample"), ("100:1", "4KiB to 1GiB"), ("100:2GiB", "4KiB to 1GiB")):

@@ -70,7 +70,9 @@ class Check:
                 weights[name] = weights.get(name, 0) + weight
             totals[thread] = sum(weights.values())
             self.shares("%s, thread %d" % (sample, thread), weights, truth[thread], len(samples))
-            self.close("%s, thread %d: all" % (sample, thread), totals[thread] / sum(truth[thread].values()), 1, 0.1)
+            # the interval in which the thread ended has no sample
+            self.close("%s, thread %d: all" % (sample, thread), totals[thread] / sum(truth[thread].values()), 1,
+                       0.1 + 1 / len(samples))
         self.close("%s: the second thread" % sample, totals[1] / totals[0], 0.1, 0.03)
 
     def perf(self, folder):

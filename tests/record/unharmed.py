@@ -65,7 +65,7 @@ class Check:
     def descriptors(self):
         """As many are left to the program as without samples: how many the program can open is counted."""
         opened = [self.recorded(["descriptors", "1"], options)[1].splitlines()[-1]
-                  for options in ([], ["--sample", "1000"], ["--sample", "fake:1000"], ["--sample", BY_A_SIGNAL])]
+                  for options in (["--sample", "off"], ["--sample", "1000"], ["--sample", "fake:1000"], ["--sample", BY_A_SIGNAL])]
         self.same("descriptors", opened, opened[:1] * 4)
 
     def refused(self, how, reason):
@@ -81,11 +81,13 @@ class Check:
         facts, absent = self.facts(run)
         self.same(how + ": samples", facts["samples"], None)
         self.same(how + ": why", absent["samples"], "none could be taken: " + reason)
-        # whoever asks for none hears nothing
-        for options in ([], ["--sample", "off"]):
+        # whoever does not ask for any hears nothing
+        for options, why in (([], "none could be taken: " + reason),
+                             (["--sample", "off"], "none; lull record takes 100 a second of processor time, unless "
+                                                   "told --sample off")):
             _, _, said, run = self.recorded(way, options, [self.settings.program, how])
             self.same("not asked: said", "samples" in said, False)
-            self.same("not asked: why", self.facts(run)[1]["samples"], "none; lull record --sample 100 takes some")
+            self.same("not asked: why", self.facts(run)[1]["samples"], why)
         # what the line says is so: the program spins for 0.1 s of processor time
         way = ["altstack"]
         status, output, _, run = self.recorded(way, ["--sample", "timer:100"], [self.settings.program, how])

@@ -108,12 +108,17 @@ def check_members(browser, folder):
     print("members: the same", len(pages[0]), "bytes")
 
 
-def rows_of(run, level):
+def rows_of(run, level, *options):
     """{label: {column: value}} of the table of functions or lines."""
-    document = json.loads(lull("metrics", TAPE + run, "--by", level, "--no-replay", "--format", "json"))
-    told = next(table for name, table in document["tables"].items() if name.startswith(level + "s:"))
+    document = json.loads(lull("metrics", TAPE + run, "--by", level, "--no-replay", "--format", "json", *options))
+    told = next((table for name, table in document["tables"].items() if name.startswith(level + "s:")),
+                {"columns": [], "rows": []})
     ids = [column["id"] for column in told["columns"]]
     return {row["label"]: dict(zip(ids, row["values"])) for row in told["rows"]}
+
+
+def duration(run):
+    return json.loads(lull("info", "--format", "json", TAPE + run))["facts"]["duration"]
 
 
 def shows(cell, value, rank=None):
@@ -144,6 +149,31 @@ def check_functions(browser, folder):
             assert shows(shown[heading], value, rank), (cells, heading, value, rank)
     print("functions:", len(body))
     check_lines(browser, rows, rows_of(run, "line"))
+    # measure() has some ms of each iteration: a window has a sample of it, or none
+    for name, least in (("weigh", 0.5), ("measure", 0)):
+        check_spot(browser, run, name, rows[name]["max_rank"], least)
+
+
+def check_spot(browser, run, name, rank, least):
+    """A link leads to the rank with most of a function, at that part of the time in which the function computed most, or
+    nearly so (`least` of it): shares of samples and of useful time differ. It shows as much time again on both sides. From there a link
+    leads back."""
+    row = next(row for row in browser.all("#code table.stacks tbody tr") if row.all("th")[0].text == name)
+    (link,) = row.all("a")
+    view = dict(part.split("=") for part in link.attribute("href").split("?")[1].split("&"))
+    begin, length = round(float(link.text.split()[0]) * 1e9), (int(view["to"]) - int(view["from"])) // 3
+    useful = {}
+    for first in range(begin % length, int(duration(run) * 1e9) - length, length):
+        window = "%dns:%dns" % (first, first + length)
+        useful[first] = rows_of(run, "function", "--window", window).get(name, {"useful": 0})["useful"]
+    assert useful[begin] > least * max(useful.values()), (name, view, useful)
+    link.click()
+    back = web.wait(lambda: next(iter(browser.all("#timelines .back a")), None), "the way back")
+    assert back.text == "Back to " + name, back.text
+    web.wait(lambda: browser.one("#timelines .readout").text.startswith("rank %d" % rank), "the rank with most")
+    back.click()
+    web.wait(lambda: browser.run("return location.hash") == "#" + row.attribute("id"), "the function")
+    print("most of", name, "at", view["at"], "ns")
 
 
 def check_lines(browser, functions, lines):

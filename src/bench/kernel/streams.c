@@ -169,6 +169,115 @@ const struct lull_bench_kernel lull_kernel_triad = {
 };
 LULL_STREAM_BENCHMARK(triad, "vector triad, three arrays read and one written");
 
+/* ==== add3, add8, sum8 ======================================================================== */
+
+/* Mixes of lines read and written between those of the kernels above: 4 to 1 without a line that is
+ * read only because it is written to, and 9 to 1 without and with it. */
+
+#define PLUS_OLD(T, array, B, K) LULL_DO("add" T " " LULL_MEM(array, B, K) ", " LULL_REG("xmm", K))
+#define PLUS_NEW(W, array, B, K) \
+    LULL_DO("vaddpd " LULL_MEM(array, B, K) ", " LULL_REG(W, K) ", " LULL_REG(W, K))
+
+#define ADD3_OLD(MOV, T, B, K, S)                              \
+    LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", K)) \
+    PLUS_OLD(T, b, B, K)                                       \
+    PLUS_OLD(T, c, B, K)                                       \
+    PLUS_OLD(T, d, B, K)                                       \
+    LULL_DO(MOV " " LULL_REG("xmm", K) ", " LULL_MEM(a, B, K))
+#define ADD3_OLD_1(W, B, K, S) ADD3_OLD("movsd", "sd", B, K, S)
+#define ADD3_OLD_2(W, B, K, S) ADD3_OLD("movapd", "pd", B, K, S)
+#define ADD3_NEW(W, B, K, S)                                  \
+    LULL_DO("vmovapd " LULL_MEM(a, B, K) ", " LULL_REG(W, K)) \
+    PLUS_NEW(W, b, B, K)                                      \
+    PLUS_NEW(W, c, B, K)                                      \
+    PLUS_NEW(W, d, B, K)                                      \
+    LULL_DO("vmovapd " LULL_REG(W, K) ", " LULL_MEM(a, B, K))
+
+LULL_STREAM_FUNCTIONS(add3, ADD3_OLD, ADD3_NEW, a[i] = a[i] + b[i] + c[i] + d[i], NOTHING, NOTHING)
+
+const struct lull_bench_kernel lull_kernel_add3 = {
+    .name = "add3",
+    .formula = "a[i] = a[i] + b[i] + c[i] + d[i]",
+    .arrays = 4,
+    .loads = 4,
+    .stores = 1,
+    .flops = 3,
+    .allocates = 0,
+    .stream = LULL_STREAM_CODES(add3),
+};
+LULL_STREAM_BENCHMARK(add3, "add three arrays to a fourth");
+
+#define PLUS_SEVEN_OLD(T, B, K) \
+    PLUS_OLD(T, c, B, K)        \
+    PLUS_OLD(T, d, B, K)        \
+    PLUS_OLD(T, e, B, K)        \
+    PLUS_OLD(T, f, B, K)        \
+    PLUS_OLD(T, g, B, K)        \
+    PLUS_OLD(T, h, B, K)        \
+    PLUS_OLD(T, j, B, K)
+#define PLUS_SEVEN_NEW(W, B, K) \
+    PLUS_NEW(W, c, B, K)        \
+    PLUS_NEW(W, d, B, K)        \
+    PLUS_NEW(W, e, B, K)        \
+    PLUS_NEW(W, f, B, K)        \
+    PLUS_NEW(W, g, B, K)        \
+    PLUS_NEW(W, h, B, K)        \
+    PLUS_NEW(W, j, B, K)
+
+#define ADD8_OLD(MOV, T, B, K, S)                              \
+    LULL_DO(MOV " " LULL_MEM(a, B, K) ", " LULL_REG("xmm", K)) \
+    PLUS_OLD(T, b, B, K)                                       \
+    PLUS_SEVEN_OLD(T, B, K)                                    \
+    LULL_DO(MOV " " LULL_REG("xmm", K) ", " LULL_MEM(a, B, K))
+#define ADD8_OLD_1(W, B, K, S) ADD8_OLD("movsd", "sd", B, K, S)
+#define ADD8_OLD_2(W, B, K, S) ADD8_OLD("movapd", "pd", B, K, S)
+#define ADD8_NEW(W, B, K, S)                                  \
+    LULL_DO("vmovapd " LULL_MEM(a, B, K) ", " LULL_REG(W, K)) \
+    PLUS_NEW(W, b, B, K)                                      \
+    PLUS_SEVEN_NEW(W, B, K)                                   \
+    LULL_DO("vmovapd " LULL_REG(W, K) ", " LULL_MEM(a, B, K))
+
+LULL_NINE_FUNCTIONS(add8, ADD8_OLD, ADD8_NEW,
+                    a[i] = a[i] + b[i] + c[i] + d[i] + e[i] + f[i] + g[i] + h[i] + j[i])
+
+const struct lull_bench_kernel lull_kernel_add8 = {
+    .name = "add8",
+    .formula = "a[i] = a[i] + b[i] + ... + j[i], eight arrays",
+    .arrays = 9,
+    .loads = 9,
+    .stores = 1,
+    .flops = 8,
+    .allocates = 0,
+    .stream = LULL_STREAM_CODES(add8),
+};
+LULL_STREAM_BENCHMARK(add8, "add eight arrays to a ninth");
+
+#define SUM8_OLD(MOV, T, B, K, S)                              \
+    LULL_DO(MOV " " LULL_MEM(b, B, K) ", " LULL_REG("xmm", K)) \
+    PLUS_SEVEN_OLD(T, B, K)                                    \
+    LULL_DO(MOV " " LULL_REG("xmm", K) ", " LULL_MEM(a, B, K))
+#define SUM8_OLD_1(W, B, K, S) SUM8_OLD("movsd", "sd", B, K, S)
+#define SUM8_OLD_2(W, B, K, S) SUM8_OLD("movapd", "pd", B, K, S)
+#define SUM8_NEW(W, B, K, S)                                  \
+    LULL_DO("vmovapd " LULL_MEM(b, B, K) ", " LULL_REG(W, K)) \
+    PLUS_SEVEN_NEW(W, B, K)                                   \
+    LULL_DO("vmovapd " LULL_REG(W, K) ", " LULL_MEM(a, B, K))
+
+LULL_NINE_FUNCTIONS(sum8, SUM8_OLD, SUM8_NEW,
+                    a[i] = b[i] + c[i] + d[i] + e[i] + f[i] + g[i] + h[i] + j[i])
+
+const struct lull_bench_kernel lull_kernel_sum8 = {
+    .name = "sum8",
+    .formula = "a[i] = b[i] + ... + j[i], eight arrays",
+    .arrays = 9,
+    .loads = 8,
+    .stores = 1,
+    .flops = 7,
+    .allocates = 1,
+    .stream = LULL_STREAM_CODES(sum8),
+};
+LULL_STREAM_BENCHMARK(sum8, "write the sum of eight arrays to a ninth");
+
 /* ==== dot ===================================================================================== */
 
 /* Scalar product of two arrays, in eight independent sums. */

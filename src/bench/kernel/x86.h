@@ -12,6 +12,11 @@
 
 #include "bench/kernel.h"
 
+/* The arrays behind a, b, c, d of a kernel of nine arrays. */
+#define LULL_OTHER_ARRAYS                                                                      \
+    double *const e = a + 4 * (b - a), *const f = a + 5 * (b - a), *const g = a + 6 * (b - a), \
+                  *const h = a + 7 * (b - a), *const j = a + 8 * (b - a);
+
 #if defined(__x86_64__)
 
 #define LULL_ALL_REGISTERS                                                                   \
@@ -47,6 +52,22 @@
                          : LULL_ALL_REGISTERS);                                             \
     }
 
+/* A kernel of nine arrays, without constant and result. */
+#define LULL_NINE_FUNCTION(name, G, W, B, elements, finish)                                        \
+    static void name(double *a, double *b, double *c, double *d, size_t count, double *out)        \
+    {                                                                                              \
+        LULL_OTHER_ARRAYS                                                                          \
+        size_t i = 0;                                                                              \
+        (void)out;                                                                                 \
+        __asm__ volatile(LULL_DO(".p2align 6") LULL_DO("1:") LULL_EIGHT(G, W, B)                   \
+                             LULL_DO("add $" #elements ", %[i]") LULL_DO("cmp %[n], %[i]")         \
+                                 LULL_DO("jb 1b") finish                                           \
+                         : [i] "+&r"(i)                                                            \
+                         : [a] "r"(a), [b] "r"(b), [c] "r"(c), [d] "r"(d), [e] "r"(e), [f] "r"(f), \
+                           [g] "r"(g), [h] "r"(h), [j] "r"(j), [n] "r"(count)                      \
+                         : LULL_ALL_REGISTERS);                                                    \
+    }
+
 /* What may stand before the loop (nothing, the factor, zeros) and behind it (nothing, saving the
  * registers, a fence). */
 #define LULL_NOTHING_SSE    ""
@@ -79,6 +100,11 @@
                          LULL_##after##_AVX("ymm") LULL_DO("vzeroupper"))                 \
     LULL_STREAM_FUNCTION(kernel##_avx512, LULL_##before##_AVX("zmm"), NEW, "zmm", 64, 64, \
                          LULL_##after##_AVX("zmm") LULL_DO("vzeroupper"))
+#define LULL_NINE_FUNCTIONS(kernel, OLD, NEW, statement)                         \
+    LULL_NINE_FUNCTION(kernel##_scalar, OLD##_1, "xmm", 8, 8, "")                \
+    LULL_NINE_FUNCTION(kernel##_sse, OLD##_2, "xmm", 16, 16, "")                 \
+    LULL_NINE_FUNCTION(kernel##_avx2, NEW, "ymm", 32, 32, LULL_DO("vzeroupper")) \
+    LULL_NINE_FUNCTION(kernel##_avx512, NEW, "zmm", 64, 64, LULL_DO("vzeroupper"))
 #define LULL_STREAM_CODES(kernel)                                     \
     {                                                                 \
         kernel##_scalar, kernel##_sse, kernel##_avx2, kernel##_avx512 \
@@ -92,6 +118,16 @@
                                 double *out)                                              \
     {                                                                                     \
         (void)a, (void)b, (void)c, (void)d, (void)out;                                    \
+        for (size_t i = 0; i < count; i++) {                                              \
+            statement;                                                                    \
+            __asm__ volatile("" ::: "memory");                                            \
+        }                                                                                 \
+    }
+#define LULL_NINE_FUNCTIONS(kernel, OLD, NEW, statement)                                  \
+    static void kernel##_scalar(double *a, double *b, double *c, double *d, size_t count, \
+                                double *out)                                              \
+    {                                                                                     \
+        LULL_OTHER_ARRAYS(void) out;                                                      \
         for (size_t i = 0; i < count; i++) {                                              \
             statement;                                                                    \
             __asm__ volatile("" ::: "memory");                                            \

@@ -140,12 +140,16 @@ static size_t round_size_up(size_t value, size_t unit)
 }
 
 /* Bytes from the begin of one array to that of the next: whole pages and a share of one, so that
- * the arrays stand apart as far as they can modulo a page. */
+ * the arrays stand apart as far as they can modulo a page, and none is less than a quarter of a
+ * page before the first one, which is stored to: a load waits for a store that seems to be to its
+ * place. */
 static size_t distance(const struct lull_stream_job *job)
 {
-    size_t skew = STREAM_ALIAS_BYTES / job->kernel->arrays / STREAM_LINE_BYTES * STREAM_LINE_BYTES;
+    size_t arrays = job->kernel->arrays, skew = STREAM_ALIAS_BYTES / arrays;
+    if (arrays > 4)
+        skew = STREAM_ALIAS_BYTES / 4 * 3 / (arrays - 1);
     return round_size_up(job->count * sizeof(double), STREAM_ALIAS_BYTES) +
-           skew % STREAM_ALIAS_BYTES;
+           skew / STREAM_LINE_BYTES * STREAM_LINE_BYTES % STREAM_ALIAS_BYTES;
 }
 
 static size_t used_bytes(const struct lull_stream_job *job)

@@ -13,15 +13,17 @@
 
 /* ---- the text ------------------------------------------------------------------------------ */
 
-/* The language that the name of a file tells, if it is not C; NULL: it tells none. */
+/* The language that the name of a file tells, if it is not C; NULL: it tells none. libclang would
+ * read a file as what its name says, and the compiler that the nest is given to reads C. */
 static const char *other_language(const char *path)
 {
     static const struct {
         const char *ending, *language;
-    } known[] = {{".f", "Fortran"},   {".for", "Fortran"}, {".f77", "Fortran"}, {".f90", "Fortran"},
-                 {".f95", "Fortran"}, {".f03", "Fortran"}, {".f08", "Fortran"}, {".cc", "C++"},
-                 {".cpp", "C++"},     {".cxx", "C++"},     {".c++", "C++"},     {".hpp", "C++"},
-                 {".cu", "CUDA"},     {".py", "Python"}};
+    } known[] = {{".f", "Fortran"},   {".for", "Fortran"}, {".ftn", "Fortran"}, {".fpp", "Fortran"},
+                 {".f77", "Fortran"}, {".f90", "Fortran"}, {".f95", "Fortran"}, {".f03", "Fortran"},
+                 {".f08", "Fortran"}, {".f18", "Fortran"}, {".cc", "C++"},      {".cpp", "C++"},
+                 {".cxx", "C++"},     {".c++", "C++"},     {".hpp", "C++"},     {".cu", "CUDA"},
+                 {".py", "Python"}};
     const char *dot = strrchr(path, '.');
     for (size_t i = 0; dot && i < sizeof known / sizeof *known; i++)
         if (strcasecmp(dot, known[i].ending) == 0)
@@ -33,12 +35,11 @@ static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
 {
     struct lull_mapping mapping;
     const char *path = reader->source->path;
-    const char *language = reader->source->place ? NULL : other_language(path);
+    const char *language = other_language(path);
     if (language)
         return lull_fail(reader->err, LULL_ERR_FORMAT,
                          "%s: is %s by its name, expected a loop nest in C: the loops alone, "
-                         "without a function around "
-                         "them, are enough",
+                         "without a function around them, are enough",
                          path, language);
     lull_status status = lull_map_file(reader->source->path, &mapping, reader->err);
     if (status != LULL_OK)

@@ -88,7 +88,11 @@ const char *lull_disagreement(const struct lull_layers *layers,
 
 /* ==== the simulation ========================================================================== */
 
-enum { BUFFER = 4096, MOST_AT_ONCE = 256 };
+enum { BUFFER = 4096, MOST_AT_ONCE = 256, ITERATIONS_AT_ONCE = 4096 };
+/* A level's contents do not depend any more on what was there before when it has taken in so many
+ * times the lines that it holds: sets are not used evenly. */
+enum { TIMES_REPLACED = 2 };
+enum { MOST_LONGER = 4 }; /* see whole_periods */
 /* Iterations of outer loops in which the body does not run: more of them are not simulated. */
 enum { MOST_IDLE = 1 << 24 };
 
@@ -106,19 +110,28 @@ struct walker {
     int64_t extent; /* elements of the array */
 };
 
+/* A part of a simulation: the warm-up, or what is counted. It ends when the body has made so many
+ * iterations and each level has taken in so many lines, or after so many accesses. */
+struct stretch {
+    uint64_t iterations, lines[LULL_CACHE_LEVELS], accesses;
+    uint64_t first_iteration, first_access; /* that belong to it, among all */
+};
+
 struct nest_simulation {
     const struct lull_kernel *kernel;
     struct walker *walkers;
+    uint64_t *bases; /* [n_arrays] where arrays begin in memory, in bytes */
+    uint64_t beyond; /* where nothing of them is any more */
     struct lull_cache *cache;
     struct lull_random random;
     double values[LULL_POLY_SYMBOLS];
     lull_cache_access buffer[BUFFER];
     size_t filled;
     uint64_t accesses, body_iterations; /* so far */
-    /* Iterations of the body: after `warm` counting begins, at `until` all ends. */
-    uint64_t warm, until;
-    uint64_t counted_from;
-    uint64_t idle; /* iterations of outer loops in which the body did not run */
+    uint64_t idle;    /* iterations of outer loops in which the body did not run */
+    bool whole;       /* the nest runs from its begin to its end, and no stretch ends it */
+    bool from_middle; /* the next run of the nest begins in the middle of its outermost loop */
+    struct stretch now, counted; /* the stretch that runs, and the one that is counted */
     bool counting;
     bool apart; /* several innermost loops, whose lines are told apart */
     struct lull_cache_traffic before[LULL_LAYER_LEVELS]; /* when an innermost loop last ended */
@@ -322,26 +335,60 @@ static void run_iteration(struct nest_simulation *simulation, size_t loop)
     }
 }
 
-/* Whether loops go on. After the warm-up counting begins; after the last wanted iteration of the
- * body all loops end. */
-static bool go_on(struct nest_simulation *simulation)
+static void begin_stretch(struct nest_simulation *simulation, const struct stretch *stretch)
 {
-    if (!simulation->counting && simulation->body_iterations >= simulation->warm) {
-        flush(simulation);
-        lull_cache_reset(simulation->cache);
-        memset(simulation->before, 0, sizeof simulation->before);
-        memset(simulation->body, 0, sizeof simulation->body);
-        simulation->counting = true;
-        simulation->counted_from = simulation->body_iterations;
-    }
-    return simulation->body_iterations < simulation->until && simulation->status == LULL_OK;
+    simulation->now = *stretch;
+    simulation->now.first_iteration = simulation->body_iterations;
+    simulation->now.first_access = simulation->accesses;
 }
 
-/* How many iterations of the body come before counting begins or ends. */
-static double next_stop(const struct nest_simulation *simulation)
+static void begin_counting(struct nest_simulation *simulation)
 {
-    uint64_t stop = simulation->counting ? simulation->until : simulation->warm;
-    return (double)(stop - simulation->body_iterations);
+    flush(simulation);
+    lull_cache_reset(simulation->cache);
+    memset(simulation->before, 0, sizeof simulation->before);
+    memset(simulation->body, 0, sizeof simulation->body);
+    simulation->counting = true;
+    begin_stretch(simulation, &simulation->counted);
+}
+
+static uint64_t iterations_made(const struct nest_simulation *simulation)
+{
+    return simulation->body_iterations - simulation->now.first_iteration;
+}
+
+static bool stretch_ends(const struct nest_simulation *simulation)
+{
+    const struct stretch *now = &simulation->now;
+    if (simulation->accesses + simulation->filled - now->first_access >= now->accesses)
+        return true;
+    if (iterations_made(simulation) < now->iterations)
+        return false;
+    for (size_t level = 0; level < simulation->n_levels; level++)
+        if (lull_cache_traffic(simulation->cache, level).misses < now->lines[level])
+            return false;
+    return true;
+}
+
+/* Whether loops go on. After the warm-up counting begins; after what is counted all loops end. */
+static bool go_on(struct nest_simulation *simulation)
+{
+    if (!simulation->whole && stretch_ends(simulation)) {
+        if (simulation->counting)
+            return false;
+        begin_counting(simulation);
+    }
+    return simulation->status == LULL_OK;
+}
+
+/* How many iterations of an innermost loop are run before go_on is asked again. */
+static double iterations_at_once(const struct nest_simulation *simulation, bool is_body)
+{
+    uint64_t made = iterations_made(simulation), wanted = simulation->now.iterations;
+    if (simulation->whole)
+        return INFINITY;
+    return is_body && made < wanted ? fmin(ITERATIONS_AT_ONCE, (double)(wanted - made))
+                                    : ITERATIONS_AT_ONCE;
 }
 
 /* Counts what has travelled since the last innermost loop ended as traffic of this one. */
@@ -383,9 +430,14 @@ static void run_loop(struct nest_simulation *simulation, size_t loop)
     double end = lull_poly_value(&of->end, simulation->values);
     double trips = fmax(0, ceil((end - begin) / (double)of->step));
     bool is_body = (int)loop == simulation->kernel->body, plain = is_plain(simulation, loop);
+    if (loop == 0 && simulation->from_middle) {
+        begin += floor(trips / 2) * (double)of->step;
+        trips -= floor(trips / 2);
+        simulation->from_middle = false;
+    }
     simulation->values[of->symbol] = begin;
     while (trips > 0 && go_on(simulation)) {
-        double some = !plain ? 1 : is_body ? fmin(trips, next_stop(simulation)) : trips;
+        double some = plain ? fmin(trips, iterations_at_once(simulation, is_body)) : 1;
         if (plain)
             run_plain(simulation, loop, (uint64_t)some);
         else if (!run_outer_iteration(simulation, loop))
@@ -396,18 +448,6 @@ static void run_loop(struct nest_simulation *simulation, size_t loop)
     }
     if (simulation->apart && lull_kernel_is_innermost(simulation->kernel, (int)loop))
         end_innermost(simulation, is_body);
-}
-
-/* Runs the nest from its begin: `warm` iterations of the body to warm up, and `counted` to
- * count. */
-static void run_nest(struct nest_simulation *simulation, double warm, double counted)
-{
-    simulation->body_iterations = 0;
-    simulation->counting = false;
-    simulation->warm = (uint64_t)warm;
-    simulation->until = (uint64_t)(warm + counted);
-    run_loop(simulation, 0);
-    flush(simulation);
 }
 
 /* ---- preparation ----------------------------------------------------------------------------- */
@@ -463,19 +503,17 @@ static lull_status make_walkers(struct nest_simulation *simulation,
 {
     const struct lull_kernel *kernel = simulation->kernel;
     uint64_t line = simulation->line, next = 1 << 20;
-    uint64_t *bases = calloc(kernel->n_arrays + 1, sizeof *bases);
+    simulation->bases = calloc(kernel->n_arrays + 1, sizeof *simulation->bases);
     simulation->walkers = calloc(kernel->n_accesses + 1, sizeof *simulation->walkers);
-    if (!bases || !simulation->walkers) {
-        free(bases);
+    if (!simulation->bases || !simulation->walkers)
         return lull_fail(simulation->err, LULL_ERR_MEMORY, "not enough memory");
-    }
     for (size_t a = 0; a < kernel->n_arrays; a++) {
-        bases[a] = next;
+        simulation->bases[a] = next;
         next += ((uint64_t)lull_kernel_array_bytes(kernel, a) + line - 1) / line * line;
     }
+    simulation->beyond = next;
     for (size_t i = 0; i < kernel->n_accesses; i++)
-        make_walker(kernel, i, bases, simulation->values, &simulation->walkers[i]);
-    free(bases);
+        make_walker(kernel, i, simulation->bases, simulation->values, &simulation->walkers[i]);
     for (size_t i = 0; i < kernel->n_accesses; i++) {
         int reads = kernel->accesses[i].index_access;
         if (reads == LULL_KERNEL_NONE)
@@ -486,33 +524,14 @@ static lull_status make_walkers(struct nest_simulation *simulation,
     return lull_kernel_check_indices(kernel, indices, n_indices, simulation->err);
 }
 
-/* The bytes that an access brings in per iteration of the body. A loop brings in what it moves the
- * access by, a cache line at most; of the loops around the access the one counts that brings in most. */
-static double bytes_of_access(const struct lull_kernel *kernel,
-                              const struct lull_kernel_access *access, double line_bytes)
-{
-    double most = 0;
-    for (int loop = access->loop; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent) {
-        double stride = fabs(lull_kernel_stride(kernel, access, (size_t)loop));
-        most = fmax(most, fmin(line_bytes, stride * kernel->arrays[access->array].bytes) *
-                              lull_kernel_iterations(kernel, loop));
-    }
-    return most / lull_kernel_iterations(kernel, kernel->body);
-}
+/* ---- what is simulated ----------------------------------------------------------------------- */
 
-/* The iterations of the body that bring in a number of bytes, with what the other innermost loops
- * bring in meanwhile. For each array the access counts that touches most of it. */
-static double iterations_for(const struct lull_kernel *kernel, double bytes, double line_bytes)
+static double count_accesses(const struct lull_kernel *kernel)
 {
-    double per_iteration = 0;
-    for (size_t a = 0; a < kernel->n_arrays; a++) {
-        double most = 0;
-        for (size_t i = 0; i < kernel->n_accesses; i++)
-            if (kernel->accesses[i].array == a)
-                most = fmax(most, bytes_of_access(kernel, &kernel->accesses[i], line_bytes));
-        per_iteration += most;
-    }
-    return ceil(bytes / fmax(per_iteration, 1));
+    double sum = 0;
+    for (size_t i = 0; i < kernel->n_accesses; i++)
+        sum += lull_kernel_iterations(kernel, kernel->accesses[i].loop);
+    return sum;
 }
 
 static double count_elements(const struct lull_kernel *kernel)
@@ -521,6 +540,114 @@ static double count_elements(const struct lull_kernel *kernel)
     for (size_t a = 0; a < kernel->n_arrays; a++)
         sum += lull_kernel_array_bytes(kernel, a) / kernel->arrays[a].bytes;
     return sum;
+}
+
+/* After how many iterations a loop has come to new lines with every access that it moves: 8 where
+ * it moves one by a double, 1 where all go to another line at once or stay. */
+static double period_of(const struct nest_simulation *simulation, int loop)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    double period = 1;
+    for (size_t i = 0; i < kernel->n_accesses; i++) {
+        const struct lull_kernel_access *access = &kernel->accesses[i];
+        double stride = fabs(lull_kernel_stride(kernel, access, (size_t)loop)) *
+                        kernel->arrays[access->array].bytes;
+        if (stride > 0)
+            period = fmax(period, ceil((double)simulation->line / stride));
+    }
+    return period;
+}
+
+/* About so many iterations of the body: a whole number of runs of the nest, or of periods of the
+ * outermost loop that has one in at most MOST_LONGER times as many. Lines come in by bursts, as
+ * when an outer loop moves on to a row that inner loops pass over several times. */
+static double whole_periods(const struct nest_simulation *simulation, double iterations)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    double all = lull_kernel_iterations(kernel, kernel->body), whole = iterations;
+    for (int loop = kernel->body; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent) {
+        double times = lull_kernel_iterations(kernel, loop);
+        double period = all / times * fmin(times, period_of(simulation, loop));
+        if (period <= MOST_LONGER * iterations)
+            whole = fmax(1, floor(iterations / period)) * period;
+    }
+    return all <= iterations ? floor(iterations / all) * all : whole;
+}
+
+/* Whether the nest writes to an array. */
+static bool is_written(const struct lull_kernel *kernel, size_t array)
+{
+    bool written = false;
+    for (size_t i = 0; i < kernel->n_accesses; i++)
+        written |= kernel->accesses[i].array == array && kernel->accesses[i].write;
+    return written;
+}
+
+/* Touches so many bytes from `first` on, and writes to `share` of the lines. */
+static void touch_lines(struct nest_simulation *simulation, uint64_t first, double bytes,
+                        double share)
+{
+    double lines = ceil(bytes / (double)simulation->line);
+    for (double k = 0; k < lines; k++)
+        put(simulation, first + (uint64_t)k * simulation->line,
+            floor((k + 1) * share) > floor(k * share));
+}
+
+/* Fills the caches as the run of the nest before this one may have left them: with the arrays if
+ * these are at most `kept` bytes in all, which the last cache keeps from run to run; else with
+ * `most` bytes that the nest does not access, of which as large a share is written as of the
+ * arrays. */
+static void fill_caches(struct nest_simulation *simulation, double kept, double most)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    double footprint = lull_kernel_footprint(kernel), written = 0;
+    for (size_t a = 0; a < kernel->n_arrays; a++) {
+        double bytes = lull_kernel_array_bytes(kernel, a);
+        written += is_written(kernel, a) ? bytes : 0;
+        if (footprint <= kept)
+            touch_lines(simulation, simulation->bases[a], bytes, is_written(kernel, a));
+    }
+    if (footprint > kept)
+        touch_lines(simulation, simulation->beyond, most, written / footprint);
+    flush(simulation);
+    lull_cache_reset(simulation->cache);
+}
+
+/* Runs a nest of few iterations twice, and counts the second time. */
+static void run_twice(struct nest_simulation *simulation)
+{
+    simulation->whole = true;
+    run_loop(simulation, 0);
+    begin_counting(simulation);
+    run_loop(simulation, 0);
+}
+
+/* Runs the nest from its middle on, again and again if it is short, until nothing shows any more
+ * of what the caches held at first, and counts what a part of it does then. All caches together
+ * hold `cached` bytes. */
+static void run_part(struct nest_simulation *simulation, const struct lull_cache_spec *spec,
+                     double cached)
+{
+    const struct lull_kernel *kernel = simulation->kernel;
+    double body = lull_kernel_iterations(kernel, kernel->body);
+    double busiest = lull_kernel_iterations(kernel, lull_kernel_busiest(kernel));
+    double footprint = lull_kernel_footprint(kernel), elements = count_elements(kernel);
+    double counted = whole_periods(simulation, fmin(cached / 8, 8 * elements) * body / busiest);
+    counted = fmax(counted, fmin(lull_kernel_trips(kernel, (size_t)kernel->body), cached / 8));
+    struct stretch warm = {.accesses = (uint64_t)(cached / 4 * count_accesses(kernel) / busiest)};
+    if (footprint <= cached)
+        warm.iterations = (uint64_t)(elements * body / busiest);
+    for (size_t level = 0; level < spec->n_levels; level++)
+        if (footprint > (double)spec->levels[level].bytes)
+            warm.lines[level] = TIMES_REPLACED * spec->levels[level].bytes / spec->line_bytes;
+    simulation->counted =
+        (struct stretch){.iterations = (uint64_t)ceil(counted), .accesses = UINT64_MAX};
+    fill_caches(simulation, (double)spec->levels[spec->n_levels - 1].bytes,
+                TIMES_REPLACED * cached);
+    begin_stretch(simulation, &warm);
+    simulation->from_middle = true;
+    while (go_on(simulation))
+        run_loop(simulation, 0);
 }
 
 static void count_simulated_lines(const struct nest_simulation *simulation, double units,
@@ -539,23 +666,16 @@ static void run_all(struct nest_simulation *simulation, const struct lull_cache_
                     struct lull_simulated *simulated)
 {
     const struct lull_kernel *kernel = simulation->kernel;
-    double bytes = 0, all = lull_kernel_iterations(kernel, kernel->body);
+    double cached = 0, busiest = lull_kernel_iterations(kernel, lull_kernel_busiest(kernel));
     for (size_t level = 0; level < spec->n_levels; level++)
-        bytes += (double)spec->levels[level].bytes;
-    /* Arrays that stay in a cache have to be there before lines are counted; nothing replaces them.
-     * Their lines may come in more slowly than iterations_for supposes, as where a matrix is accessed
-     * by columns. */
-    double enough = lull_kernel_footprint(kernel) <= 2 * bytes
-                        ? count_elements(kernel)
-                        : iterations_for(kernel, 2 * bytes, spec->line_bytes);
-    if (2 * enough < all) {
-        run_nest(simulation, enough, enough);
-    } else {
-        run_nest(simulation, all, 0);
-        run_nest(simulation, 0, all);
-    }
+        cached += (double)spec->levels[level].bytes;
+    if (busiest <= cached / 16)
+        run_twice(simulation);
+    else
+        run_part(simulation, spec, cached);
+    flush(simulation);
     count_simulated_lines(simulation,
-                          (double)(simulation->body_iterations - simulation->counted_from) /
+                          (double)iterations_made(simulation) /
                               lull_kernel_unit(kernel, spec->line_bytes),
                           simulated);
 }
@@ -589,6 +709,7 @@ lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
         *ret_simulated = simulated;
     }
     lull_cache_free(simulation->cache);
+    free(simulation->bases);
     free(simulation->walkers);
     free(simulation);
     return status;

@@ -24,11 +24,26 @@ lull_status lull_kernel_check_indices(const struct lull_kernel *kernel,
                                       const struct lull_kernel_index *indices, size_t n_indices,
                                       struct lull_error *err);
 
-/* Runs the nest from its begin: first as much of it as replaces the contents of all caches, or as many
- * iterations as small arrays have elements, then as much again, in which lines are counted. A nest
- * that is shorter than that runs twice, and its second run is counted. Arrays follow each other in memory, each on a new cache line. Indices that
- * are stated as random are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no
- * stated distribution or its sample leaves the array, and with LULL_ERR_MEMORY. */
+/* Finds the lines that travel while the nest is executed again and again, as by a program that
+ * calls it in a loop.
+ *
+ * A nest whose busiest loop makes at most half as many iterations as the caches hold doubles runs
+ * twice, and the second time is counted. Of a larger nest a part is simulated:
+ *
+ * 1. The caches are filled: with the arrays if the last cache holds all of them, else with lines
+ *    that the nest does not access.
+ * 2. The nest runs without being counted, until each level that does not hold all arrays has taken
+ *    in twice the lines that it holds, but for twice as many iterations as the caches hold doubles
+ *    at most. At first its outermost loop is in the middle of its range, where the layer conditions
+ *    look at it.
+ * 3. Lines are counted for about as many iterations as the caches hold doubles, or for eight times
+ *    as many as the arrays have elements if that is less: for a whole number of runs of the nest or
+ *    of periods of the outermost loop possible, at most four times as long. A period is as many
+ *    iterations as come to new lines with every access: eight where the loop moves on by a double.
+ *
+ * Arrays follow each other in memory, each on a new cache line. Indices that are stated as random
+ * are drawn from `seed`. Fails with LULL_ERR_RANGE where an index has no stated distribution or
+ * its sample leaves the array, and with LULL_ERR_MEMORY. */
 lull_status lull_kernel_simulate(const struct lull_kernel *kernel,
                                  const struct lull_cache_spec *spec,
                                  const struct lull_kernel_index *indices, size_t n_indices,

@@ -22,7 +22,12 @@ static const struct rec_sample_source *const sample_sources[] = {
     &rec_samples_perf, &rec_samples_timer, &rec_samples_fake};
 
 /* At MOST_SAMPLE_RATE the samples themselves take a few percent of the time. */
-enum { DEFAULT_SAMPLE_BYTES = 16 << 10, DEFAULT_STACK_BYTES = 256 << 10, MOST_SAMPLE_RATE = 10000 };
+enum {
+    DEFAULT_SAMPLE_RATE = 100,
+    DEFAULT_SAMPLE_BYTES = 16 << 10,
+    DEFAULT_STACK_BYTES = 256 << 10,
+    MOST_SAMPLE_RATE = 10000
+};
 #define MOST_SAMPLE_BYTES ((uint64_t)1 << 30)
 
 static struct {
@@ -30,6 +35,7 @@ static struct {
     int64_t interval;                       /* ns of processor time */
     size_t bytes;                           /* of the file for a thread, at most; whole pages */
     bool stack;                             /* with the begin of the thread's stack */
+    bool asked;                             /* for samples: the user is told why there are none */
     _Atomic bool started;                   /* definitions can be written */
     _Atomic bool refused;                   /* the first thread could not be sampled */
 } sample_settings;
@@ -51,19 +57,24 @@ static const struct rec_sample_source *read_sample_source(const char **text)
 void rec_sample_prepare(void)
 {
     const char *text = getenv("LULL_RECORD_SAMPLE");
-    if (!text || !*text)
-        return;
-    const struct rec_sample_source *source = read_sample_source(&text);
-    char *end;
-    const double rate = strtod(text, &end);
+    const struct rec_sample_source *source = sample_sources[0];
+    double rate = DEFAULT_SAMPLE_RATE;
     sample_settings.stack = getenv("LULL_RECORD_SAMPLE_STACK") != NULL;
+    sample_settings.asked = text || sample_settings.stack;
     uint64_t bytes = sample_settings.stack ? DEFAULT_STACK_BYTES : DEFAULT_SAMPLE_BYTES;
-    if (end == text || !(rate > 0 && rate <= MOST_SAMPLE_RATE))
+    if (text) {
+        char *end;
+        source = read_sample_source(&text);
+        rate = strtod(text, &end);
+        if (end == text || !(rate > 0 && rate <= MOST_SAMPLE_RATE))
+            return;
+        if (*end == ':')
+            bytes = strtoull(end + 1, &end, 10);
+        if (*end || bytes > MOST_SAMPLE_BYTES)
+            return;
+    } else if (rec_process.profile && !sample_settings.asked) {
         return;
-    if (*end == ':')
-        bytes = strtoull(end + 1, &end, 10);
-    if (*end || bytes > MOST_SAMPLE_BYTES)
-        return;
+    }
     bytes = (bytes + REC_PAGE - 1) / REC_PAGE * REC_PAGE;
     sample_settings.interval = (int64_t)(1e9 / rate);
     sample_settings.bytes = bytes > 0 ? bytes : REC_PAGE;
@@ -459,7 +470,7 @@ static int64_t present_interval(const struct rec_sampler *sampler)
 static void note_refused(struct rec_sampler *sampler, int reason)
 {
     const bool first = sampler->location == 0;
-    if (first)
+    if (first && sample_settings.asked)
         rec_report_say("no samples: %s: %s%s", sample_settings.source->name, strerror(reason),
                        sample_settings.source == sample_sources[0]
                            ? "; --sample timer:100 takes them by signals"

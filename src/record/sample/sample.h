@@ -2,9 +2,9 @@
 /* Samples: in which code each thread of the program was, at intervals of the processor time that it
  * spent in the program. Names of functions and lines are found when the run is read.
  *
- * LULL_RECORD_SAMPLE says how: unset or "off", none; "RATE" or "RATE:BYTES", so many samples a
- * second of processor time, and so many bytes of file at most for those of a thread (16 KiB). In
- * front may stand the name of a source and a colon: "timer:100" takes them by signals
+ * LULL_RECORD_SAMPLE says how: "RATE" or "RATE:BYTES", so many samples a second of processor time,
+ * and so many bytes of file at most for those of a thread (16 KiB); "off", none; unset: 100 a second,
+ * and where there can be none nobody is told, but a profile has none. In front may stand the name of a source and a colon: "timer:100" takes them by signals
  * (timer_samples.c), "fake:100" makes them up (fake_samples.c). With LULL_RECORD_SAMPLE_STACK a sample
  * has also the begin of the thread's stack, and the file 256 KiB for those of a thread.
  *

@@ -369,7 +369,9 @@ static void *watch(void *argument)
         const struct timespec end = after(start, wanted_part.length);
         if (!wait_until(&end))
             return NULL;
-        pause_for(PAUSE_TIME, true);
+        pause_for(PAUSE_TIME, true); /* for good */
+        rec_sample_stop();
+        return NULL;
     }
     struct timespec turn;
     if (wanted_part.signals || rec_sample_next_turn(&turn))

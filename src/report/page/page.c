@@ -18,11 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== findings ================================================================================ */
+/* ==== links to the timeline ==================================================================== */
 
-/* Findings are sentences with links to the timeline. */
-
-/* A link shows the time of its finding, and as much time again on both sides of it. */
+/* A link shows the time of its spot, and as much time again on both sides of it. */
 enum { MARGINS = 1 };
 
 /* The number of a timeline among those that are drawn; SIZE_MAX: it is not. */
@@ -36,29 +34,31 @@ static size_t drawn(const struct lull_document *document, size_t timeline)
     return number;
 }
 
-/* A view of the timeline, as assets/fragment.js reads it. */
-static void put_link(FILE *out, const struct lull_document *document,
-                     const struct lull_shown_finding *finding)
+/* Begins a link to a view of the timeline, as assets/fragment.js reads it. There a link leads back
+ * (assets/links.js). False: the timeline is not drawn, and there is no link. */
+static bool begin_link(FILE *out, const struct lull_document *document,
+                       const struct lull_picture_spot *spot)
 {
-    const size_t number = drawn(document, finding->timeline);
+    const size_t number = drawn(document, spot->timeline);
     if (number == SIZE_MAX)
-        return;
-    const struct lull_picture_timeline *timeline = document->timelines[finding->timeline];
+        return false;
+    const struct lull_picture_timeline *timeline = document->timelines[spot->timeline];
     const int64_t longest = timeline->end - timeline->begin;
     int64_t from = 0, to = longest, at = longest / 2;
-    if (finding->end > 0) {
-        const int64_t margin = MARGINS * (finding->end - finding->begin);
-        from = finding->begin - timeline->begin - margin;
-        to = finding->end - timeline->begin + margin;
-        at = finding->begin + (finding->end - finding->begin) / 2 - timeline->begin;
+    if (spot->end > 0) {
+        const int64_t margin = MARGINS * (spot->end - spot->begin);
+        from = spot->begin - timeline->begin - margin;
+        to = spot->end - timeline->begin + margin;
+        at = spot->begin + (spot->end - spot->begin) / 2 - timeline->begin;
     }
     fprintf(out,
-            " <a href=\"#view?runs=%zu&amp;from=%" PRId64 "&amp;to=%" PRId64
-            "&amp;in=0&amp;row=%u&amp;at=%" PRId64 "\">%s</a>",
-            number, from > 0 ? from : 0, to < longest ? to : longest, finding->row, at > 0 ? at : 0,
-            finding->end > 0 ? "Its longest instance on the timeline"
-                             : "Its place on the timeline");
+            "<a href=\"#view?runs=%zu&amp;from=%" PRId64 "&amp;to=%" PRId64
+            "&amp;in=0&amp;row=%u&amp;at=%" PRId64 "\">",
+            number, from > 0 ? from : 0, to < longest ? to : longest, spot->row, at > 0 ? at : 0);
+    return true;
 }
+
+/* ==== findings ================================================================================ */
 
 static void put_name_between(FILE *out, struct lull_arena *arena, const char *before,
                              const char *text, const char *after)
@@ -90,12 +90,18 @@ static void put_page_finding(FILE *out, const struct lull_document *document, ui
                              const struct lull_render_options *options)
 {
     const struct lull_shown_finding *finding = &document->findings[number];
+    const struct lull_picture_spot spot = {finding->timeline, finding->row, finding->begin,
+                                           finding->end};
     struct lull_arena *arena = document->arena;
-    fprintf(out, "<li id=\"finding-%u\"><p>", number + 1);
+    fprintf(out, "<li id=\"finding-%u\" data-name=\"finding %u\"><p>", number + 1, number + 1);
     if (document->n_timelines > 1)
         put_name_between(out, arena, "<b>", finding->run, "</b>: ");
     lull_markup_text(out, finding->sentence);
-    put_link(out, document, finding);
+    fputs(" ", out);
+    if (begin_link(out, document, &spot))
+        fprintf(out, "%s</a>",
+                spot.end > 0 ? "Its longest instance on the timeline"
+                             : "Its place on the timeline");
     fputs("</p>", out);
     if (finding->cause) {
         fputs("<p>", out);
@@ -392,16 +398,19 @@ static void put_code_seconds(FILE *out, int64_t ns, int64_t rank)
     fputs("</td>", out);
 }
 
-static void put_code_functions(FILE *out, const struct lull_picture_code *code,
-                               struct lull_arena *arena)
+/* `run` is the number of the code among those of the document. */
+static void put_code_functions(FILE *out, const struct lull_document *document, size_t run)
 {
+    const struct lull_picture_code *code = document->codes[run];
+    struct lull_arena *arena = document->arena;
     int64_t most = 0;
     for (uint32_t i = 0; i < code->n_functions; i++) {
         const int64_t all = all_code_time(&code->functions[i].time);
         most = all > most ? all : most;
     }
     fputs("<div class=\"scroll\" tabindex=\"0\"><table class=\"plain stacks\"><thead><tr>"
-          "<th scope=\"col\">Function</th><th scope=\"col\">Time</th>",
+          "<th scope=\"col\">Function</th><th scope=\"col\">Time</th>"
+          "<th scope=\"col\">hottest at</th>",
           out);
     for (unsigned k = 0; k < CODE_PAINTS; k++)
         if (has_code_paint(code, k))
@@ -418,8 +427,15 @@ static void put_code_functions(FILE *out, const struct lull_picture_code *code,
     fputs("<th scope=\"col\" class=\"words\">hottest line</th></tr></thead>\n<tbody>\n", out);
     for (uint32_t i = 0; i < code->n_functions; i++) {
         const struct lull_picture_function *function = &code->functions[i];
-        put_name_between(out, arena, "<tr><th scope=\"row\">", function->name, "</th><td>");
+        fprintf(out, "<tr id=\"code-%zu-%u\" data-name=\"", run + 1, i + 1);
+        put_name_between(out, arena, "", function->name, "\">");
+        put_name_between(out, arena, "<th scope=\"row\">", function->name, "</th><td>");
         put_code_bar(out, &function->time, most, CODE_BAR_WIDTH);
+        fputs("</td><td>", out);
+        if (function->most.end > 0) {
+            const bool linked = begin_link(out, document, &function->most);
+            fprintf(out, "%.3f s%s", 1e-9 * (double)function->most.begin, linked ? "</a>" : "");
+        }
         fputs("</td>", out);
         for (unsigned k = 0; k < CODE_PAINTS; k++)
             if (has_code_paint(code, k))
@@ -547,7 +563,7 @@ static void page_codes(FILE *out, const struct lull_document *document)
         put_name_between(out, document->arena, "<h3>", code->title, "</h3>\n");
         put_name_between(out, document->arena, "<p>", code->about, "</p>\n");
         put_code_key(out, code);
-        put_code_functions(out, code, document->arena);
+        put_code_functions(out, document, i);
         for (uint32_t f = 0; f < code->n_functions; f++)
             if (code->functions[f].n_lines > 0) {
                 put_code_source(out, code, &code->functions[f], open, document->arena);

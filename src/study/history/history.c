@@ -205,7 +205,7 @@ const char *lull_history_absent(const struct lull_history_entry *entry, const ch
         if (strcmp(entry->values[i].id, id) == 0 && entry->values[i].absent)
             return entry->values[i].absent;
     if (strncmp(id, FUNCTION, strlen(FUNCTION)) == 0)
-        return "the runs have no samples (lull record --sample 100)";
+        return "the runs have no samples; " LULL_HOW_TO_SAMPLE;
     return "the runs do not have it";
 }
 

@@ -12,6 +12,7 @@
 struct lull_metrics_part {
     const char *name;                     /* "region" */
     bool regions;                         /* the runs have to be broken down by region */
+    bool operations;                      /* and by operation of devices */
     bool files;                           /* the runs need what was done with files */
     bool waits;                           /* the runs need who made others wait */
     const struct lull_code_options *code; /* the runs need where in the code useful time was spent;

@@ -446,6 +446,183 @@ void lull_tables_by_device(struct lull_document *document, const struct lull_run
     }
 }
 
+/* ---- operations of devices ------------------------------------------------------------------- */
+
+/* Whether the operations of a run are known one by one; else says why they are not. */
+static bool has_operations(struct lull_document *document, const struct lull_run *run)
+{
+    const char *why = run->breakdown->n_devices == 0 ? "has no device streams"
+                      : !run->trace ? "was saved without the operations of its devices"
+                                    : "has sums of the operations of its devices alone; lull info "
+                                      "shows them";
+    if (run->breakdown->n_operations > 0)
+        return true;
+    lull_document_note(document, LULL_NOTE_INFO, "%s %s.", run->name,
+                       run->breakdown->operations ? "ran nothing on its devices" : why);
+    return false;
+}
+
+static void add_lengths_columns(struct lull_table *table, const char *id, const char *title,
+                                struct lull_arena *arena)
+{
+    static const char *const parts[] = {"least", "median", "most"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        lull_table_column(table, lull_arena_printf(arena, "%s_%s", id, parts[i]),
+                          lull_arena_printf(arena, "%s\n%s", title, parts[i]));
+}
+
+static void set_lengths(struct lull_table *table, uint32_t row, uint32_t column,
+                        const struct lull_lengths *lengths)
+{
+    lull_table_set(table, row, column, lull_cell_time(lengths->min_ns));
+    lull_table_set(table, row, column + 1, lull_cell_time(lengths->median_ns));
+    lull_table_set(table, row, column + 2, lull_cell_time(lengths->max_ns));
+}
+
+/* "cudaLaunchKernel, step (heat.cu:40)", and which part of the operations it has submitted if not all. */
+static const char *submitter_of(const struct lull_operation_breakdown *operation,
+                                struct lull_arena *arena)
+{
+    const char *call = *operation->site
+                           ? lull_arena_printf(arena, "%s, %s", operation->call, operation->site)
+                           : operation->call;
+    return operation->n_calls > 1
+               ? lull_arena_printf(arena, "%s: %" PRIu64 "; %u other place%s", call,
+                                   operation->n_from_there, operation->n_calls - 1,
+                                   operation->n_calls > 2 ? "s" : "")
+               : call;
+}
+
+static void add_operation(struct lull_table *table, const struct lull_operation_breakdown *of,
+                          bool moves, int64_t all, struct lull_arena *arena)
+{
+    const uint32_t row = lull_table_row(table, of->name, of->name, LULL_NO_ROW);
+    uint32_t column = 0;
+    lull_table_set(table, row, column++, lull_cell_count(of->count));
+    lull_table_set(table, row, column++, lull_cell_time(of->ns));
+    lull_table_set(table, row, column++,
+                   lull_cell_share(all > 0 ? (double)of->ns / (double)all : 0));
+    if (moves) {
+        if (of->bytes > 0)
+            lull_table_set(table, row, column, lull_cell_bytes(of->bytes));
+        if (of->bytes > 0 && of->ns > 0)
+            lull_table_set(table, row, column + 1,
+                           lull_cell_quantity(1e9 * (double)of->bytes / (double)of->ns, "B/s"));
+        column += 2;
+    }
+    set_lengths(table, row, column, &of->length);
+    if (of->n_delays > 0)
+        set_lengths(table, row, column + 3, &of->delay);
+    lull_table_set(table, row, column + 6, lull_cell_text(submitter_of(of, arena)));
+}
+
+/* The operations of these kinds (a set of enum lull_operation_kind), those with most time first. */
+static void add_operations(struct lull_document *document, const struct lull_runs *runs,
+                           unsigned kinds, const char *id, const char *title, const char *corner,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        bool moves = false;
+        int64_t all = 0;
+        uint32_t n = 0;
+        if (!has_operations(document, &runs->runs[i]))
+            continue;
+        for (uint32_t o = 0; o < breakdown->n_operations; o++) {
+            const struct lull_operation_breakdown *of = &breakdown->operations[o];
+            if (!(kinds >> of->kind & 1))
+                continue;
+            all += of->ns;
+            moves |= of->bytes > 0;
+            n++;
+        }
+        if (n == 0) {
+            lull_document_note(document, LULL_NOTE_INFO, "%s has no %s.", runs->runs[i].name, id);
+            continue;
+        }
+        struct lull_table *table =
+            table_of_parts(document, id, title, corner, &runs->runs[i], arena);
+        lull_table_column(table, "count", "number");
+        lull_table_column(table, "time", "time");
+        lull_table_column(table, "share", "share");
+        if (moves) {
+            lull_table_column(table, "bytes", "bytes");
+            lull_table_column(table, "bandwidth", "bandwidth");
+        }
+        add_lengths_columns(table, "length", "each", arena);
+        add_lengths_columns(table, "delay", "delay", arena);
+        lull_table_column(table, "submitted_by", "submitted by");
+        for (uint32_t o = 0; o < breakdown->n_operations; o++)
+            if (kinds >> breakdown->operations[o].kind & 1)
+                add_operation(table, &breakdown->operations[o], moves, all, arena);
+    }
+}
+
+void lull_tables_by_kernel(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    add_operations(document, runs, 1U << LULL_OPERATION_KERNEL | 1U << LULL_OPERATION_EXCHANGE,
+                   "kernels", "Kernels", "Kernel", arena);
+}
+
+void lull_tables_by_copy(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena)
+{
+    add_operations(document, runs, 1U << LULL_OPERATION_COPY, "copies", "Copies and fills", "Kind",
+                   arena);
+}
+
+void lull_tables_by_stream(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena)
+{
+    static const char *const ids[LULL_OPERATION_KINDS] = {"kernels", "copies", "exchanges"};
+    static const char *const titles[LULL_OPERATION_KINDS] = {"kernels", "copies", "NCCL"};
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_breakdown *breakdown = runs->runs[i].breakdown;
+        uint64_t counts[LULL_OPERATION_KINDS] = {0};
+        if (!has_operations(document, &runs->runs[i]))
+            continue;
+        for (uint32_t s = 0; s < breakdown->n_streams; s++)
+            for (int kind = 0; kind < LULL_OPERATION_KINDS; kind++)
+                counts[kind] += breakdown->streams[s].kinds[kind].count;
+        struct lull_table *table =
+            table_of_parts(document, "streams", "Device streams", "Stream", &runs->runs[i], arena);
+        lull_table_column(table, "busy", "busy");
+        for (int kind = 0; kind < LULL_OPERATION_KINDS; kind++) {
+            if (counts[kind] == 0)
+                continue;
+            lull_table_column(table, ids[kind], titles[kind]);
+            lull_table_column(table, lull_arena_printf(arena, "%s_time", ids[kind]), "time");
+            if (kind != LULL_OPERATION_KERNEL)
+                lull_table_column(table, lull_arena_printf(arena, "%s_bytes", ids[kind]), "bytes");
+        }
+        lull_table_column(table, "device", "device");
+        for (uint32_t s = 0; s < breakdown->n_streams; s++) {
+            const struct lull_stream_breakdown *stream = &breakdown->streams[s];
+            const uint32_t row = lull_table_row(
+                table, lull_arena_printf(arena, "%u.d%u", stream->rank, stream->number),
+                lull_arena_printf(arena, "rank %u stream %u", stream->rank, stream->number),
+                LULL_NO_ROW);
+            uint32_t column = 1;
+            int64_t busy = 0;
+            for (int kind = 0; kind < LULL_OPERATION_KINDS; kind++) {
+                busy += stream->kinds[kind].ns;
+                if (counts[kind] == 0)
+                    continue;
+                lull_table_set(table, row, column++, lull_cell_count(stream->kinds[kind].count));
+                lull_table_set(table, row, column++, lull_cell_time(stream->kinds[kind].ns));
+                if (kind != LULL_OPERATION_KERNEL)
+                    lull_table_set(table, row, column++,
+                                   lull_cell_bytes(stream->kinds[kind].bytes));
+            }
+            if (stream->window_ns > 0)
+                lull_table_set(table, row, 0,
+                               lull_cell_share((double)busy / (double)stream->window_ns));
+            lull_table_set(table, row, column, lull_cell_text(stream->device));
+        }
+    }
+}
+
 /* ==== waits =================================================================================== */
 
 /* The tables of waits: who made others wait, and where the time of each process in MPI went. */

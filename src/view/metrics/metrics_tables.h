@@ -51,6 +51,12 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
                             struct lull_arena *arena);
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
+void lull_tables_by_kernel(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
+void lull_tables_by_copy(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+void lull_tables_by_stream(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
 void lull_tables_by_device(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 

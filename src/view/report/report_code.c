@@ -93,8 +93,45 @@ static uint32_t count_shown(const struct lull_code_table *table)
     return n;
 }
 
+/* [n_rows]: of each function the part of the time with most of its useful samples, on the row of the rank
+ * that has most. */
+static struct lull_picture_spot *find_spots(const struct lull_report *report, uint32_t number,
+                                            const struct lull_code *code,
+                                            const struct lull_code_table *table,
+                                            struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = report->of[number].timeline;
+    struct lull_picture_spot *spots =
+        lull_arena_zero(arena, table->n_rows + (size_t)1, sizeof *spots);
+    uint64_t *sums = lull_arena_zero(arena, (size_t)table->n_rows * code->bins + 1, sizeof *sums);
+    const double width =
+        code->bins > 0 ? (double)(code->end - code->begin) / (double)code->bins : 0;
+    for (uint32_t i = 0; i < code->n_places; i++)
+        for (uint32_t b = 0; b < code->bins && table->row_of[i] < table->n_rows; b++)
+            sums[(size_t)table->row_of[i] * code->bins + b] +=
+                code->weights[(size_t)i * code->bins + b];
+    for (uint32_t r = 0; r < table->n_rows; r++) {
+        const uint64_t *of = &sums[(size_t)r * code->bins];
+        uint32_t most = 0;
+        spots[r].timeline = SIZE_MAX;
+        for (uint32_t b = 1; b < code->bins; b++)
+            most = of[b] > of[most] ? b : most;
+        if (code->bins == 0 || of[most] == 0)
+            continue;
+        spots[r].begin = code->begin + (int64_t)(width * most);
+        spots[r].end = code->begin + (int64_t)(width * (most + 1));
+        if (!timeline || timeline->begin >= timeline->end)
+            continue;
+        spots[r].timeline = number;
+        spots[r].row =
+            lull_report_row_of(timeline, LULL_NONE, LULL_NONE, table->rows[r].max_process);
+    }
+    return spots;
+}
+
 static void add_functions(struct lull_document *document, const struct lull_run *run,
-                          const struct lull_code_listing *listing, struct lull_arena *arena)
+                          const struct lull_code_listing *listing,
+                          const struct lull_picture_spot *spots, struct lull_arena *arena)
 {
     const struct lull_code_table *table = &listing->functions;
     struct lull_picture_code *code = lull_arena_zero(arena, 1, sizeof *code);
@@ -117,7 +154,8 @@ static void add_functions(struct lull_document *document, const struct lull_run 
             .time = time_of_row(run, row),
             .share = row->share,
             .low = row->low,
-            .high = row->high};
+            .high = row->high,
+            .most = spots[i]};
         if (listed)
             show_lines(run, listed, &functions[n], arena);
         n++;
@@ -237,9 +275,11 @@ static void add_time_map(struct lull_document *document, const struct lull_run *
             values[(size_t)r * code->bins + b] /= sums[b] > 0 ? sums[b] : 1;
 }
 
-void lull_report_add_code(struct lull_document *document, const struct lull_run *run,
-                          const struct lull_report_wish *wish, struct lull_arena *arena)
+void lull_report_add_code(struct lull_document *document, const struct lull_report *report,
+                          uint32_t number, const struct lull_report_wish *wish,
+                          struct lull_arena *arena)
 {
+    const struct lull_run *run = &report->runs.runs[number];
     const char *absent;
     struct lull_code_listing *listing = lull_arena_zero(arena, 1, sizeof *listing);
     struct lull_error err;
@@ -250,7 +290,8 @@ void lull_report_add_code(struct lull_document *document, const struct lull_run 
         lull_document_note(document, LULL_NOTE_INFO, "%s.", err.text);
         return;
     }
-    add_functions(document, run, listing, arena);
+    add_functions(document, run, listing,
+                  find_spots(report, number, code, &listing->functions, arena), arena);
     add_rank_map(document, run, &listing->functions, arena);
     add_time_map(document, run, code, &listing->functions, arena);
 }

@@ -436,21 +436,20 @@ static int compare_ranked(const void *a, const void *b)
 /* ---- where it is on the timeline ------------------------------------------------------------- */
 
 static bool is_row_of(const struct lull_timeline *timeline, const struct lull_timeline_row *row,
-                      const struct lull_finding_place *place, uint32_t process)
+                      uint32_t location, uint32_t node, uint32_t process)
 {
-    if (place->location != LULL_NONE)
-        return timeline->leaves[row->first_leaf].location == place->location && row->n_leaves == 1;
-    if (place->node != LULL_NONE)
-        return row->kind == LULL_TIMELINE_NODE && row->node == place->node;
+    if (location != LULL_NONE)
+        return timeline->leaves[row->first_leaf].location == location && row->n_leaves == 1;
+    if (node != LULL_NONE)
+        return row->kind == LULL_TIMELINE_NODE && row->node == node;
     return row->kind == LULL_TIMELINE_PROCESS && row->process == process;
 }
 
-/* The first row of the timeline that shows a place; 0, the first row of all: none does. */
-static uint32_t row_of(const struct lull_timeline *timeline, const struct lull_finding_place *place)
+uint32_t lull_report_row_of(const struct lull_timeline *timeline, uint32_t location, uint32_t node,
+                            uint32_t process)
 {
-    const uint32_t process = place->process == LULL_NONE ? place->instance : place->process;
     for (uint32_t row = 0; row < timeline->n_rows; row++)
-        if (is_row_of(timeline, &timeline->rows[row], place, process))
+        if (is_row_of(timeline, &timeline->rows[row], location, node, process))
             return row;
     /* A process with one thread has no row of its own. */
     for (uint32_t row = 0; row < timeline->n_rows; row++) {
@@ -533,7 +532,8 @@ static void show(struct lull_shown_finding *shown, const struct lull_report *rep
     if (!timeline || timeline->begin >= timeline->end)
         return;
     shown->timeline = ranked->run;
-    shown->row = row_of(timeline, place);
+    shown->row = lull_report_row_of(timeline, place->location, place->node,
+                                    place->process == LULL_NONE ? place->instance : place->process);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */
@@ -948,7 +948,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     add_code(document, runs, arena);
     for (uint32_t i = 0; i < runs->count; i++) {
         lull_report_add_timeline(document, &runs->runs[i], &report->of[i], wish, arena);
-        lull_report_add_code(document, &runs->runs[i], wish, arena);
+        lull_report_add_code(document, report, i, wish, arena);
         lull_report_add_load(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);

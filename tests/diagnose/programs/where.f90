@@ -1,4 +1,4 @@
-! As where.c with "even" and "late", in a module of Fortran.
+! As where.c, in a module of Fortran.
 module heat
     use, intrinsic :: iso_c_binding
     implicit none
@@ -60,7 +60,7 @@ program where
     use mpi
     implicit none
     integer :: i, rank, error
-    double precision :: begin, middle, finish, total, late, began, spent(3)
+    double precision :: begin, middle, finish, total, late, grown, began, spent(3)
     character(len=4096) :: what, name, number
     spent = 0
     call MPI_Init(error)
@@ -69,12 +69,14 @@ program where
     call get_command_argument(2, name)
     late = 0
     if (what == "late" .and. rank == 1) late = 1
+    grown = 0
+    if (what == "grown") grown = 1
     do i = 1, 50
         began = clock_now(1_c_int)
         begin = processor_now()
         call fill(begin + 4d-3 + late * 1.2d-3)
         middle = processor_now()
-        call smooth(middle + 6d-3 + late * 4.8d-3)
+        call smooth(middle + 6d-3 + late * 4.8d-3 + grown * 6d-3)
         finish = processor_now()
         spent = spent + (/ middle - begin, finish - middle, clock_now(1_c_int) - began /)
         call MPI_Allreduce(grid(i), total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD, error)

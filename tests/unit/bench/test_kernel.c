@@ -10,11 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT = 3 * LULL_KERNEL_STEP, MARGIN = 8 };
+enum { COUNT = 3 * LULL_KERNEL_STEP, MARGIN = 8, ARRAYS = 9 };
 
 struct arrays {
-    double *a, *b, *c, *d;
-    double before[COUNT]; /* a */
+    double *of[ARRAYS], *a, *b, *c, *d; /* one behind the other */
+    double before[COUNT];               /* a */
     double out[LULL_KERNEL_OUT];
 };
 
@@ -23,13 +23,27 @@ static double value(int array, size_t i)
     return (double)(array + 1) + 0.125 * (double)((i * 7 + (size_t)array * 5) % 31);
 }
 
-static double *make(int array)
+static void make(struct arrays *x)
 {
-    double *values = aligned_alloc(64, (COUNT + MARGIN) * sizeof *values);
+    double *values = aligned_alloc(64, ARRAYS * (COUNT + MARGIN) * sizeof *values);
     assert_non_null(values);
-    for (size_t i = 0; i < COUNT + MARGIN; i++)
-        values[i] = i < COUNT ? value(array, i) : -77;
-    return values;
+    *x = (struct arrays){.a = values};
+    for (int array = 0; array < ARRAYS; array++) {
+        x->of[array] = values + array * (COUNT + MARGIN);
+        for (size_t i = 0; i < COUNT + MARGIN; i++)
+            x->of[array][i] = i < COUNT ? value(array, i) : -77;
+    }
+    x->b = x->of[1], x->c = x->of[2], x->d = x->of[3];
+    memcpy(x->before, x->a, sizeof x->before);
+}
+
+/* a + b + c + ..., `count` arrays from the `first` one on. */
+static double sum_of(const struct arrays *x, int first, int count, size_t i)
+{
+    double sum = first ? x->of[first][i] : x->before[i];
+    for (int array = first + 1; array < first + count; array++)
+        sum += x->of[array][i];
+    return sum;
 }
 
 /* What the array a holds behind the kernel, and the result of those that have one, `last` being the
@@ -47,6 +61,12 @@ static double expect(const char *name, const struct arrays *x, size_t i)
         return x->before[i] + s * x->b[i];
     if (strcmp(name, "triad") == 0)
         return x->b[i] + x->c[i] * x->d[i];
+    if (strcmp(name, "add3") == 0)
+        return sum_of(x, 0, 4, i);
+    if (strcmp(name, "add8") == 0)
+        return sum_of(x, 0, 9, i);
+    if (strcmp(name, "sum8") == 0)
+        return sum_of(x, 1, 8, i);
     return x->before[i]; /* load, dot */
 }
 
@@ -64,8 +84,8 @@ static double expect_result(const char *name, const struct arrays *x, size_t las
 
 static void check_stream(const struct lull_bench_kernel *kernel, enum lull_simd simd)
 {
-    struct arrays x = {make(0), make(1), make(2), make(3), {0}, {0}};
-    memcpy(x.before, x.a, sizeof x.before);
+    struct arrays x;
+    make(&x);
     kernel->stream[simd](x.a, x.b, x.c, x.d, COUNT, x.out);
     for (size_t i = 0; i < COUNT; i++) {
         double want = expect(kernel->name, &x, i);
@@ -73,15 +93,17 @@ static void check_stream(const struct lull_bench_kernel *kernel, enum lull_simd 
                 "%s %s: element %zu is %.17g, expected %.17g", kernel->name, lull_simd_name(simd),
                 i, x.a[i], want);
     }
-    for (size_t i = COUNT; i < COUNT + MARGIN; i++)
-        assert_true(x.a[i] == -77);
+    for (int array = 0; array < ARRAYS; array++)
+        for (size_t i = 0; i < COUNT + MARGIN; i++)
+            assert_true((i < COUNT && array == 0) ||
+                        x.of[array][i] == (i < COUNT ? value(array, i) : -77));
     double sum = 0;
     for (size_t i = 0; i < LULL_KERNEL_OUT; i++)
         sum += x.out[i];
     double want = expect_result(kernel->name, &x, 8 * lull_simd_bytes(simd) / sizeof(double));
     fail_if(fabs(sum - want) > 1e-12 * fabs(want), "%s %s: the result is %.17g, expected %.17g",
             kernel->name, lull_simd_name(simd), sum, want);
-    free(x.a), free(x.b), free(x.c), free(x.d);
+    free(x.a);
 }
 
 static void test_streams(void **state)
@@ -97,7 +119,7 @@ static void test_streams(void **state)
             check_stream(kernel, (enum lull_simd)simd);
             checked++;
         }
-    assert_true(checked >= 8);
+    assert_true(checked >= 11);
 }
 
 /* Every lane of every chain after n repetitions, in closed form: 2 n steps of each of 14 chains

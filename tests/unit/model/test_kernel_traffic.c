@@ -193,7 +193,7 @@ static void what_is_simulated_is_bounded(void **state)
         assert_int_equal(status, late ? LULL_ERR_RANGE : LULL_OK);
         if (late)
             assert_non_null(
-                strstr(err.text, "late_inner_loop.c: line 4: the loops around this one"));
+                strstr(err.text, "late_inner_loop.c: line 5: the loops around this one"));
         else
             assert_true(simulated.accesses < 100);
     }

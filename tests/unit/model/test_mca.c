@@ -2,6 +2,7 @@
  * product and five-point stencil on three processors, and their arithmetic on Haswell (cycles per
  * cache line of results with AVX2). */
 #include "model/kernel/incore.h"
+#include "model/kernel/predict.h"
 #include "support/seed.h"
 #include "support/test.h"
 
@@ -148,6 +149,44 @@ static void points_wait_for_each_other(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Kahan's summation of a scalar product: of the additions in an iteration four wait for each
+ * other, 3 cycles each on Haswell (Intel's manual), 96 for a cache line, which is the published
+ * time (J. Hammer et al., Automatic loop kernel analysis and performance modeling with Kerncraft,
+ * PMBS 2015). No port and no transfer takes that long, so that it is the prediction with the data
+ * in any level. */
+static void the_chain_bounds_the_prediction(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    static const struct lull_kernel_size size = {"N", 1000000};
+    const struct lull_kernel_source source = {
+        .path =
+            lull_arena_printf(arena, "%s/golden/kernel/chain/kahan.c", getenv("LULL_TESTS_DIR")),
+        .sizes = &size,
+        .n_sizes = 1};
+    const char *machine_path =
+        lull_arena_printf(arena, "%s/../data/haswell-e5-2695v3-cod.json", getenv("LULL_TESTS_DIR"));
+    const struct lull_kernel_options options = {.incore = {.compiler = "gcc"}, .cores = 1};
+    struct lull_kernel_prediction prediction;
+    struct lull_kernel *kernel;
+    struct lull_machine *machine;
+    struct lull_error err;
+    (void)state;
+    lull_status status = lull_machine_read(machine_path, arena, &machine, &err);
+    if (status == LULL_OK)
+        status = lull_kernel_read(&source, arena, &kernel, &err);
+    if (status == LULL_OK)
+        status =
+            lull_kernel_predict(kernel, machine, &source, &options, NULL, arena, &prediction, &err);
+    fail_if(status != LULL_OK, "%s", err.text);
+    assert_true(prediction.ecm.t_ol < 96);
+    assert_int_equal(prediction.ecm.n_links, 3);
+    for (size_t level = 0; level <= 3; level++) {
+        double cycles = lull_prediction_cycles(&prediction, level);
+        fail_if(!(fabs(cycles - 96) < 0.5), "%g cycles at level %zu, expected 96", cycles, level);
+    }
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_mca)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -162,6 +201,7 @@ TEST_GROUP(test_mca)
     const struct CMUnitTest tests[] = {cmocka_unit_test(times_are_the_published_ones),
                                        cmocka_unit_test(loops_of_a_nest_are_told_apart),
                                        cmocka_unit_test(one_sum_is_a_chain),
-                                       cmocka_unit_test(points_wait_for_each_other)};
+                                       cmocka_unit_test(points_wait_for_each_other),
+                                       cmocka_unit_test(the_chain_bounds_the_prediction)};
     return run_cases(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ function settle(section) {
 async function beginTimelines(section, palette) {
     const timelines = (await readPictures("timeline", section)).map(([number, meta]) => new Timeline(number, meta));
     settle(section);
-    linkFindings(section);
+    linkBack(section);
     if (!timelines.length)
         return;
     const viewer = new Viewer(section, timelines, palette);

@@ -360,6 +360,8 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
     lull_tape_read_about(merge);
     status = read_all_definitions(trace, merge, err);
+    if (status == LULL_OK)
+        lull_tape_complete_properties(merge);
     status = lull_tape_merge_end(merge, status, err);
     if (status == LULL_OK)
         status = lull_tape_make_clocks(trace, err);

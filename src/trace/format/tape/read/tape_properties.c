@@ -103,6 +103,31 @@ void lull_tape_define_property(struct lull_tape_merge *merge, bool whole_run,
         property->first = 0;
 }
 
+static bool is_variable(const char *key)
+{
+    return key[strspn(key, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")] == '\0';
+}
+
+void lull_tape_complete_properties(struct lull_tape_merge *merge)
+{
+    const struct lull_trace *trace = merge->trace;
+    const uint32_t n = trace->n_properties;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *key = trace->properties[i].key;
+        uint64_t processes = 0;
+        bool first = true, whole_run = false;
+        for (uint32_t k = 0; k < n; k++) {
+            if (strcmp(trace->properties[k].key, key) != 0)
+                continue;
+            processes += trace->properties[k].processes;
+            whole_run |= trace->properties[k].processes == 0;
+            first &= k >= i;
+        }
+        if (first && !whole_run && processes < trace->n_processes && is_variable(key))
+            find_property(merge, key, "");
+    }
+}
+
 void lull_tape_define_exit(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
 {
     char text[32];
