@@ -943,12 +943,13 @@ static void tell_of_no_mpi(const struct lull_run *run, const struct lull_runs_op
         lull_pop_has_mpi(run->breakdown) ||
         lull_trace_main_part(run->trace, options->application, &begin, &end))
         return;
+    const bool ours = strncmp(run->trace->producer, "lull", 4) == 0;
     lull_notices_add(
         notices, LULL_NOTICE_WARNING,
         "%s: none of its %u processes called MPI: their efficiencies tell only how long "
-        "each ran beside the others. If they use MPI, it was not seen: see --mpi of "
-        "lull record",
-        run->path, run->breakdown->n_processes);
+        "each ran beside the others%s",
+        run->path, run->breakdown->n_processes,
+        ours ? ". If they use MPI, it was not seen: see --mpi of lull record" : "");
 }
 
 /* Traces of other tools are whole: MPI_Init may be most of them. */
