@@ -8,8 +8,8 @@ be what it sees where nothing is recorded. No time that is measured is compared 
 import argparse
 import json
 import os
-import re
 import platform
+import re
 import shutil
 import subprocess
 import sys
