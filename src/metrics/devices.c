@@ -885,7 +885,7 @@ static int by_operation_time(const void *a, const void *b)
     return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* Says which call submitted most of the operations of each region. `row_of` is [n_regions]. */
+/* Says which call submitted most of the operations of each region. `row_of` is [n_regions + 1]. */
 static void tell_calls(const struct gathering *gathering, const uint32_t *row_of)
 {
     const struct lull_trace *trace = gathering->trace;

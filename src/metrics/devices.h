@@ -17,7 +17,7 @@
  *
  * Memory: some 5 bytes for each operation of a device, and for each piece of a thread's time in which it stays in MPI,
  * in the runtime, or outside; and, for one process at a time, 24 for each operation. Where operations are to be told, some 3 bytes
- * more for each, and for each device 16 while its operations are sorted by their lengths. */
+ * more for each, and 16 for each when their lengths and delays are sorted. */
 #ifndef LULL_METRICS_DEVICES_H
 #define LULL_METRICS_DEVICES_H
 

@@ -3,10 +3,12 @@
  * spent in the program. Names of functions and lines are found when the run is read.
  *
  * LULL_RECORD_SAMPLE says how: "RATE" or "RATE:BYTES", so many samples a second of processor time,
- * and so many bytes of file at most for those of a thread (16 KiB); "off", none; unset: 100 a second,
- * and where there can be none nobody is told, but a profile has none. In front may stand the name of a source and a colon: "timer:100" takes them by signals
- * (timer_samples.c), "fake:100" makes them up (fake_samples.c). With LULL_RECORD_SAMPLE_STACK a sample
- * has also the begin of the thread's stack, and the file 256 KiB for those of a thread.
+ * and so many bytes of file at most for those of a thread (16 KiB); "off", none. In front of the rate
+ * may stand the name of a source and a colon: "timer:100" takes samples by signals (timer_samples.c),
+ * "fake:100" makes them up (fake_samples.c). If the variable is unset, there are 100 samples a second;
+ * a profile has none then, and where the system refuses samples, the recorder says nothing of it. With
+ * LULL_RECORD_SAMPLE_STACK a sample has also the begin of the thread's stack, and the file 256 KiB for
+ * those of a thread.
  *
  * How they are taken is the affair of a source (source.h). By perf_event, which is the usual one, the
  * system's kernel puts addresses into a ring in memory, without a signal, and without waking anybody.
