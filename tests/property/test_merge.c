@@ -14,13 +14,14 @@
 
 enum { DURATION = 1500, PARTS = 8 };
 
-enum { EMPTY, TORN, COUNTERS, PARALLELS, REGIONS, BRANCHES };
+enum { EMPTY, TORN, COUNTERS, PARALLELS, REGIONS, DEVICES, BRANCHES };
 static struct branch branches[BRANCHES] = {
     [EMPTY] = {.what = "a part has no thread", .least = 100},
     [TORN] = {.what = "a process is in several parts", .least = 300},
     [COUNTERS] = {.what = "there are counters", .least = 300},
     [PARALLELS] = {.what = "there are parallel regions", .least = 500},
     [REGIONS] = {.what = "there are regions", .least = 500},
+    [DEVICES] = {.what = "there are devices", .least = 100},
 };
 
 /* ---- comparing ----------------------------------------------------------------------------- */
@@ -62,8 +63,28 @@ static void compare_processes(const struct lull_breakdown *a, const struct lull_
     }
 }
 
+/* Not each loss by itself: what comes after a window is no work within it. */
+static int64_t all_lost(const struct lull_device_breakdown *device)
+{
+    int64_t sum = 0;
+    for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        sum += device->lost_ns[loss];
+    return sum;
+}
+
 static void compare_sums(const struct lull_breakdown *a, const struct lull_breakdown *b)
 {
+    assert_int_equal(a->n_devices, b->n_devices);
+    for (uint32_t i = 0; i < a->n_devices; i++) {
+        const struct lull_device_breakdown *x = &a->devices[i], *y = &b->devices[i];
+        assert_string_equal(x->id, y->id);
+        assert_int_equal(x->n_streams, y->n_streams);
+        assert_int_equal(x->n_processes, y->n_processes);
+        assert_int_equal(x->kernel_ns, y->kernel_ns);
+        assert_int_equal(x->busy_ns, y->busy_ns);
+        if (!y->absent) /* as it is where the recorder was off in a whole part */
+            assert_int_equal(all_lost(x), all_lost(y));
+    }
     assert_int_equal(a->n_parallels, b->n_parallels);
     for (uint32_t i = 0; i < a->n_parallels; i++) {
         struct lull_parallel_breakdown x = a->parallels[i], y = b->parallels[i];
@@ -150,7 +171,7 @@ static struct lull_breakdown *keep(const struct lull_breakdown *from, const unsi
     to->parallels = lull_arena_zero(arena, from->n_parallels, sizeof *to->parallels);
     to->n_processes = to->n_threads = to->n_parallels = 0;
     if (of_thread[0] != part)
-        to->n_regions = 0;
+        to->n_regions = to->n_devices = 0;
     for (uint32_t p = 0; p < from->n_processes; p++) {
         const struct lull_process_breakdown *process = &from->processes[p];
         bool any = false;
@@ -235,6 +256,7 @@ static void test_parts_make_the_whole(void **state)
         branch_reach(&branches[COUNTERS], whole->n_counters > 0);
         branch_reach(&branches[PARALLELS], whole->n_parallels > 0);
         branch_reach(&branches[REGIONS], whole->n_regions > 0);
+        branch_reach(&branches[DEVICES], whole->n_devices > 0);
         compare(whole, merge_all(&random, parts, n, arena));
         random_trace_free(&made);
         branches_next(branches, BRANCHES);
