@@ -87,8 +87,8 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
      LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |             \
      EVENTS_OF_DEVICES)
 
-/* Events that are read only where somebody asks for them. They must not decide when a location ends
- * (last_time), or that would depend on who asks. */
+/* Events that are read only where somebody asks for them. They must not decide when a location begins (but for
+ * counters, by which tracers begin) and ends (last_time), or that would depend on who asks. */
 #define SILENT_EVENTS                                                                        \
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
@@ -910,7 +910,7 @@ static lull_status handle(struct lull_interpreter *it, const struct lull_event *
         return LULL_OK;
     }
     interpreter_advance(it, event->time);
-    if (!it->began && event->kind != LULL_EVENT_SAMPLE)
+    if (!it->began && (event->kind == LULL_EVENT_COUNTERS || !(SILENT_EVENTS >> event->kind & 1)))
         begin_life(it);
     switch (event->kind) {
     case LULL_EVENT_ENTER:

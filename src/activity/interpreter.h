@@ -108,7 +108,7 @@ struct lull_interpreter {
     bool quick;       /* plain and alive: runs of events may be taken in one go */
     uint8_t base;     /* activity below all regions */
 
-    bool began, alive; /* it has had an event; a thread lives in it now */
+    bool began, alive; /* a thread has lived in it; one lives in it now */
     bool off, inside;  /* measurement is off; the clock is inside a window */
     bool summary;      /* a device stream whose operations are in its sums alone */
     uint8_t state;     /* activity of the STATE, NO_STATE in gaps */
@@ -128,7 +128,7 @@ struct lull_interpreter {
     size_t capacity;
     struct frame *stack;
     const struct region_code *codes; /* [n_regions] */
-    int64_t *read_at; /* [n_counters], ns: the last reading, or the first event of the thread */
+    int64_t *read_at; /* [n_counters], ns: the last reading, or when the thread began */
     struct lull_region_ledger *sums; /* [n_regions], of the worker that reads this location now;
                                         NULL: not wanted */
     int64_t last_time;               /* of the last event */
