@@ -46,10 +46,15 @@ LARGE = re.compile(rb"\d{4,}|\d[eE][-+]?\d+|\d *[kKMGTPE]i?(?![A-Za-z])")
 SUPPRESSED = "leak:libopen-trace-format2\nleak:libotf2\n"
 
 
-def limit(seconds):
-    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 2))
+def limit_commands():
+    """What commands inherit. A function between fork and exec would take as long as a command."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_OUTPUT, MOST_OUTPUT))
+
+
+def limit_work(child, seconds):
+    """A child that has ended is still there: nobody has waited for it."""
+    resource.prlimit(child.pid, resource.RLIMIT_CPU, (seconds, seconds + 2))
 
 
 class Run:
@@ -109,9 +114,9 @@ class Run:
             child = subprocess.Popen(
                 [self.harness.lull, *self.arguments(folder)],
                 cwd=folder, env=self.harness.environment,
-                preexec_fn=lambda: limit(self.harness.seconds),
                 stdin=subprocess.DEVNULL, stdout=out, stderr=err,
             )
+            limit_work(child, self.harness.seconds)
             stuck = threading.Timer(STUCK_SECONDS, child.kill)
             stuck.start()
             _, status, usage = os.wait4(child.pid, 0)
@@ -221,6 +226,7 @@ def main():
     parser.add_argument("--keep", help="folder for the inputs of runs that fail")
     options = parser.parse_args()
     seed, begin, failed = read_seed(), time.monotonic(), 0
+    limit_commands()
     print(f"LULL_TEST_SEED={seed}", flush=True)
     with tempfile.TemporaryDirectory(prefix="lull-damage-") as folder:
         harness = Harness(options.lull, seed, options.keep, options.kind, options.seconds, folder)
