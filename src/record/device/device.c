@@ -40,8 +40,10 @@ static struct rec_stream *all_streams; /* atomic */
 static enum { DEVICES_FULL, DEVICES_SUMMARY, DEVICES_OFF } devices_kept;
 static uint64_t last_operation; /* atomic: of all operations so far */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool drain_over;  /* atomic: nothing is drained any more; changed with the lock held */
-static bool drain_still; /* drain_over was set with the lock held */
+static bool drain_over;    /* atomic: nothing is drained any more; changed with the lock held */
+static bool drain_still;   /* atomic: drain_over was set with the lock held */
+static bool drain_last;    /* atomic: the drainer shall drain for the last time */
+static uint64_t delivered; /* atomic: grows while operations are delivered */
 
 /* ==== streams ================================================================================= */
 
@@ -120,6 +122,8 @@ static void deliver_operation(struct rec_stream *stream, const struct rec_operat
     const unsigned slots = told->is_exchange ? 3 : 2;
     if (!rec_process.on)
         return;
+    __atomic_store_n(&delivered, __atomic_load_n(&delivered, __ATOMIC_RELAXED) + 1,
+                     __ATOMIC_RELAXED);
     put_in_order(stream, operation);
     struct rec_thread *lane = operation->region != 0 ? lane_at(stream, operation->begin) : NULL;
     if (!lane) {
@@ -348,6 +352,14 @@ static void drain_backends(bool last)
     deliver_finished(last);
 }
 
+/* With the lock of draining held. */
+static void drain_for_the_last_time(void)
+{
+    drain_backends(true);
+    __atomic_store_n(&drain_over, true, __ATOMIC_RELAXED);
+    __atomic_store_n(&drain_still, true, __ATOMIC_RELEASE);
+}
+
 static void drain_if_free(void)
 {
     const struct rec_aside aside = rec_step_aside();
@@ -422,7 +434,10 @@ static void *drain_by_turns(void *unused)
         const struct timespec until = next_drain();
         sem_clockwait(&drain_wake, CLOCK_MONOTONIC, &until);
         pthread_mutex_lock(&drain_lock);
-        drain_backends(false);
+        if (__atomic_load_n(&drain_last, __ATOMIC_ACQUIRE))
+            drain_for_the_last_time();
+        else
+            drain_backends(false);
         over = drain_over;
         pthread_mutex_unlock(&drain_lock);
         if (!over)
@@ -493,31 +508,52 @@ static bool lock_drain_to_stop(void)
     return pthread_mutex_timedlock(&drain_lock, &until) == 0;
 }
 
-void rec_device_stop(void)
-{
-    enum { TURNS = 10000 };
-    static const struct timespec turn = {.tv_nsec = 100000};
-    if (__atomic_load_n(&n_device_backends, __ATOMIC_ACQUIRE) == 0) {
-        drain_still = true;
-        return;
-    }
-    const struct rec_aside aside = rec_step_aside();
-    if (!drain_still && lock_drain_to_stop()) {
-        drain_backends(true);
-        __atomic_store_n(&drain_over, true, __ATOMIC_RELAXED);
-        drain_still = true;
-        pthread_mutex_unlock(&drain_lock);
-        if (has_drainer)
-            sem_post(&drain_wake);
-        for (unsigned i = 0; has_drainer && i < TURNS && drainer_runs(); i++)
-            nanosleep(&turn, NULL);
-    }
-    rec_step_back(&aside);
-}
+static const struct timespec drain_turn = {.tv_nsec = 100000};
 
 bool rec_device_is_still(void)
 {
-    return drain_still;
+    return __atomic_load_n(&drain_still, __ATOMIC_ACQUIRE);
+}
+
+/* The runtime may never answer: the program may call exit() in a signal handler, while its thread has a lock of the
+ * runtime. So the drainer asks, and is waited for until it has delivered nothing for two seconds. */
+static void let_drainer_end(void)
+{
+    enum { PATIENCE = 20000, LAST = 10000 }; /* turns */
+    uint64_t before = 0;
+    __atomic_store_n(&drain_last, true, __ATOMIC_RELEASE);
+    sem_post(&drain_wake);
+    for (unsigned i = 0; i < PATIENCE && !rec_device_is_still() && drainer_runs(); i++) {
+        const uint64_t now = __atomic_load_n(&delivered, __ATOMIC_RELAXED);
+        if (now != before)
+            i = 0;
+        before = now;
+        nanosleep(&drain_turn, NULL);
+    }
+    for (unsigned i = 0; i < LAST && rec_device_is_still() && drainer_runs(); i++)
+        nanosleep(&drain_turn, NULL);
+}
+
+void rec_device_stop(void)
+{
+    static bool tried;
+    if (__atomic_load_n(&n_device_backends, __ATOMIC_ACQUIRE) == 0) {
+        __atomic_store_n(&drain_still, true, __ATOMIC_RELEASE);
+        return;
+    }
+    if (rec_device_is_still() || __atomic_exchange_n(&tried, true, __ATOMIC_RELAXED))
+        return;
+    const struct rec_aside aside = rec_step_aside();
+    if (has_drainer)
+        let_drainer_end();
+    if (!rec_device_is_still() && !(has_drainer && drainer_runs()) && lock_drain_to_stop()) {
+        drain_for_the_last_time();
+        pthread_mutex_unlock(&drain_lock);
+    }
+    if (!rec_device_is_still())
+        rec_report_say("devices: their runtime does not answer at the end: what they did last is "
+                       "not in the run");
+    rec_step_back(&aside);
 }
 
 /* ==== the interface =========================================================================== */

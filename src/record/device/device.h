@@ -166,8 +166,9 @@ void rec_device_prepare(void);
 /* Whether what devices do is recorded in this process. */
 bool rec_device_is_wanted(void);
 /* Drains all back-ends for the last time; from here on nobody writes to streams. Called before
- * recording ends, and safe to call again. Waits, for a second at most, until the recorder's
- * thread for devices calls neither a runtime nor the system any more. */
+ * recording ends, and safe to call again. The recorder's thread for devices asks the runtimes; it is
+ * waited for until it has delivered nothing for two seconds, and then, for a second at most, until
+ * it does not call the system any more. */
 void rec_device_stop(void);
 /* Whether streams can be concluded: false where a thread hangs in a runtime, and may still
  * write. */

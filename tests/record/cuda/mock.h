@@ -21,6 +21,7 @@
  *     drops         records are dropped now and then
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
+ *     silent        who asks for all records at the end waits for ever
  *     no-clock      CUPTI keeps its own clock
  *     step          which is set an hour ahead after 10 operations
  *     taken         another tool has subscribed; taken-v1: and this version does not say who

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define EXPORT           __attribute__((visibility("default")))
 #define IS(flag)         __atomic_load_n(&(flag), __ATOMIC_RELAXED)
@@ -86,7 +87,7 @@ static void (*tell)(const char *format, ...);
 static void (*flush_truth)(void);
 static void (*ids_of)(context_t, stream_t, bool, uint32_t *, uint32_t *, uint32_t *);
 static bool worker_runs, kill_form, is_shuffle, is_small, is_worker, is_drops, is_odd_times,
-    is_late, is_step, is_swap, is_eager;
+    is_late, is_step, is_swap, is_eager, is_silent;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -429,6 +430,7 @@ static void connect(void)
     is_drops = is("drops");
     is_odd_times = is("odd-times");
     is_late = is("late");
+    is_silent = is("silent");
     is_step = is("step");
     is_swap = is("swap");
     is_eager = is("eager");
@@ -565,6 +567,8 @@ EXPORT int cuptiActivityFlushAll(uint32_t flag)
     const bool forced = (flag & FORCED) != 0;
     if (is_late && forced)
         return OK;
+    while (is_silent && forced)
+        pause();
     pthread_mutex_lock(&lock);
     end_filling();
     pthread_cond_signal(&wake);
