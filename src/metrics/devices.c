@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sorted.h"
+#include "base/varint.h"
 #include "stats/quantile.h"
 #include "team/team.h"
 
@@ -57,28 +58,23 @@ static bool is_of_device(const struct lull_trace *trace, uint32_t location, uint
 
 /* ==== lists =================================================================================== */
 
-/* What is told of locations is kept in lists of numbers. A number has 7 bits in a byte, the lowest first; the highest bit
- * of a byte says that more follow. Differences to the number before are small, and may be negative. */
+/* What is told of locations is kept in lists of numbers (base/varint.h). Differences to the number before are small,
+ * and may be negative. */
 
 struct list {
     unsigned char *bytes;
     size_t size, capacity;
 };
 
-enum { MOST_BYTES = 10 }; /* of a number */
-
 static void put_number(struct list *list, uint64_t number)
 {
-    for (; number > 0x7f; number >>= 7)
-        list->bytes[list->size++] = (unsigned char)(0x80 | (number & 0x7f));
-    list->bytes[list->size++] = (unsigned char)number;
+    unsigned char *at = list->bytes + list->size;
+    list->size += (size_t)(lull_put_varint(at, number) - at);
 }
 
-/* Positive ones become even numbers, negative ones odd numbers. */
 static void put_difference(struct list *list, uint64_t to, uint64_t from)
 {
-    const uint64_t difference = to - from;
-    put_number(list, difference >> 63 ? ~(difference << 1) : difference << 1);
+    put_number(list, lull_zigzag(to - from));
 }
 
 struct reader {
@@ -92,20 +88,12 @@ static struct reader read_list(const struct list *list)
 
 static uint64_t get_number(struct reader *reader)
 {
-    uint64_t number = 0;
-    for (unsigned shift = 0; reader->at < reader->end && shift < 64; shift += 7) {
-        const unsigned char byte = *reader->at++;
-        number |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            break;
-    }
-    return number;
+    return lull_get_varint(&reader->at, reader->end);
 }
 
 static uint64_t get_near(struct reader *reader, uint64_t from)
 {
-    const uint64_t number = get_number(reader);
-    return from + (number & 1 ? ~(number >> 1) : number >> 1);
+    return from + lull_unzigzag(get_number(reader));
 }
 
 /* ---- what is kept ---------------------------------------------------------------------------- */
@@ -147,7 +135,7 @@ static bool make_room(struct list *list)
 {
     enum { NUMBERS = 6 };
     return lull_array_reserve(&list->bytes, &list->capacity,
-                              list->size + (size_t)NUMBERS * MOST_BYTES, 1);
+                              list->size + (size_t)NUMBERS * LULL_MOST_VARINT, 1);
 }
 
 static bool close_place(struct device_user *of)

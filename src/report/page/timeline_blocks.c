@@ -2,6 +2,7 @@
 #include "report/page/timeline_blocks.h"
 
 #include "base/array.h"
+#include "base/varint.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,6 @@ void lull_bytes_free(struct lull_bytes *bytes)
     free(bytes->data);
     *bytes = (struct lull_bytes){0};
 }
-
-enum { MOST_VARINT = 10 };
 
 /* Room for so many bytes more, which the caller puts where the bytes end. NULL: no memory. */
 static unsigned char *make_room(struct lull_bytes *bytes, size_t most)
@@ -26,20 +25,6 @@ static unsigned char *make_room(struct lull_bytes *bytes, size_t most)
 static void take_room(struct lull_bytes *bytes, const unsigned char *end)
 {
     bytes->size = (size_t)(end - bytes->data);
-}
-
-/* Returns what is behind it, as the next one does. */
-static unsigned char *put_varint(unsigned char *to, uint64_t value)
-{
-    for (; value >= 0x80; value >>= 7)
-        *to++ = (unsigned char)(0x80 | (value & 0x7f));
-    *to++ = (unsigned char)value;
-    return to;
-}
-
-static unsigned char *put_zigzag(unsigned char *to, int64_t value)
-{
-    return put_varint(to, value < 0 ? 2 * (uint64_t)(-(value + 1)) + 1 : 2 * (uint64_t)value);
 }
 
 /* ---- tiles --------------------------------------------------------------------------------- */
@@ -133,21 +118,21 @@ static bool put_timeline_piece(const struct lull_picture_timeline *timeline,
                                const struct lull_picture_piece *piece, struct lull_bytes *bytes)
 {
     int64_t began = piece->begin;
-    unsigned char *to = make_room(bytes, 2 * MOST_VARINT);
+    unsigned char *to = make_room(bytes, 2 * LULL_MOST_VARINT);
     if (!to)
         return false;
-    to = put_varint(to, (uint64_t)(began - timeline->begin));
-    take_room(bytes, put_varint(to, piece->count));
+    to = lull_put_varint(to, (uint64_t)(began - timeline->begin));
+    take_room(bytes, lull_put_varint(to, piece->count));
     for (size_t s = 0; s < piece->count; s++) {
         const struct lull_picture_step step = timeline->step(timeline->data, piece, s);
-        to = make_room(bytes, 2 * MOST_VARINT + 1);
+        to = make_room(bytes, 2 * LULL_MOST_VARINT + 1);
         if (!to)
             return false;
-        to = put_varint(to, (uint64_t)(step.end - began));
+        to = lull_put_varint(to, (uint64_t)(step.end - began));
         *to++ = step.activity;
-        take_room(
-            bytes,
-            put_varint(to, step.region == LULL_PICTURE_NO_ROW ? 0 : step.region + UINT64_C(1)));
+        take_room(bytes, lull_put_varint(to, step.region == LULL_PICTURE_NO_ROW
+                                                 ? 0
+                                                 : step.region + UINT64_C(1)));
         began = step.end;
     }
     return true;
@@ -159,10 +144,10 @@ bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t fir
     bool good = true;
     for (uint32_t leaf = first; good && leaf < first + count; leaf++) {
         const uint32_t n = timeline->pieces(timeline->data, leaf);
-        unsigned char *to = make_room(bytes, MOST_VARINT);
+        unsigned char *to = make_room(bytes, LULL_MOST_VARINT);
         good = to != NULL;
         if (good)
-            take_room(bytes, put_varint(to, n));
+            take_room(bytes, lull_put_varint(to, n));
         for (uint32_t p = 0; good && p < n; p++) {
             const struct lull_picture_piece piece = timeline->piece(timeline->data, leaf, p);
             good = put_timeline_piece(timeline, &piece, bytes);
@@ -173,21 +158,21 @@ bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t fir
 
 bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes)
 {
-    unsigned char *to = make_room(bytes, MOST_VARINT);
+    unsigned char *to = make_room(bytes, LULL_MOST_VARINT);
     int64_t before = timeline->begin;
     if (to)
-        take_room(bytes, put_varint(to, timeline->n_kept_messages));
+        take_room(bytes, lull_put_varint(to, timeline->n_kept_messages));
     for (size_t i = 0; to && i < timeline->n_kept_messages; i++) {
         const struct lull_picture_message *message = &timeline->messages[i];
-        to = make_room(bytes, 6 * MOST_VARINT);
+        to = make_room(bytes, 6 * LULL_MOST_VARINT);
         if (!to)
             return false;
-        to = put_varint(to, (uint64_t)(message->sent - before));
-        to = put_zigzag(to, message->received - message->sent);
-        to = put_varint(to, message->sender);
-        to = put_varint(to, message->receiver);
-        to = put_varint(to, message->bytes);
-        take_room(bytes, put_zigzag(to, message->tag));
+        to = lull_put_varint(to, (uint64_t)(message->sent - before));
+        to = lull_put_varint(to, lull_zigzag((uint64_t)(message->received - message->sent)));
+        to = lull_put_varint(to, message->sender);
+        to = lull_put_varint(to, message->receiver);
+        to = lull_put_varint(to, message->bytes);
+        take_room(bytes, lull_put_varint(to, lull_zigzag((uint64_t)message->tag)));
         before = message->sent;
     }
     return to != NULL;

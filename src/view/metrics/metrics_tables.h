@@ -41,8 +41,14 @@ void lull_table_of_activities(struct lull_document *document, const struct lull_
 void lull_table_of_counters(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena);
 
+/* A table of the parts of one run, with the id "WHAT:RUN" and the title "TITLE of RUN"; `corner` heads the column of
+ * their names. */
+struct lull_table *lull_table_of_parts(struct lull_document *document, const char *what,
+                                       const char *title, const char *corner,
+                                       const struct lull_run *run, struct lull_arena *arena);
+
 /* One table per run, with one row per region (and a second one of the OpenMP parallel regions),
- * call site, process, thread or device. */
+ * call site, process or thread. */
 void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 void lull_tables_by_callsite(struct lull_document *document, const struct lull_runs *runs,
@@ -50,14 +56,6 @@ void lull_tables_by_callsite(struct lull_document *document, const struct lull_r
 void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena);
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
-                           struct lull_arena *arena);
-void lull_tables_by_kernel(struct lull_document *document, const struct lull_runs *runs,
-                           struct lull_arena *arena);
-void lull_tables_by_copy(struct lull_document *document, const struct lull_runs *runs,
-                         struct lull_arena *arena);
-void lull_tables_by_stream(struct lull_document *document, const struct lull_runs *runs,
-                           struct lull_arena *arena);
-void lull_tables_by_device(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 
 /* One table per run with a row for each function, line of the source or loop in which useful time was
