@@ -90,17 +90,16 @@ const char *lull_device_loss_id(unsigned loss); /* "copying", "host" ... */
 
 /* A device, on which streams of one or several processes run kernels and copies, also at the same time. */
 struct lull_device_breakdown {
-    const char *
-        id; /* tells it from the other devices of the run: "node1 pci:0000:01:00.0"; where the tracer does
-                          not tell devices, "rank 3 device 0" or "rank 3 stream 7" (metrics/devices.h) */
+    /* Tells it from the other devices of the run: "node1 pci:0000:01:00.0"; where the tracer does not tell devices,
+     * "rank 3 device 0" or "rank 3 stream 7" (metrics/devices.h). */
+    const char *id;
     const char *name;                /* "NVIDIA H200"; "": not known */
     uint32_t n_streams, n_processes; /* that use it */
     const char *absent; /* why the following are not known, in a few words; NULL: they are */
     int64_t kernel_ns;  /* in the windows: how long at least one kernel ran */
     int64_t busy_ns;    /* how long at least one kernel, copy or exchange ran */
-    int64_t lost_ns
-        [LULL_DEVICE_LOSSES]; /* with kernel_ns the length of the windows of its processes, each
-                                            moment once */
+    /* With kernel_ns the length of the windows of its processes, each moment once. */
+    int64_t lost_ns[LULL_DEVICE_LOSSES];
 };
 
 /* What a device stream ran. */

@@ -239,9 +239,9 @@ uint32_t lull_callers_find(struct lull_callers *callers, unsigned worker, uint32
 
 static bool is_of_c_library(const char *path)
 {
-    static const char *const begins[] = {"ld-linux",      "libc.so",    "libm.so",
-                                         "libpthread.so", "linux-vdso", "ld-2.",
-                                         "libc-2.",       "libm-2.",    "libpthread-2."};
+    static const char *const begins[] = {"ld-linux",      "libc.so",  "libm.so",   "libpthread.so",
+                                         "linux-vdso",    "ld-2.",    "libc-2.",   "libm-2.",
+                                         "libpthread-2.", "ld-musl-", "libc.musl-"};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
         if (strncmp(name, begins[i], strlen(begins[i])) == 0)

@@ -109,8 +109,7 @@ struct device_user {
      * A thread: for each piece of time 16 times its length, plus twice where it is, plus 1 if there follow the number of
      * the operation and the stream, plus 1, that it waits for. */
     struct list phases;
-    struct list
-        submits; /* of a thread: numbers of operations, and when the calls began that submitted them */
+    struct list submits;   /* of a thread: numbers of operations, and when the calls began */
     struct list depends;   /* numbers of operations, and of those that they wait for */
     int64_t end;           /* of the last phase, ns */
     int64_t submitted;     /* when the last submitting call began, ns */

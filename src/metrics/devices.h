@@ -25,8 +25,8 @@
 
 struct lull_devices;
 
-/* *ret_devices is NULL where the application has no device streams; all functions allow that. */
-/* `operations`: operations are told one by one in the result. */
+/* *ret_devices is NULL where the application has no device streams; all functions allow that. `operations`: the result
+ * tells operations one by one. */
 lull_status lull_devices_create(const struct lull_trace *trace, uint32_t application,
                                 bool operations, struct lull_devices **ret_devices,
                                 struct lull_error *err);
