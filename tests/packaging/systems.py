@@ -2,6 +2,7 @@
 built there, recorded and analysed (use.sh), by a user without rights and without network. What the programs have done is known
 (ring.c, omp.c)."""
 
+import fcntl
 import json
 import os
 import pathlib
@@ -42,9 +43,14 @@ def missing():
 
 
 def prepared(system, **more):
-    """The name of the system with compilers and MPI libraries, and its folder."""
+    """The name of the system with compilers and MPI libraries, and its folder. No other test has the system until
+    this one asks for another, or ends: two that install packages at the same time fail."""
+    global lock_of_system
     name = f"{system}-bare"
     place = BUILD / f"debian-{name}"
+    BUILD.mkdir(exist_ok=True)
+    lock_of_system = open(BUILD / f"debian-{name}.lock", "w", encoding="utf-8")
+    fcntl.flock(lock_of_system, fcntl.LOCK_EX)
     root(name, "true", **more)
     if not (place / "usr/bin/mpicc.mpich").exists():
         install(name, PACKAGES)
