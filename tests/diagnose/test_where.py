@@ -78,7 +78,8 @@ def judge(findings, case, spent, before):
     told = re.search(r"in %s \(%s:(\d+)(?:-(\d+))?\)" % (name, source), text)
     region = case.mode == "late" and case.instrumented and not where.is_python(case)
     if region:
-        told = re.search(r"in %s \(%s:\d+\), \d+ %% of it at %s:(\d+)(?:-(\d+))?:" % (name, source, source), text)
+        whole = "::".join(part + "(?:<[^>]*>)?" for part in name.split("::")) + r"(?:\([^)]*\))?"  # a region's name in C++
+        told = re.search(r"in %s \(%s:\d+\), \d+ %% of it at %s:(\d+)(?:-(\d+))?:" % (whole, source, source), text)
     wrong = []
     if not told or not first <= int(told.group(1)) <= int(told.group(2) or told.group(1)) <= last:
         wrong.append("not told is: in %s, lines %d to %d of %s" % (case.function, first, last, case.source))

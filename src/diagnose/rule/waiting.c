@@ -7,6 +7,7 @@
  * uneven work, the region is told, by the rule of the first process's kind. Formula: the sum of the
  * charges, which are the delay costs of D. Boehme et al., 10.1145/2934661. Silent: below 1 % of the
  * core time, and where waits are shorter than clocks are apart. */
+#include "binary/demangle.h"
 #include "diagnose/rule.h"
 #include "diagnose/rule/imbalance.h"
 #include "diagnose/rules.h"
@@ -127,7 +128,7 @@ static void tell_suspect(struct lull_case *c, const struct lull_suspect *suspect
     const bool known = lull_where_late(c, suspect, &where);
     const char *in = known ? lull_where_text(c, &where, 1, " of it") : "";
     if (known && finding->place.region && where.site &&
-        strcmp(finding->place.region, where.function) == 0)
+        strcmp(lull_short_name(c->arena, finding->place.region), where.function) == 0)
         in = lull_arena_printf(c->arena, "%.0f %% of it at %s", 100 * where.share, where.site);
     add_wait_facts(finding, suspect);
     if (known)
