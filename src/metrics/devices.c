@@ -58,8 +58,8 @@ static bool is_of_device(const struct lull_trace *trace, uint32_t location, uint
 
 /* ==== lists =================================================================================== */
 
-/* What is told of locations is kept in lists of numbers (base/varint.h). Differences to the number before are small,
- * and may be negative. */
+/* A location has lists of numbers (base/varint.h). A number near the one before it takes a byte or two: its difference
+ * is kept, which may be negative. */
 
 struct list {
     unsigned char *bytes;

@@ -95,7 +95,7 @@ static void paint_regions(struct instant *instants, const struct lull_trace *tra
     }
 }
 
-/* Which event begins the life of the thread: not all read markers, so that these do not count. */
+/* The event that begins the life of the thread. Markers do not: only some readers ask for them. */
 static uint32_t first_event(const struct random_location *location)
 {
     uint32_t first = 0;

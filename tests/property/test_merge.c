@@ -63,7 +63,7 @@ static void compare_processes(const struct lull_breakdown *a, const struct lull_
     }
 }
 
-/* Not each loss by itself: what comes after a window is no work within it. */
+/* All losses of a device. A single one depends on the windows: what comes after a window is "no work" within it. */
 static int64_t all_lost(const struct lull_device_breakdown *device)
 {
     int64_t sum = 0;

@@ -7,7 +7,7 @@
 
 /* ==== devices ================================================================================= */
 
-/* What devices lost time to, in the order of the columns. */
+/* The causes of the time that devices lose, in the order of the columns. */
 static const struct {
     uint8_t loss; /* enum lull_device_loss */
     const char *title;
