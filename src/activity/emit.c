@@ -121,6 +121,7 @@ static const uint8_t kind_of_event[LULL_EVENT_KINDS] = {
     [LULL_EVENT_IO] = LULL_STEP_IO,
     [LULL_EVENT_SUBMIT] = LULL_STEP_SUBMIT,
     [LULL_EVENT_DEPEND] = LULL_STEP_DEPEND,
+    [LULL_EVENT_DEVICE_WAIT] = LULL_STEP_DEVICE_WAIT,
     [LULL_EVENT_LOCK_ACQUIRE] = LULL_STEP_LOCK_ACQUIRE,
     [LULL_EVENT_LOCK_RELEASE] = LULL_STEP_LOCK_RELEASE,
     [LULL_EVENT_MARKER] = LULL_STEP_MARKER,
@@ -228,16 +229,18 @@ static void note_for_phase(struct lull_interpreter *it, const struct lull_event 
 
 void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *event, int64_t kept)
 {
-    if (event->kind == LULL_EVENT_OPERATION || event->kind == LULL_EVENT_DEVICE_WAIT) {
+    if (event->kind == LULL_EVENT_OPERATION || event->kind == LULL_EVENT_DEVICE_WAIT)
         note_for_phase(it, event);
+    if (event->kind == LULL_EVENT_OPERATION)
         return;
-    }
     uint8_t kind = kind_of_event[event->kind];
     if (!is_told(it, event, kind)) {
         if (it->brief)
             count_operation(it, event);
         return;
     }
+    if ((kind == LULL_STEP_SUBMIT || kind == LULL_STEP_DEVICE_WAIT) && it->device_stretches)
+        lull_emit_stretch(it);
     if (LULL_STEP_MASK(kind) & LULL_STEPS_OF_THREADS)
         lull_emit_time(it);
     uint32_t channel =
@@ -270,6 +273,10 @@ void lull_emit_operation(struct lull_interpreter *it, const struct lull_event *e
         break;
     case LULL_STEP_SUBMIT:
         step->number = event->operation.number;
+        break;
+    case LULL_STEP_DEVICE_WAIT:
+        step->phase.number = event->operation.number;
+        step->phase.stream = event->operation.number == 0 ? event->operation.location : LULL_NONE;
         break;
     case LULL_STEP_LOCK_ACQUIRE:
     case LULL_STEP_LOCK_RELEASE:

@@ -236,7 +236,11 @@ static void go_on_with_span(struct lull_interpreter *it, const struct frame *top
 
 static void go_on_with_stretch(struct lull_interpreter *it, const struct frame *top)
 {
-    const uint8_t kind = it->stretches[it->slot], mark = top ? top->mark : 0;
+    const uint8_t mark = top ? top->mark : 0;
+    uint8_t kind = it->stretches[it->slot];
+    if (it->device_stretches && kind == LULL_STRETCH_BURST &&
+        (it->refers.number > 0 || it->refers.stream != LULL_NONE))
+        kind = LULL_STRETCH_DEVICE;
     if (it->stretch.kind != kind || it->stretch.mark != mark) {
         lull_emit_stretch(it);
         it->stretch.kind = kind;
@@ -1363,6 +1367,7 @@ static uint64_t find_mask(const struct lull_interpretation *shared)
         {LULL_STEP_PHASE, LULL_MASK(LULL_EVENT_OPERATION) | LULL_MASK(LULL_EVENT_DEVICE_WAIT)},
         {LULL_STEP_SUBMIT, LULL_MASK(LULL_EVENT_SUBMIT)},
         {LULL_STEP_DEPEND, LULL_MASK(LULL_EVENT_DEPEND)},
+        {LULL_STEP_DEVICE_WAIT, LULL_MASK(LULL_EVENT_DEVICE_WAIT)},
         {LULL_STEP_TEST, LULL_MASK(LULL_EVENT_REQUEST_TEST)},
         {LULL_STEP_CANCEL, LULL_MASK(LULL_EVENT_REQUEST_CANCELLED)},
         {LULL_STEP_FREE, LULL_MASK(LULL_EVENT_REQUEST_FREED)},
@@ -1503,6 +1508,7 @@ lull_status lull_interpreter_create(const struct lull_interpretation *shared, ui
         it->brief = lull_wants(it, LULL_STEP_CALL) && !lull_wants(it, LULL_STEP_CALL_BEGIN);
         if (lull_wants(it, LULL_STEP_STRETCH))
             it->stretches = shared->stretches[it->master];
+        it->device_stretches = it->stretches && it->cpu && lull_wants(it, LULL_STEP_DEVICE_WAIT);
         it->span.slot = NO_STATE;
         it->phases = lull_wants(it, LULL_STEP_PHASE);
         it->phase.activity = LULL_STEP_ACTIVITIES;

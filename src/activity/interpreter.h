@@ -156,6 +156,7 @@ struct lull_interpreter {
         uint8_t activity;
     } phase;                  /* the PHASE that goes on */
     const uint8_t *stretches; /* [slot]: enum lull_stretch; NULL: STRETCHes are not wanted */
+    bool device_stretches;    /* they end at SUBMITs and DEVICE_WAITs */
     struct {
         int64_t begin;
         uint32_t user;

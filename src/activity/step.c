@@ -121,6 +121,7 @@ const char *lull_step_kind_name(unsigned kind)
     static const char *const names[LULL_STEP_KINDS] = {
         [LULL_STEP_SPAN] = "span",
         [LULL_STEP_STRETCH] = "stretch",
+        [LULL_STEP_DEVICE_WAIT] = "device wait",
         [LULL_STEP_CALL] = "call",
         [LULL_STEP_CALL_BEGIN] = "call begin",
         [LULL_STEP_CALL_END] = "call end",

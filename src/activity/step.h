@@ -37,6 +37,9 @@
  * was open goes on; operations of the pause are missing. All the time of a device stream is such a pause,
  * whose operations are in its sums alone (lull_stream.summary).
  *
+ * Devices. SUBMITs, DEPENDs and DEVICE_WAITs say what threads submit to devices and wait for there; PHASEs
+ * say when streams ran it. In a pass with DEVICE_WAITs, STRETCHes end at them and at SUBMITs.
+ *
  * Samples. A SAMPLE says in which code the thread was at a moment, and what the interpreter knows of
  * that moment: activity, innermost region, innermost region of the user, and whether the thread had a
  * lock: in a critical or ordered section, or one that a call had set (where the run tells when such locks
@@ -116,7 +119,10 @@ enum lull_step_kind {
 
     LULL_STEP_SUBMIT, /* number: an operation that the thread submits to a device, in the call of the
                          device's runtime that has begun at `time` */
-    LULL_STEP_DEPEND, /* depend: an operation, which waits for another one */
+    LULL_STEP_DEPEND,      /* depend: an operation, which waits for another one */
+    LULL_STEP_DEVICE_WAIT, /* the call of the device's runtime that has begun at `time` waits:
+                              phase.number, phase.stream, as in the PHASE of a thread; a call that waits
+                              for several streams has several */
 
     LULL_STEP_LOCK_ACQUIRE, /* number: the lock */
     LULL_STEP_LOCK_RELEASE,
@@ -166,10 +172,12 @@ enum lull_step_kind {
     (LULL_STEP_MASK(LULL_STEP_THREAD_CREATE) | LULL_STEP_MASK(LULL_STEP_THREAD_BEGIN) |   \
      LULL_STEP_MASK(LULL_STEP_THREAD_END) | LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_BEGIN) | \
      LULL_STEP_MASK(LULL_STEP_THREAD_WAIT_END))
-/* All kinds but CALL, CREW and PHASE, which say nothing that the others do not say. */
+/* All kinds but CALL, CREW and PHASE, which say nothing that the others do not say, and DEVICE_WAIT,
+ * which divides STRETCHes. */
 #define LULL_STEPS_ALL                                                          \
     ((UINT64_MAX >> (64 - LULL_STEP_KINDS)) & ~LULL_STEP_MASK(LULL_STEP_CALL) & \
-     ~LULL_STEP_MASK(LULL_STEP_CREW) & ~LULL_STEP_MASK(LULL_STEP_PHASE))
+     ~LULL_STEP_MASK(LULL_STEP_CREW) & ~LULL_STEP_MASK(LULL_STEP_PHASE) &       \
+     ~LULL_STEP_MASK(LULL_STEP_DEVICE_WAIT))
 static_assert((int)LULL_STEP_KINDS <= 64, "a set of kinds has 64 bits");
 
 /* In a pass with CALLs: when so many posted receives are not told yet, a RECV_POST tells them. */
@@ -206,10 +214,11 @@ enum lull_call {
 
 /* What a stretch of time is to a replay. */
 enum lull_stretch {
-    LULL_STRETCH_BURST, /* kept: computation, and MPI inside of parallel regions */
-    LULL_STRETCH_FIXED, /* kept, but no faster processor shortens it: I/O, one-sided and file
+    LULL_STRETCH_BURST,  /* kept: computation, and MPI inside of parallel regions */
+    LULL_STRETCH_FIXED,  /* kept, but no faster processor shortens it: I/O, one-sided and file
                            operations of MPI, the tracer's flush */
-    LULL_STRETCH_WAIT   /* not kept */
+    LULL_STRETCH_DEVICE, /* kept: a wait for a device; only in passes with DEVICE_WAITs */
+    LULL_STRETCH_WAIT    /* not kept */
 };
 
 /* A CREW says one of these. `time` is when it happened, or until when it lasted; the other members,

@@ -4,6 +4,9 @@
 #ifndef LULL_BASE_VARINT_H
 #define LULL_BASE_VARINT_H
 
+#include "base/array.h"
+
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { LULL_MOST_VARINT = 10 }; /* bytes of a number */
@@ -39,6 +42,57 @@ static inline uint64_t lull_zigzag(uint64_t number)
 static inline uint64_t lull_unzigzag(uint64_t number)
 {
     return number & 1 ? ~(number >> 1) : number >> 1;
+}
+
+/* ==== lists =================================================================================== */
+
+/* A growing list of such numbers. Zeros: empty; `bytes` is malloc'd, for the owner to free. A list of numbers of which
+ * each is near the one before takes a byte or two for each: put_near keeps the difference, which may be negative. */
+struct lull_varints {
+    unsigned char *bytes;
+    size_t size, capacity;
+};
+
+/* Room for so many more numbers; false: no memory. */
+static inline bool lull_varints_reserve(struct lull_varints *list, size_t numbers)
+{
+    return lull_array_reserve(&list->bytes, &list->capacity,
+                              list->size + numbers * LULL_MOST_VARINT, 1);
+}
+
+static inline void lull_varints_put(struct lull_varints *list, uint64_t number)
+{
+    unsigned char *at = list->bytes + list->size;
+    list->size += (size_t)(lull_put_varint(at, number) - at);
+}
+
+static inline void lull_varints_put_near(struct lull_varints *list, uint64_t number, uint64_t from)
+{
+    lull_varints_put(list, lull_zigzag(number - from));
+}
+
+struct lull_varint_reader {
+    const unsigned char *at, *end;
+};
+
+static inline struct lull_varint_reader lull_varints_read(const struct lull_varints *list)
+{
+    return (struct lull_varint_reader){list->bytes, list->bytes + list->size};
+}
+
+static inline bool lull_varints_more(const struct lull_varint_reader *reader)
+{
+    return reader->at < reader->end;
+}
+
+static inline uint64_t lull_varints_get(struct lull_varint_reader *reader)
+{
+    return lull_get_varint(&reader->at, reader->end);
+}
+
+static inline uint64_t lull_varints_get_near(struct lull_varint_reader *reader, uint64_t from)
+{
+    return from + lull_unzigzag(lull_varints_get(reader));
 }
 
 #endif

@@ -17,7 +17,9 @@ static struct lull_supposition_texts replay_texts;
 static struct {
     char *balance, *scheme, *run;
     char *threads[LULL_THREADS_CHANGES];
+    char *device_speed, **kernels;
     char *against, *window;
+    int no_launch_latency, submit_ahead, no_copies, balance_devices;
     int eager, no_noise, application, raw_names, force, whole;
 } replay_settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
@@ -70,6 +72,18 @@ static const struct poptOption replay_options[] = {
      "what if no computation took longer than the median of those at its place", NULL},
     {"eager", '\0', POPT_ARG_NONE, &replay_settings.eager, 0,
      "what if no send waited for its receive", NULL},
+    {"kernel", '\0', POPT_ARG_ARGV, &replay_settings.kernels, 0,
+     "what if a kernel of devices took FACTOR of its time; may be repeated", "NAME*FACTOR"},
+    {"device-speed", '\0', POPT_ARG_STRING, &replay_settings.device_speed, 0,
+     "what if all kernels were X times as fast", "X"},
+    {"no-copies", '\0', POPT_ARG_NONE, &replay_settings.no_copies, 0,
+     "what if copies and fills of devices took no time", NULL},
+    {"no-launch-latency", '\0', POPT_ARG_NONE, &replay_settings.no_launch_latency, 0,
+     "what if operations of devices could begin when the call that submits them does", NULL},
+    {"submit-ahead", '\0', POPT_ARG_NONE, &replay_settings.submit_ahead, 0,
+     "what if operations of devices had been submitted long before they could begin", NULL},
+    {"balance-devices", '\0', POPT_ARG_NONE, &replay_settings.balance_devices, 0,
+     "what if all devices had kernels for as long as on average", NULL},
     {"inject", '\0', POPT_ARG_ARGV, &replay_texts.inject, 0,
      "what if lull record had disturbed the program with --inject SPEC; may be repeated", "SPEC"},
     {"seed", '\0', POPT_ARG_STRING, &replay_texts.seed, 0, "of the noise that is injected (1)",
@@ -113,7 +127,20 @@ static lull_status read_what_if(struct lull_what_if_options *what_if, struct lul
         [LULL_THREADS_NO_SCHEDULING] = "--no-scheduling",
         [LULL_THREADS_NO_SERIAL] = "--no-serial",
     };
-    lull_status status = LULL_OK;
+    struct lull_what_if_devices *devices = &what_if->devices;
+    devices->no_latency = replay_settings.no_launch_latency;
+    devices->ahead = replay_settings.submit_ahead;
+    devices->no_copies = replay_settings.no_copies;
+    devices->balance = replay_settings.balance_devices;
+    lull_status status =
+        lull_what_if_kernels_read(replay_settings.kernels, call->arena, devices, &call->err);
+    if (status == LULL_OK && replay_settings.device_speed &&
+        !lull_factor_read(replay_settings.device_speed, &devices->speed))
+        status = lull_fail(&call->err, LULL_ERR_RANGE,
+                           "--device-speed is '%s', expected a number above 0",
+                           replay_settings.device_speed);
+    if (status != LULL_OK)
+        return status;
     what_if->application = (uint32_t)replay_settings.application - 1;
     what_if->eager = replay_settings.eager;
     what_if->no_noise = replay_settings.no_noise;

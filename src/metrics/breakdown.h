@@ -16,6 +16,7 @@
 #define LULL_METRICS_BREAKDOWN_H
 
 #include "activity/pass.h"
+#include "match/device_log.h"
 #include "metrics/windows.h"
 #include "team/division.h"
 
@@ -102,14 +103,6 @@ struct lull_device_breakdown {
     int64_t lost_ns[LULL_DEVICE_LOSSES];
 };
 
-/* What a device stream ran. */
-enum lull_operation_kind {
-    LULL_OPERATION_KERNEL,
-    LULL_OPERATION_COPY,
-    LULL_OPERATION_EXCHANGE, /* a kernel by which NCCL moves data */
-    LULL_OPERATION_KINDS
-};
-
 /* The least, the median, and the largest of several lengths, ns. */
 struct lull_lengths {
     int64_t min_ns, median_ns, max_ns;
@@ -131,6 +124,8 @@ struct lull_operation_breakdown {
     const char *call, *site;
     uint64_t n_from_there;
     uint32_t n_calls; /* calls, by call site, that submitted some */
+    /* What devices lost while one of these operations was their next one. */
+    int64_t lost_ns[LULL_DEVICE_LOSSES];
 };
 
 /* A device stream. */

@@ -554,8 +554,9 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
     fill_threads(collector, breakdown);
     fill_collected_regions(collector, arena, breakdown);
     fill_parallels(collector, arena, breakdown);
-    lull_status status = lull_devices_fill(collector->devices, collector->trace,
-                                           collector->reading->application, arena, breakdown, err);
+    lull_status status =
+        lull_devices_fill(collector->devices, collector->options->operations, collector->trace,
+                          collector->reading->application, arena, breakdown, err);
     const struct lull_breakdown filled = *breakdown;
     if (status == LULL_OK)
         status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
@@ -592,7 +593,7 @@ static bool put_process(const struct lull_collector *collector, uint32_t p, stru
     for (uint32_t i = 0; fits && i < process->n_locations; i++) {
         const struct location *location = &collector->locations[process->first_location + i];
         fits = lull_flow_put(flow, location->ns, sizeof location->ns) &&
-               lull_devices_put(collector->devices, process->first_location + i, flow);
+               lull_device_log_put(collector->devices, process->first_location + i, flow);
         if (fits && location->counters)
             fits = lull_flow_put(flow, location->counters, size_of_counters(collector));
     }
@@ -629,7 +630,7 @@ static bool get_process(const struct lull_collector *collector, uint32_t p, stru
     for (uint32_t i = 0; good && i < process->n_locations; i++) {
         struct location *location = &collector->locations[process->first_location + i];
         good = lull_flow_get(flow, location->ns, sizeof location->ns) &&
-               lull_devices_get(collector->devices, process->first_location + i, flow);
+               lull_device_log_get(collector->devices, process->first_location + i, flow);
         if (good && location->counters)
             good = lull_flow_get(flow, location->counters, size_of_counters(collector));
     }
@@ -918,8 +919,8 @@ static lull_status breakdown_of_sums(const struct lull_trace *trace,
         return status;
     if (options->regions)
         fill_summed_regions(&taking, arena);
-    status = lull_devices_fill(NULL, trace, lull_reading_of(options->reading)->application, arena,
-                               breakdown, err);
+    status = lull_devices_fill(NULL, false, trace, lull_reading_of(options->reading)->application,
+                               arena, breakdown, err);
     if (status == LULL_OK)
         status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
     if (status == LULL_OK)
@@ -936,7 +937,7 @@ enum { PIECES = 4096 };
 
 #define KINDS                                                          \
     (LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_TICK) | \
-     LULL_STEP_MASK(LULL_STEP_END) | LULL_DEVICES_WANT)
+     LULL_STEP_MASK(LULL_STEP_END) | LULL_DEVICE_LOG_WANTS)
 
 static const uint8_t cause_of[LULL_ACTIVITIES] = {
     [LULL_USEFUL] = LULL_CAUSE_USEFUL,      [LULL_MPI_P2P] = LULL_CAUSE_MPI,
@@ -1017,8 +1018,8 @@ static lull_status take_step(const struct lull_collector *collector, struct loca
     case LULL_STEP_PHASE:
     case LULL_STEP_SUBMIT:
     case LULL_STEP_DEPEND:
-        return lull_devices_take(collector->devices, (uint32_t)(location - collector->locations),
-                                 step, err);
+        return lull_device_log_take(collector->devices, (uint32_t)(location - collector->locations),
+                                    step, err);
     default:
         return LULL_OK;
     }
@@ -1065,7 +1066,8 @@ static lull_status take_breakdown_steps(void *context, unsigned worker,
 struct lull_consumer lull_collector_consumer(struct lull_collector *collector)
 {
     return (struct lull_consumer){.context = collector,
-                                  .wants = collector->devices ? KINDS : KINDS & ~LULL_DEVICES_WANT,
+                                  .wants =
+                                      collector->devices ? KINDS : KINDS & ~LULL_DEVICE_LOG_WANTS,
                                   .wants_ledger = true,
                                   .steps = take_breakdown_steps};
 }
@@ -1134,8 +1136,10 @@ lull_status lull_collector_create(const struct lull_trace *trace,
                          "%s: not enough memory for the breakdown of %u locations", trace->path,
                          trace->n_locations);
     }
-    const lull_status status = lull_devices_create(trace, collector->reading->application,
-                                                   options->operations, &collector->devices, err);
+    const unsigned keeps =
+        LULL_DEVICE_LOG_PLACES | (options->operations ? LULL_DEVICE_LOG_NAMES : 0);
+    const lull_status status = lull_device_log_create(trace, collector->reading->application, keeps,
+                                                      &collector->devices, err);
     if (status != LULL_OK) {
         lull_collector_destroy(collector);
         return status;
@@ -1155,7 +1159,7 @@ void lull_collector_destroy(struct lull_collector *collector)
     free(collector->locations);
     free(collector->executions);
     free(collector->regions);
-    lull_devices_destroy(collector->devices);
+    lull_device_log_destroy(collector->devices);
     free(collector);
 }
 

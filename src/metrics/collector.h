@@ -89,7 +89,7 @@ struct lull_collector {
     struct location *locations;          /* [n_locations] */
     struct lull_executions **executions; /* [n_processes] */
     struct lull_region_ledger *regions;  /* [workers][n_regions] or NULL */
-    struct lull_devices *devices;        /* NULL: there are none */
+    struct lull_device_log *devices;     /* NULL: there are none */
 };
 
 #endif

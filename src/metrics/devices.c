@@ -4,9 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sorted.h"
-#include "base/varint.h"
 #include "stats/quantile.h"
-#include "team/team.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -45,305 +43,6 @@ static const char *identify(const struct lull_trace *trace, uint32_t location,
     if (read_number(stream->name, &number))
         return lull_arena_printf(arena, "rank %u device %lu", rank, number);
     return lull_arena_printf(arena, "rank %u stream %u", rank, stream->number);
-}
-
-/* Communicators are no devices: their operations are kernels of streams of a device. */
-static bool is_of_device(const struct lull_trace *trace, uint32_t location, uint32_t application)
-{
-    const struct lull_location *stream = &trace->locations[location];
-    return stream->kind == LULL_LOCATION_DEVICE &&
-           trace->processes[stream->process].application == application &&
-           !(stream->stream && lull_is_communicator(&trace->devices[stream->stream->device]));
-}
-
-/* ==== lists =================================================================================== */
-
-/* A location has lists of numbers (base/varint.h). A number near the one before it takes a byte or two: its difference
- * is kept, which may be negative. */
-
-struct list {
-    unsigned char *bytes;
-    size_t size, capacity;
-};
-
-static void put_number(struct list *list, uint64_t number)
-{
-    unsigned char *at = list->bytes + list->size;
-    list->size += (size_t)(lull_put_varint(at, number) - at);
-}
-
-static void put_difference(struct list *list, uint64_t to, uint64_t from)
-{
-    put_number(list, lull_zigzag(to - from));
-}
-
-struct reader {
-    const unsigned char *at, *end;
-};
-
-static struct reader read_list(const struct list *list)
-{
-    return (struct reader){list->bytes, list->bytes + list->size};
-}
-
-static uint64_t get_number(struct reader *reader)
-{
-    return lull_get_varint(&reader->at, reader->end);
-}
-
-static uint64_t get_near(struct reader *reader, uint64_t from)
-{
-    return from + lull_unzigzag(get_number(reader));
-}
-
-/* ---- what is kept ---------------------------------------------------------------------------- */
-
-/* Where a thread is: in user code, OpenMP, input and output; in MPI; in the runtime of devices; the recorder was off;
- * outside of the windows. */
-enum { HOST, MPI, RUNTIME, UNKNOWN, OUTSIDE, PLACES };
-
-struct device_user {
-    /* A stream: for each operation the time since the one before, 4 times its length plus what it is
-     * (enum lull_operation_kind), its number; where operations are to be told also its region (the number of all
-     * regions: none), the region of the call that submitted it plus 1, and its bytes.
-     * A thread: for each piece of time 16 times its length, plus twice where it is, plus 1 if there follow the number of
-     * the operation and the stream, plus 1, that it waits for. */
-    struct list phases;
-    struct list submits;   /* of a thread: numbers of operations, and when the calls began */
-    struct list depends;   /* numbers of operations, and of those that they wait for */
-    int64_t end;           /* of the last phase, ns */
-    int64_t submitted;     /* when the last submitting call began, ns */
-    uint64_t number;       /* the last one in `phases`; in `submits` and `depends`: */
-    uint64_t region, call; /* of the last operation in `phases` */
-    uint64_t submit, depend;
-    int64_t begin; /* of the thread's piece that goes on: it is in no list so far */
-    uint64_t waits_for;
-    uint32_t stream;
-    uint8_t place;
-};
-
-struct lull_devices {
-    const struct lull_trace *trace;
-    bool *uses;      /* [n_processes]: it has device streams */
-    bool *exchanges; /* [n_regions]: kernels that move data */
-    bool operations; /* are to be told */
-    struct device_user locations[];
-};
-
-static bool make_room(struct list *list)
-{
-    enum { NUMBERS = 6 };
-    return lull_array_reserve(&list->bytes, &list->capacity,
-                              list->size + (size_t)NUMBERS * LULL_MOST_VARINT, 1);
-}
-
-static bool close_place(struct device_user *of)
-{
-    const bool refers = of->waits_for > 0 || of->stream != LULL_NONE;
-    if (of->begin == of->end)
-        return true;
-    if (!make_room(&of->phases))
-        return false;
-    put_number(&of->phases, 16 * (uint64_t)(of->end - of->begin) + 2 * of->place + refers);
-    if (refers) {
-        put_number(&of->phases, of->waits_for);
-        put_number(&of->phases, of->stream == LULL_NONE ? 0 : (uint64_t)of->stream + 1);
-    }
-    of->begin = of->end;
-    return true;
-}
-
-static uint8_t place_of(uint8_t activity)
-{
-    if (activity >= LULL_ACTIVITIES)
-        return activity == LULL_ACTIVITY_OUTSIDE ? OUTSIDE : UNKNOWN;
-    if (activity >= LULL_MPI_P2P && activity <= LULL_MPI_OTHER)
-        return MPI;
-    return activity == LULL_DEVICE ? RUNTIME : HOST;
-}
-
-static bool take_phase_of_thread(struct device_user *of, const struct lull_step *phase)
-{
-    const uint8_t place = place_of(phase->activity);
-    const uint64_t waits_for = place == RUNTIME ? phase->phase.number : 0;
-    const uint32_t stream = place == RUNTIME ? phase->phase.stream : LULL_NONE;
-    if (place != of->place || waits_for != of->waits_for || stream != of->stream) {
-        if (!close_place(of))
-            return false;
-        of->place = place;
-        of->waits_for = waits_for;
-        of->stream = stream;
-    }
-    of->end = phase->phase.end;
-    return true;
-}
-
-static bool take_phase_of_stream(const struct lull_devices *devices, struct device_user *of,
-                                 const struct lull_step *phase)
-{
-    if (phase->activity != LULL_USEFUL && phase->activity != LULL_DEVICE)
-        return true;
-    const bool exchanges = phase->region != LULL_NONE && devices->exchanges[phase->region];
-    const unsigned kind = exchanges                        ? LULL_OPERATION_EXCHANGE
-                          : phase->activity == LULL_USEFUL ? LULL_OPERATION_KERNEL
-                                                           : LULL_OPERATION_COPY;
-    if (!make_room(&of->phases))
-        return false;
-    put_number(&of->phases, (uint64_t)(phase->time - of->end));
-    put_number(&of->phases, 4 * (uint64_t)(phase->phase.end - phase->time) + kind);
-    put_difference(&of->phases, phase->phase.number, of->number);
-    if (devices->operations) {
-        const uint64_t call = phase->phase.call == LULL_NONE ? 0 : phase->phase.call + UINT64_C(1);
-        const uint64_t region =
-            phase->region == LULL_NONE ? devices->trace->n_regions : phase->region;
-        put_difference(&of->phases, region, of->region);
-        put_difference(&of->phases, call, of->call);
-        put_number(&of->phases, phase->phase.bytes);
-        of->region = region;
-        of->call = call;
-    }
-    of->end = phase->phase.end;
-    of->number = phase->phase.number;
-    return true;
-}
-
-static bool take_submit(struct device_user *of, const struct lull_step *submit)
-{
-    if (!make_room(&of->submits))
-        return false;
-    put_difference(&of->submits, submit->number, of->submit);
-    put_difference(&of->submits, (uint64_t)submit->time, (uint64_t)of->submitted);
-    of->submit = submit->number;
-    of->submitted = submit->time;
-    return true;
-}
-
-static bool take_depend(struct device_user *of, const struct lull_step *depend)
-{
-    if (depend->depend.other == 0) /* all that its stream had: an operation of the same device */
-        return true;
-    if (!make_room(&of->depends))
-        return false;
-    put_difference(&of->depends, depend->depend.number, of->depend);
-    put_difference(&of->depends, depend->depend.other, depend->depend.number);
-    of->depend = depend->depend.number;
-    return true;
-}
-
-lull_status lull_devices_take(struct lull_devices *devices, uint32_t location,
-                              const struct lull_step *step, struct lull_error *err)
-{
-    struct device_user *of = &devices->locations[location];
-    const struct lull_location *told = &devices->trace->locations[location];
-    bool taken = true;
-    if (!devices->uses[told->process])
-        return LULL_OK;
-    if (step->kind == LULL_STEP_SUBMIT)
-        taken = take_submit(of, step);
-    else if (step->kind == LULL_STEP_DEPEND)
-        taken = take_depend(of, step);
-    else if (told->kind == LULL_LOCATION_DEVICE)
-        taken = take_phase_of_stream(devices, of, step);
-    else
-        taken = take_phase_of_thread(of, step);
-    return taken ? LULL_OK
-                 : lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what devices did");
-}
-
-/* ---- life ------------------------------------------------------------------------------------ */
-
-static bool fill_uses(struct lull_devices *devices, uint32_t application)
-{
-    const struct lull_trace *trace = devices->trace;
-    devices->uses = calloc(trace->n_processes + (size_t)1, sizeof *devices->uses);
-    devices->exchanges = calloc(trace->n_regions + (size_t)1, sizeof *devices->exchanges);
-    if (!devices->uses || !devices->exchanges)
-        return false;
-    for (uint32_t r = 0; r < trace->n_regions; r++)
-        devices->exchanges[r] = trace->regions[r].paradigm == LULL_PARADIGM_DEVICE &&
-                                lull_is_exchange(trace->regions[r].name);
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
-        devices->uses[trace->locations[l].process] |= is_of_device(trace, l, application);
-        devices->locations[l].stream = LULL_NONE;
-    }
-    return true;
-}
-
-lull_status lull_devices_create(const struct lull_trace *trace, uint32_t application,
-                                bool operations, struct lull_devices **ret_devices,
-                                struct lull_error *err)
-{
-    bool any = false;
-    for (uint32_t l = 0; l < trace->n_locations; l++)
-        any |= is_of_device(trace, l, application);
-    *ret_devices = NULL;
-    if (!any)
-        return LULL_OK;
-    struct lull_devices *devices =
-        calloc(1, sizeof *devices + trace->n_locations * sizeof *devices->locations);
-    if (devices) {
-        devices->trace = trace;
-        devices->operations = operations;
-    }
-    if (!devices || !fill_uses(devices, application)) {
-        lull_devices_destroy(devices);
-        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for what devices did",
-                         trace->path);
-    }
-    *ret_devices = devices;
-    return LULL_OK;
-}
-
-void lull_devices_destroy(struct lull_devices *devices)
-{
-    if (!devices)
-        return;
-    for (uint32_t l = 0; l < devices->trace->n_locations; l++) {
-        free(devices->locations[l].phases.bytes);
-        free(devices->locations[l].submits.bytes);
-        free(devices->locations[l].depends.bytes);
-    }
-    free(devices->uses);
-    free(devices->exchanges);
-    free(devices);
-}
-
-/* ---- from member to member ------------------------------------------------------------------- */
-
-static bool put_list(const struct list *list, struct lull_flow *flow)
-{
-    return lull_flow_put_items(flow, list->bytes, list->size, 1);
-}
-
-static bool get_list(struct list *list, struct lull_flow *flow)
-{
-    size_t size;
-    unsigned char *bytes = lull_flow_get_items(flow, 1, &size);
-    if (!bytes)
-        return false;
-    free(list->bytes);
-    *list = (struct list){bytes, size, size};
-    return true;
-}
-
-bool lull_devices_put(struct lull_devices *devices, uint32_t location, struct lull_flow *flow)
-{
-    if (!devices || !devices->uses[devices->trace->locations[location].process])
-        return true;
-    struct device_user *of = &devices->locations[location];
-    const bool ended =
-        devices->trace->locations[location].kind == LULL_LOCATION_DEVICE || close_place(of);
-    return ended && put_list(&of->phases, flow) && put_list(&of->submits, flow) &&
-           put_list(&of->depends, flow);
-}
-
-bool lull_devices_get(struct lull_devices *devices, uint32_t location, struct lull_flow *flow)
-{
-    if (!devices || !devices->uses[devices->trace->locations[location].process])
-        return true;
-    struct device_user *of = &devices->locations[location];
-    return get_list(&of->phases, flow) && get_list(&of->submits, flow) &&
-           get_list(&of->depends, flow);
 }
 
 /* ==== what an operation waited for ============================================================ */
@@ -394,75 +93,38 @@ static int by_end(const void *a, const void *b)
     return compare_numbers(((const struct ended *)a)->number, ((const struct ended *)b)->number);
 }
 
-static bool gather_submits(const struct lull_devices *devices, uint32_t location,
+static bool gather_submits(const struct lull_device_log *log, uint32_t location,
                            struct operations *operations)
 {
-    struct reader reader = read_list(&devices->locations[location].submits);
-    struct submit submit = {.location = location};
-    while (reader.at < reader.end) {
-        submit.number = get_near(&reader, submit.number);
-        submit.time = (int64_t)get_near(&reader, (uint64_t)submit.time);
+    struct lull_device_submit submit = lull_device_submit_open(log, location);
+    while (lull_device_submit_next(&submit)) {
         if (!lull_array_reserve(&operations->submits, &operations->submits_capacity,
-                                operations->n_submits + 1, sizeof submit))
+                                operations->n_submits + 1, sizeof *operations->submits))
             return false;
-        operations->submits[operations->n_submits++] = submit;
+        operations->submits[operations->n_submits++] =
+            (struct submit){submit.number, submit.time, location};
     }
     return true;
 }
 
-static bool gather_depends(const struct lull_devices *devices, uint32_t location,
+static bool gather_depends(const struct lull_device_log *log, uint32_t location,
                            struct operations *operations)
 {
-    struct reader reader = read_list(&devices->locations[location].depends);
-    struct depend depend = {0};
-    while (reader.at < reader.end) {
-        depend.number = get_near(&reader, depend.number);
-        depend.other = get_near(&reader, depend.number);
+    struct lull_device_depend depend = lull_device_depend_open(log, location);
+    while (lull_device_depend_next(&depend)) {
         if (!lull_array_reserve(&operations->depends, &operations->depends_capacity,
-                                operations->n_depends + 1, sizeof depend))
+                                operations->n_depends + 1, sizeof *operations->depends))
             return false;
-        operations->depends[operations->n_depends++] = depend;
+        operations->depends[operations->n_depends++] = (struct depend){depend.number, depend.other};
     }
     return true;
 }
 
-/* An operation of a stream, as it is read from its list. */
-struct run {
-    struct reader reader;
-    int64_t begin, end;
-    uint64_t number;
-    uint64_t region, call, bytes; /* where operations are to be told */
-    uint32_t location;
-    uint8_t kind; /* enum lull_operation_kind */
-    bool again;   /* it is another piece of the operation before, which windows have cut */
-    bool told;    /* with regions */
-};
-
-/* False: there is no further one. */
-static bool go_to_next(struct run *run)
-{
-    if (run->reader.at == run->reader.end)
-        return false;
-    run->begin = run->end + (int64_t)get_number(&run->reader);
-    const uint64_t length = get_number(&run->reader), before = run->number;
-    run->end = run->begin + (int64_t)(length / 4);
-    run->kind = length % 4;
-    run->number = get_near(&run->reader, before);
-    run->again = run->number > 0 && run->number == before;
-    if (run->told) {
-        run->region = get_near(&run->reader, run->region);
-        run->call = get_near(&run->reader, run->call);
-        run->bytes = get_number(&run->reader);
-    }
-    return true;
-}
-
-static bool gather_ends(const struct lull_devices *devices, uint32_t location, uint32_t device,
+static bool gather_ends(const struct lull_device_log *log, uint32_t location, uint32_t device,
                         struct operations *operations)
 {
-    struct run run = {.reader = read_list(&devices->locations[location].phases),
-                      .told = devices->operations};
-    while (go_to_next(&run)) {
+    struct lull_device_run run = lull_device_run_open(log, location);
+    while (lull_device_run_next(&run)) {
         if (run.again) {
             operations->ends[operations->n_ends - 1].time = run.end;
             continue;
@@ -504,10 +166,11 @@ static void operations_free(struct operations *operations)
 }
 
 /* Gathers the operations of a process; `device_of` says of which device each location is. */
-static bool operations_of(const struct lull_devices *devices, uint32_t process,
-                          const uint32_t *device_of, struct operations *operations)
+static bool operations_of(const struct lull_trace *trace, const struct lull_device_log *log,
+                          uint32_t process, const uint32_t *device_of,
+                          struct operations *operations)
 {
-    const struct lull_process *of = &devices->trace->processes[process];
+    const struct lull_process *of = &trace->processes[process];
     uint32_t first = LULL_NONE;
     bool several = false, good = true;
     for (uint32_t l = of->first_location; l < of->first_location + of->n_locations; l++) {
@@ -516,9 +179,9 @@ static bool operations_of(const struct lull_devices *devices, uint32_t process,
     }
     for (uint32_t l = of->first_location; good && l < of->first_location + of->n_locations; l++) {
         if (device_of[l] != LULL_NONE)
-            good = !several || gather_ends(devices, l, device_of[l], operations);
+            good = !several || gather_ends(log, l, device_of[l], operations);
         else
-            good = gather_submits(devices, l, operations) && gather_depends(devices, l, operations);
+            good = gather_submits(log, l, operations) && gather_depends(log, l, operations);
     }
     if (good)
         operations_sort(operations);
@@ -535,18 +198,15 @@ struct gathered {
     const struct lull_thread_breakdown *stream; /* the last one */
 };
 
-/* A piece of a thread's time, as it is read from its list. */
-struct piece {
-    struct reader reader;
-    int64_t begin, end;
-    uint64_t waits_for;
-    uint32_t stream;
-    uint8_t place;
+/* The piece of a thread's time that is charged. */
+struct charged {
+    struct lull_device_piece piece;
     uint32_t device; /* for which it is read, plus 1 */
 };
 
 struct gathering {
-    struct lull_devices *devices; /* NULL: only sums are known */
+    struct lull_device_log *log; /* NULL: only sums are known */
+    bool operations;             /* are to be told one by one */
     const struct lull_trace *trace;
     struct lull_breakdown *to;
     struct gathered *gathered; /* [to->n_devices] */
@@ -554,31 +214,14 @@ struct gathering {
     struct lull_hash known; /* by what identifies a device: its index */
     uint32_t *device_of;    /* [n_locations]: LULL_NONE: a thread, or a stream of no device */
     uint32_t *users;        /* [n_processes]: devices that use it and are not concluded */
-    struct operations **operations; /* [n_processes]: NULL: not needed so far, or no more */
-    struct piece *pieces;           /* [n_locations] */
+    struct operations **of_process; /* [n_processes]: NULL: not needed so far, or no more */
+    struct charged *charged;        /* [n_locations] */
     struct operation_sums
         *sums;              /* [n_regions + 1], and what follows: where operations are to be told */
     struct lull_hash calls; /* by region of an operation and that of its call: how many */
     struct lull_stream_breakdown *streams; /* [n_locations] */
     struct lull_arena *arena, *scratch;
 };
-
-/* ---- pieces of a thread's time --------------------------------------------------------------- */
-
-static bool go_to_next_piece(struct piece *piece)
-{
-    if (piece->reader.at == piece->reader.end)
-        return false;
-    const uint64_t length = get_number(&piece->reader);
-    const bool refers = length & 1;
-    piece->begin = piece->end;
-    piece->end = piece->begin + (int64_t)(length / 16);
-    piece->place = length / 2 % 8;
-    piece->waits_for = refers ? get_number(&piece->reader) : 0;
-    const uint64_t stream = refers ? get_number(&piece->reader) : 0;
-    piece->stream = stream > 0 ? (uint32_t)(stream - 1) : LULL_NONE;
-    return true;
-}
 
 /* ---- windows --------------------------------------------------------------------------------- */
 
@@ -606,10 +249,9 @@ static bool add_windows_of(const struct gathering *gathering, uint32_t process, 
     const struct lull_process *of = &gathering->trace->processes[process];
     if (of->n_threads == 0)
         return add_span(spans, 0, gathering->trace->duration);
-    struct piece piece = {.reader =
-                              read_list(&gathering->devices->locations[of->first_location].phases)};
-    while (go_to_next_piece(&piece))
-        if (piece.place != OUTSIDE && !add_span(spans, piece.begin, piece.end))
+    struct lull_device_piece piece = lull_device_piece_open(gathering->log, of->first_location);
+    while (lull_device_piece_next(&piece))
+        if (piece.place != LULL_PLACE_OUTSIDE && !add_span(spans, piece.begin, piece.end))
             return false;
     return true;
 }
@@ -646,6 +288,26 @@ static bool find_windows(const struct gathering *gathering, uint32_t device, str
     return true;
 }
 
+/* Lengths, or delays, in ns. */
+struct operation_times {
+    double *ns;
+    size_t count, capacity;
+};
+
+/* All operations of a region. */
+struct operation_sums {
+    uint64_t bytes;
+    int64_t ns;
+    struct operation_times lengths, delays;
+    int64_t lost[LULL_DEVICE_LOSSES]; /* while one of them was the next one of its device */
+    uint8_t kind;
+};
+
+/* For the hash of calls. */
+struct call_key {
+    uint64_t region, call;
+};
+
 /* ---- gaps ------------------------------------------------------------------------------------ */
 
 /* The length of a union, whose parts come in the order of their begins. */
@@ -681,18 +343,18 @@ static const struct ended *find_end(const struct operations *operations, uint64_
 }
 
 static enum lull_device_loss loss_of(const struct sweep *sweep, const struct operations *operations,
-                                     const struct piece *piece)
+                                     const struct lull_device_piece *piece)
 {
-    static const uint8_t losses[PLACES] = {[HOST] = LULL_LOST_HOST,
-                                           [MPI] = LULL_LOST_MPI,
-                                           [RUNTIME] = LULL_LOST_RUNTIME,
-                                           [UNKNOWN] = LULL_LOST_UNKNOWN,
-                                           [OUTSIDE] = LULL_LOST_UNKNOWN};
+    static const uint8_t losses[LULL_PLACES] = {[LULL_PLACE_HOST] = LULL_LOST_HOST,
+                                                [LULL_PLACE_MPI] = LULL_LOST_MPI,
+                                                [LULL_PLACE_RUNTIME] = LULL_LOST_RUNTIME,
+                                                [LULL_PLACE_UNKNOWN] = LULL_LOST_UNKNOWN,
+                                                [LULL_PLACE_OUTSIDE] = LULL_LOST_UNKNOWN};
     const struct ended *ended = find_end(operations, piece->waits_for);
     uint32_t device = ended ? ended->device : LULL_NONE;
     if (piece->stream != LULL_NONE)
         device = sweep->gathering->device_of[piece->stream];
-    return piece->place == RUNTIME && device != LULL_NONE && device != sweep->device
+    return piece->place == LULL_PLACE_RUNTIME && device != LULL_NONE && device != sweep->device
                ? LULL_LOST_OTHER_DEVICE
                : losses[piece->place];
 }
@@ -701,14 +363,14 @@ static enum lull_device_loss loss_of(const struct sweep *sweep, const struct ope
 static void charge_thread(struct sweep *sweep, const struct operations *operations,
                           uint32_t location, int64_t from, int64_t to)
 {
-    const struct lull_devices *devices = sweep->gathering->devices;
-    struct piece *piece = &sweep->gathering->pieces[location];
-    if (piece->device != sweep->device + 1)
-        *piece = (struct piece){.reader = read_list(&devices->locations[location].phases),
-                                .device = sweep->device + 1};
+    struct charged *charged = &sweep->gathering->charged[location];
+    struct lull_device_piece *piece = &charged->piece;
+    if (charged->device != sweep->device + 1)
+        *charged = (struct charged){lull_device_piece_open(sweep->gathering->log, location),
+                                    sweep->device + 1};
     while (from < to) {
         while (piece->end <= from)
-            if (!go_to_next_piece(piece)) {
+            if (!lull_device_piece_next(piece)) {
                 sweep->lost[LULL_LOST_UNKNOWN] += to - from;
                 return;
             }
@@ -755,7 +417,8 @@ static const struct submit *find_submit(struct sweep *sweep, const struct operat
 }
 
 /* The device did nothing from `from` to `to`, inside a window; `next` is its next operation, or NULL. */
-static void charge(struct sweep *sweep, int64_t from, int64_t to, const struct run *next)
+static void charge(struct sweep *sweep, int64_t from, int64_t to,
+                   const struct lull_device_run *next)
 {
     if (!next) {
         sweep->lost[LULL_LOST_NO_WORK] += to - from;
@@ -763,7 +426,7 @@ static void charge(struct sweep *sweep, int64_t from, int64_t to, const struct r
     }
     const struct lull_trace *trace = sweep->gathering->trace;
     const struct operations *operations =
-        sweep->gathering->operations[trace->locations[next->location].process];
+        sweep->gathering->of_process[trace->locations[next->location].process];
     const struct submit *submit = find_submit(sweep, operations, next->number);
     if (!submit) {
         sweep->lost[LULL_LOST_UNKNOWN] += to - from;
@@ -776,9 +439,12 @@ static void charge(struct sweep *sweep, int64_t from, int64_t to, const struct r
     sweep->lost[LULL_LOST_LAUNCH] += to - ready;
 }
 
-static void charge_gap(struct sweep *sweep, int64_t from, int64_t to, const struct run *next)
+static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
+                       const struct lull_device_run *next)
 {
     const struct spans *windows = &sweep->windows;
+    int64_t before[LULL_DEVICE_LOSSES];
+    memcpy(before, sweep->lost, sizeof before);
     while (sweep->window < windows->count && windows->items[sweep->window].end <= from)
         sweep->window++;
     for (size_t w = sweep->window; w < windows->count && windows->items[w].begin < to; w++) {
@@ -787,28 +453,14 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to, const stru
         if (begin < end)
             charge(sweep, begin, end, next);
     }
+    if (!next || !sweep->gathering->operations)
+        return;
+    struct operation_sums *sums = &sweep->gathering->sums[next->region];
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        sums->lost[loss] += sweep->lost[loss] - before[loss];
 }
 
 /* ---- operations one by one ------------------------------------------------------------------- */
-
-/* Lengths, or delays, in ns. */
-struct operation_times {
-    double *ns;
-    size_t count, capacity;
-};
-
-/* All operations of a region. */
-struct operation_sums {
-    uint64_t bytes;
-    int64_t ns;
-    struct operation_times lengths, delays;
-    uint8_t kind;
-};
-
-/* For the hash of calls. */
-struct call_key {
-    uint64_t region, call;
-};
 
 static bool add_operation_time(struct operation_times *times, int64_t ns)
 {
@@ -819,7 +471,7 @@ static bool add_operation_time(struct operation_times *times, int64_t ns)
 }
 
 /* Whether the piece begins where a window does: the operation may have begun before. */
-static bool is_cut(const struct sweep *sweep, const struct run *run)
+static bool is_cut(const struct sweep *sweep, const struct lull_device_run *run)
 {
     const struct spans *windows = &sweep->windows;
     for (size_t w = sweep->window; w < windows->count && windows->items[w].begin <= run->begin; w++)
@@ -828,16 +480,17 @@ static bool is_cut(const struct sweep *sweep, const struct run *run)
     return run->again;
 }
 
-static bool add_delay(struct sweep *sweep, const struct run *run, struct operation_sums *sums)
+static bool add_delay(struct sweep *sweep, const struct lull_device_run *run,
+                      struct operation_sums *sums)
 {
     const struct operations *operations =
-        sweep->gathering->operations[sweep->gathering->trace->locations[run->location].process];
+        sweep->gathering->of_process[sweep->gathering->trace->locations[run->location].process];
     const struct submit *submit = find_submit(sweep, operations, run->number);
     return !submit || submit->time > run->begin || is_cut(sweep, run) ||
            add_operation_time(&sums->delays, run->begin - submit->time);
 }
 
-static bool tell_operation(struct sweep *sweep, const struct run *run)
+static bool tell_operation(struct sweep *sweep, const struct lull_device_run *run)
 {
     struct gathering *gathering = sweep->gathering;
     struct operation_sums *sums = &gathering->sums[run->region];
@@ -918,6 +571,7 @@ static void tell_operations(struct gathering *gathering)
                                               .delay = lengths_of(&sums->delays),
                                               .call = "",
                                               .site = ""};
+        memcpy(to->operations[row_of[r]].lost_ns, sums->lost, sizeof sums->lost);
     }
     tell_calls(gathering, row_of);
     for (uint32_t i = 0; i < to->n_operations; i++) {
@@ -943,18 +597,18 @@ static void tell_streams(struct gathering *gathering)
 
 /* A binary heap of runs, the one that begins first on top, of several the one with the lowest location. */
 struct heap {
-    struct run *runs;
+    struct lull_device_run *runs;
     uint32_t count;
 };
 
-static bool comes_before(const struct run *a, const struct run *b)
+static bool comes_before(const struct lull_device_run *a, const struct lull_device_run *b)
 {
     return a->begin != b->begin ? a->begin < b->begin : a->location < b->location;
 }
 
 static void sift_down(struct heap *heap, uint32_t at)
 {
-    struct run *runs = heap->runs;
+    struct lull_device_run *runs = heap->runs;
     for (;;) {
         uint32_t least = at;
         for (uint32_t child = 2 * at + 1; child <= 2 * at + 2 && child < heap->count; child++)
@@ -962,7 +616,7 @@ static void sift_down(struct heap *heap, uint32_t at)
                 least = child;
         if (least == at)
             return;
-        const struct run moved = runs[at];
+        const struct lull_device_run moved = runs[at];
         runs[at] = runs[least];
         runs[least] = moved;
         at = least;
@@ -975,10 +629,8 @@ static void fill_heap(const struct gathering *gathering, uint32_t device, struct
     heap->runs = lull_arena_zero(gathering->scratch, n, sizeof *heap->runs);
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t location = gathering->gathered[device].streams[i];
-        struct run run = {.reader = read_list(&gathering->devices->locations[location].phases),
-                          .location = location,
-                          .told = gathering->devices->operations};
-        if (go_to_next(&run))
+        struct lull_device_run run = lull_device_run_open(gathering->log, location);
+        if (lull_device_run_next(&run))
             heap->runs[heap->count++] = run;
     }
     for (uint32_t i = heap->count / 2; i-- > 0;)
@@ -991,7 +643,7 @@ static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
     struct heap heap = {0};
     fill_heap(sweep->gathering, sweep->device, &heap);
     while (heap.count > 0) {
-        struct run *run = &heap.runs[0];
+        struct lull_device_run *run = &heap.runs[0];
         if (run->begin > busy.until)
             charge_gap(sweep, busy.until, run->begin, run);
         if (run->kind == LULL_OPERATION_KERNEL)
@@ -999,9 +651,9 @@ static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
         if (run->kind != LULL_OPERATION_EXCHANGE)
             cover(&copies, run->begin, run->end);
         cover(&busy, run->begin, run->end);
-        if (run->told && !tell_operation(sweep, run))
+        if (sweep->gathering->operations && !tell_operation(sweep, run))
             return false;
-        if (!go_to_next(run))
+        if (!lull_device_run_next(run))
             *run = heap.runs[--heap.count];
         sift_down(&heap, 0);
     }
@@ -1044,16 +696,16 @@ static bool need_operations(struct gathering *gathering, uint32_t device, bool n
     for (uint32_t i = 0; i < gathering->to->devices[device].n_streams; i++) {
         const uint32_t p =
             gathering->trace->locations[gathering->gathered[device].streams[i]].process;
-        struct operations *of = gathering->operations[p];
+        struct operations *of = gathering->of_process[p];
         if (needed && !of) {
-            gathering->operations[p] = of =
-                lull_arena_zero(gathering->scratch, 1, sizeof *gathering->operations[p]);
-            if (!operations_of(gathering->devices, p, gathering->device_of, of))
+            gathering->of_process[p] = of =
+                lull_arena_zero(gathering->scratch, 1, sizeof *gathering->of_process[p]);
+            if (!operations_of(gathering->trace, gathering->log, p, gathering->device_of, of))
                 return false;
         }
         if (!needed && p != last && --gathering->users[p] == 0) {
             operations_free(of);
-            gathering->operations[p] = NULL;
+            gathering->of_process[p] = NULL;
         }
         last = p;
     }
@@ -1124,7 +776,7 @@ static bool gather_stream(struct gathering *gathering, uint32_t location,
         lull_arena_grow(gathering->scratch, gathered->streams, &gathered->streams_capacity,
                         device->n_streams + (size_t)1, sizeof *gathered->streams);
     gathered->streams[device->n_streams++] = location;
-    gathered->n_sums += !gathering->devices || (of->stream && of->stream->summary);
+    gathered->n_sums += !gathering->log || (of->stream && of->stream->summary);
     gathered->stream = stream;
     device->n_processes += fresh;
     gathering->users[of->process] += fresh;
@@ -1149,35 +801,36 @@ static bool gather_streams(struct gathering *gathering, uint32_t application)
         if (trace->processes[trace->locations[l].process].application != application)
             continue;
         const struct lull_thread_breakdown *stream = &gathering->to->threads[thread++];
-        if (is_of_device(trace, l, application)) {
+        if (lull_is_of_device(trace, l, application)) {
             if (!gather_stream(gathering, l, stream))
                 return false;
-        } else if (gathering->devices && trace->locations[l].kind == LULL_LOCATION_THREAD &&
-                   !close_place(&gathering->devices->locations[l])) {
+        } else if (gathering->log && !lull_device_log_end(gathering->log, l)) {
             return false;
         }
     }
     return true;
 }
 
-lull_status lull_devices_fill(struct lull_devices *devices, const struct lull_trace *trace,
-                              uint32_t application, struct lull_arena *arena,
-                              struct lull_breakdown *breakdown, struct lull_error *err)
+lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
+                              const struct lull_trace *trace, uint32_t application,
+                              struct lull_arena *arena, struct lull_breakdown *breakdown,
+                              struct lull_error *err)
 {
     struct lull_arena *scratch = lull_arena_create(NULL);
     const size_t locations = trace->n_locations + (size_t)1,
                  processes = trace->n_processes + (size_t)1;
     struct gathering gathering = {
-        .devices = devices,
+        .log = log,
+        .operations = log && operations,
         .trace = trace,
         .to = breakdown,
         .device_of = lull_arena_zero(scratch, locations, sizeof(uint32_t)),
         .users = lull_arena_zero(scratch, processes, sizeof(uint32_t)),
-        .operations = lull_arena_zero(scratch, processes, sizeof(struct operations *)),
-        .pieces = lull_arena_zero(scratch, devices ? locations : 1, sizeof(struct piece)),
+        .of_process = lull_arena_zero(scratch, processes, sizeof(struct operations *)),
+        .charged = lull_arena_zero(scratch, log ? locations : 1, sizeof(struct charged)),
         .arena = arena,
         .scratch = scratch};
-    if (devices && devices->operations) {
+    if (gathering.operations) {
         gathering.sums =
             lull_arena_zero(scratch, trace->n_regions + (size_t)1, sizeof *gathering.sums);
         gathering.streams = lull_arena_zero(scratch, locations, sizeof *gathering.streams);
@@ -1195,8 +848,8 @@ lull_status lull_devices_fill(struct lull_devices *devices, const struct lull_tr
     }
     lull_hash_free(&gathering.calls);
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (gathering.operations[p])
-            operations_free(gathering.operations[p]);
+        if (gathering.of_process[p])
+            operations_free(gathering.of_process[p]);
     lull_hash_free(&gathering.known);
     lull_arena_destroy(scratch);
     return good ? LULL_OK

@@ -15,40 +15,20 @@
  * 50 on. The thread that submits it was in MPI until 30, computed until 45, and was in the launching call from then on:
  * 20 are lost to MPI, 15 to the host and 5 to the launch.
  *
- * Memory: some 5 bytes for each operation of a device, and for each piece of a thread's time in which it stays in MPI,
- * in the runtime, or outside; and, for one process at a time, 24 for each operation. Where operations are to be told, some 3 bytes
- * more for each, and 16 for each when their lengths and delays are sorted. */
+ * Memory: that of the log of the devices, and, for one process at a time, 24 bytes for each operation. Where operations are
+ * to be told, 16 for each when their lengths and delays are sorted. */
 #ifndef LULL_METRICS_DEVICES_H
 #define LULL_METRICS_DEVICES_H
 
+#include "match/device_log.h"
 #include "metrics/breakdown.h"
 
-struct lull_devices;
-
-/* *ret_devices is NULL where the application has no device streams; all functions allow that. `operations`: the result
- * tells operations one by one. */
-lull_status lull_devices_create(const struct lull_trace *trace, uint32_t application,
-                                bool operations, struct lull_devices **ret_devices,
-                                struct lull_error *err);
-void lull_devices_destroy(struct lull_devices *devices);
-
-/* The kinds of steps that are wanted. */
-#define LULL_DEVICES_WANT                                                 \
-    (LULL_STEP_MASK(LULL_STEP_PHASE) | LULL_STEP_MASK(LULL_STEP_SUBMIT) | \
-     LULL_STEP_MASK(LULL_STEP_DEPEND))
-
-/* A step of these kinds of a location, in their order. Locations may be told by several threads, each by one at a time. */
-lull_status lull_devices_take(struct lull_devices *devices, uint32_t location,
-                              const struct lull_step *step, struct lull_error *err);
-
-/* What was taken of a location, from one member of a team to another, which has taken nothing of it. */
-bool lull_devices_put(struct lull_devices *devices, uint32_t location, struct lull_flow *flow);
-bool lull_devices_get(struct lull_devices *devices, uint32_t location, struct lull_flow *flow);
-
-/* Fills the devices of a breakdown that has the threads of the application in the order of the trace, with their
- * times. `devices` is NULL where no events were read: then the times of streams are all that is known. */
-lull_status lull_devices_fill(struct lull_devices *devices, const struct lull_trace *trace,
-                              uint32_t application, struct lull_arena *arena,
-                              struct lull_breakdown *breakdown, struct lull_error *err);
+/* Fills the devices of a breakdown that has the threads of the application in the order of the trace, with their times.
+ * `log` has all of the run, and where threads are; NULL: no events were read, so that the times of streams are all that is
+ * known. `operations`: tells operations one by one, for which the log must have their names. */
+lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
+                              const struct lull_trace *trace, uint32_t application,
+                              struct lull_arena *arena, struct lull_breakdown *breakdown,
+                              struct lull_error *err);
 
 #endif

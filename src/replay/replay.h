@@ -7,7 +7,11 @@
  * stream, too: it begins when it is made, a join waits for its end, and a barrier for all that come
  * to it; such waits last at least as long as measured.
  *
- * What is not MPI becomes COMPUTE (not scaled: one-sided operations, I/O and the tracer's flush).
+ * Device streams are streams, too, where that is asked for (program/devices.h). A replay without them keeps the
+ * waits of threads for devices as measured.
+ *
+ * What is not MPI becomes COMPUTE (not scaled: one-sided operations, I/O, the tracer's flush, and waits
+ * for devices).
  * Sends, receives, waits and collective operations become what they were:
  *  - a receive takes the message that it took in the trace, even if it was posted with wildcards;
  *  - a wait, or a test that succeeded, waits for the requests that it completed;
@@ -39,6 +43,8 @@
 #include "trace/trace.h"
 
 #define LULL_REPLAY_AHEAD 16384
+
+struct lull_device_change;
 
 /* A computation on its way into the program. */
 struct lull_replay_burst {
@@ -72,6 +78,9 @@ enum lull_replay_keep {
 
 struct lull_replay_options {
     uint32_t application;
+    bool devices; /* device streams take part, where the survey knows what was submitted to them */
+    const struct lull_device_change
+        *change; /* of devices (program/devices.h); NULL: they are as measured */
     const bool
         *callers; /* [n_locations]: threads that communicate beside the masters; NULL: none */
     const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark
@@ -117,7 +126,8 @@ bool lull_replay_was_delayed(const struct lull_program *program, uint32_t delay)
 /* How many ranks the processes in front of one have. */
 uint32_t lull_replay_ranks_before(const struct lull_program *program, uint32_t process);
 
-/* The process of a stream. */
+/* The location of a stream, and its process. */
+uint32_t lull_replay_location(const struct lull_program *program, uint32_t stream);
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream);
 
 #endif

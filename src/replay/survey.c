@@ -5,6 +5,7 @@
 #include "activity/step.h"
 #include "base/array.h"
 #include "base/hash.h"
+#include "replay/program/devices.h"
 #include "replay/program/items.h"
 #include "stats/quantile.h"
 #include "team/team.h"
@@ -531,9 +532,21 @@ static bool take_passage(struct lull_survey *survey, uint32_t process, const str
     return true;
 }
 
-void lull_survey_conclude(struct lull_survey *survey)
+lull_status lull_survey_conclude(struct lull_survey *survey, struct lull_error *err)
 {
+    lull_status status = LULL_OK;
     clocks_compare(survey->passages, survey->trace->n_processes, survey->shifts);
+    if (survey->log)
+        status = lull_replay_devices_make(survey->trace, survey->application, survey->log,
+                                          survey->meets, &survey->devices, err);
+    lull_device_log_destroy(survey->log);
+    survey->log = NULL;
+    return status;
+}
+
+const struct lull_replay_devices *lull_survey_devices(const struct lull_survey *survey)
+{
+    return survey->devices;
 }
 
 int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process)
@@ -657,6 +670,7 @@ bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint6
 #define OF_REQUESTS                                                         \
     (LULL_STEP_MASK(LULL_STEP_RECV_POST) | LULL_STEP_MASK(LULL_STEP_RECV) | \
      LULL_STEP_MASK(LULL_STEP_SEND_DONE) | LULL_STEP_MASK(LULL_STEP_CANCEL))
+#define STEPS_OF_DEVICES (LULL_DEVICE_LOG_WANTS | LULL_STEP_MASK(LULL_STEP_DEVICE_WAIT))
 #define OF_COLLECTIVES \
     (LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
 
@@ -682,6 +696,14 @@ static lull_status take_steps_for_survey(void *context, unsigned worker,
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (LULL_STEP_MASK(step->kind) & STEPS_OF_DEVICES) {
+            lull_status status = survey->log
+                                     ? lull_device_log_take(survey->log, steps->location, step, err)
+                                     : LULL_OK;
+            if (status != LULL_OK)
+                return status;
+            continue;
+        }
         if (survey->polls && LULL_STEP_MASK(step->kind) & STEPS_OF_POLLS &&
             !polls_take(survey->polls, steps->location, step))
             return no_memory_for_survey(survey, err);
@@ -702,7 +724,8 @@ struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
     return (struct lull_consumer){.context = survey,
                                   .wants = OF_REQUESTS | OF_COLLECTIVES |
                                            (survey->polls ? STEPS_OF_POLLS : 0) |
-                                           (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0),
+                                           (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0) |
+                                           (survey->log ? STEPS_OF_DEVICES : 0),
                                   .steps = take_steps_for_survey};
 }
 
@@ -715,14 +738,19 @@ lull_status lull_survey_take(const struct lull_trace *trace, uint32_t applicatio
         return status;
     const struct lull_reading reading = {.application = application};
     const struct lull_pass_options options = {
-        .reading = &reading, .masters_only = !callers && !lull_makes_threads(trace)};
+        .reading = &reading,
+        .masters_only = !callers && !lull_makes_threads(trace) && !survey->log};
     const struct lull_consumer consumer = lull_survey_consumer(survey);
     status = lull_pass_run(trace, &options, &consumer, 1, err);
     if (status != LULL_OK) {
         lull_survey_destroy(survey);
         return status;
     }
-    lull_survey_conclude(survey);
+    status = lull_survey_conclude(survey, err);
+    if (status != LULL_OK) {
+        lull_survey_destroy(survey);
+        return status;
+    }
     *ret_survey = survey;
     return LULL_OK;
 }
@@ -747,11 +775,14 @@ lull_status lull_survey_create(const struct lull_trace *trace, uint32_t applicat
     survey->roots = calloc(trace->n_comms + (size_t)1, sizeof *survey->roots);
     survey->requests = calloc(trace->n_locations + (size_t)1, sizeof *survey->requests);
     survey->meets = calloc(trace->n_locations + (size_t)1, sizeof *survey->meets);
+    const lull_status devices = lull_device_log_create(
+        trace, application, LULL_DEVICE_LOG_PLACES | LULL_DEVICE_LOG_NAMES | LULL_DEVICE_LOG_WAITS,
+        &survey->log, err);
     bool polls = has_polls(trace);
     if (polls)
         survey->polls = polls_create(trace);
-    if ((polls && !survey->polls) || !survey->visitors || !survey->passages || !survey->shifts ||
-        !survey->roots || !survey->requests || !survey->meets) {
+    if (devices != LULL_OK || (polls && !survey->polls) || !survey->visitors || !survey->passages ||
+        !survey->shifts || !survey->roots || !survey->requests || !survey->meets) {
         lull_status status = no_memory_for_survey(survey, err);
         lull_survey_destroy(survey);
         return status;
@@ -773,6 +804,8 @@ void lull_survey_destroy(struct lull_survey *survey)
     pthread_mutex_destroy(&survey->lock);
     lull_hash_free(&survey->lives);
     lull_barriers_free(&survey->barriers);
+    lull_device_log_destroy(survey->log);
+    lull_replay_devices_destroy(survey->devices);
     polls_destroy(survey->polls);
     free(survey->visitors);
     free(survey->passages);
@@ -815,6 +848,26 @@ static bool get_facts(struct lull_survey *survey, struct lull_flow *flow)
         survey->requests[fact.location] = fact.requests;
     }
     return fact.location == LULL_NONE;
+}
+
+static bool put_devices(const struct lull_survey *survey, struct lull_flow *flow)
+{
+    const uint32_t last = LULL_NONE;
+    bool good = true;
+    for (uint32_t l = 0; good && survey->log && l < survey->trace->n_locations; l++)
+        if (!lull_device_log_is_empty(survey->log, l))
+            good = lull_flow_put(flow, &l, sizeof l) && lull_device_log_put(survey->log, l, flow);
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+static bool get_devices(struct lull_survey *survey, struct lull_flow *flow)
+{
+    uint32_t l;
+    bool good;
+    while ((good = lull_flow_get(flow, &l, sizeof l)) && survey->log &&
+           l < survey->trace->n_locations && lull_device_log_get(survey->log, l, flow))
+        ;
+    return good && l == LULL_NONE;
 }
 
 static bool put_passages(const struct lull_survey *survey, struct lull_flow *flow)
@@ -911,7 +964,8 @@ bool lull_survey_put(const struct lull_survey *survey, struct lull_flow *flow)
                                lull_survey_completes_sends(survey)};
     return lull_flow_put(flow, completes, sizeof completes) && put_facts(survey, flow) &&
            put_passages(survey, flow) && put_roots(survey, flow) && put_lives(survey, flow) &&
-           barriers_put(&survey->barriers, flow) && polls_put(survey->polls, flow);
+           barriers_put(&survey->barriers, flow) && polls_put(survey->polls, flow) &&
+           put_devices(survey, flow);
 }
 
 bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow)
@@ -925,5 +979,5 @@ bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow)
         atomic_store(&survey->completes_sends, true);
     return get_facts(survey, flow) && get_passages(survey, flow) && get_roots(survey, flow) &&
            get_lives(survey, flow) && barriers_get(&survey->barriers, flow) &&
-           polls_get(survey->polls, flow);
+           polls_get(survey->polls, flow) && get_devices(survey, flow);
 }

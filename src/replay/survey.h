@@ -7,7 +7,8 @@
  *    (Paraver);
  *  - what the tracer says of requests;
  *  - where the program polls to wait (section polls);
- *  - which threads were made, ended and joined, and who came to barriers (section barriers).
+ *  - which threads were made, ended and joined, and who came to barriers (section barriers);
+ *  - what threads submitted to devices and waited for there (program/devices.h).
  * It is filled by a pass in which other analyses may take part.
  *
  * Memory: for each process up to 1 KiB, for each operation with a root 4 bytes, for each thread
@@ -18,6 +19,7 @@
 #include "activity/pass.h"
 #include "activity/step.h"
 #include "base/hash.h"
+#include "match/device_log.h"
 #include "team/team.h"
 
 #include <pthread.h>
@@ -46,8 +48,9 @@ lull_status lull_survey_take(const struct lull_trace *trace, uint32_t applicatio
 bool lull_survey_put(const struct lull_survey *survey, struct lull_flow *flow);
 bool lull_survey_get(struct lull_survey *survey, struct lull_flow *flow);
 
-/* To be called once behind the pass, before anything is asked. */
-void lull_survey_conclude(struct lull_survey *survey);
+/* To be called once behind the pass, before anything is asked; nothing is put or got afterwards. Fails where there is no
+ * memory. */
+lull_status lull_survey_conclude(struct lull_survey *survey, struct lull_error *err);
 
 /* What is to be added to the measured times of a process so that clocks agree; ns, at least 0. */
 int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process);
@@ -83,6 +86,9 @@ bool lull_survey_knows(const struct lull_survey *survey, uint32_t process, uint6
  * barrier. */
 bool lull_survey_all_came(const struct lull_survey *survey, uint32_t process,
                           const struct lull_step *step);
+
+/* What is known of devices, after conclude; NULL: nothing. */
+const struct lull_replay_devices *lull_survey_devices(const struct lull_survey *survey);
 
 /* Whether a thread posted receives that it did not complete (they were cancelled, or completed by
  * another thread), or cancelled sends. */
@@ -190,8 +196,10 @@ struct lull_survey {
     bool makes_threads;     /* the program may make threads */
     struct lull_hash lives; /* struct survey_life_key -> bits of enum lull_life */
     struct lull_barriers barriers;
-    bool *meets;              /* by location */
-    struct lull_polls *polls; /* NULL: the program does not query */
+    bool *meets;                         /* by location */
+    struct lull_polls *polls;            /* NULL: the program does not query */
+    struct lull_device_log *log;         /* NULL: there are no devices */
+    struct lull_replay_devices *devices; /* made of the log */
 };
 
 #endif

@@ -35,16 +35,16 @@ struct lull_knots {
     uint32_t n_blocks; /* in the file */
 };
 
-struct lull_knots *lull_knots_create(uint32_t n_processes)
+struct lull_knots *lull_knots_create(uint32_t n_lists)
 {
     struct lull_knots *knots = calloc(1, sizeof *knots);
-    struct knot_list *lists = calloc(n_processes + (size_t)1, sizeof *lists);
+    struct knot_list *lists = calloc(n_lists + (size_t)1, sizeof *lists);
     if (!knots || !lists) {
         free(knots);
         free(lists);
         return NULL;
     }
-    *knots = (struct lull_knots){.lists = lists, .n_lists = n_processes, .fd = -1};
+    *knots = (struct lull_knots){.lists = lists, .n_lists = n_lists, .fd = -1};
     return knots;
 }
 
@@ -111,10 +111,10 @@ static lull_status spill(struct lull_knots *knots, struct knot_list *list, struc
     return LULL_OK;
 }
 
-lull_status lull_knots_add(struct lull_knots *knots, uint32_t process, int64_t measured,
+lull_status lull_knots_add(struct lull_knots *knots, uint32_t index, int64_t measured,
                            int64_t simulated, struct lull_error *err)
 {
-    struct knot_list *list = &knots->lists[process];
+    struct knot_list *list = &knots->lists[index];
     if (list->count > 0) {
         const struct lull_knot *last = &list->newest[(list->count - 1) % BLOCK];
         if (last->measured == measured && last->simulated == simulated)
@@ -131,14 +131,14 @@ lull_status lull_knots_add(struct lull_knots *knots, uint32_t process, int64_t m
     return LULL_OK;
 }
 
-size_t lull_knots_count(const struct lull_knots *knots, uint32_t process)
+size_t lull_knots_count(const struct lull_knots *knots, uint32_t index)
 {
-    return knots->lists[process].count;
+    return knots->lists[index].count;
 }
 
-const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t process, size_t i)
+const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t index, size_t i)
 {
-    const struct knot_list *list = &knots->lists[process];
+    const struct knot_list *list = &knots->lists[index];
     size_t block = i / BLOCK;
     if (block < list->n_blocks)
         return &knots->file[list->blocks[block] * BLOCK + i % BLOCK];
@@ -150,30 +150,48 @@ const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t p
 struct lull_warp {
     const struct lull_program *program;
     const struct lull_trace *trace;
-    struct lull_knots *knots; /* of each process */
+    struct lull_knots
+        *knots; /* of each process, and then of each location that is a device stream */
     struct lull_sim_sink sink;
 };
 
 /* ---- making -------------------------------------------------------------------------------- */
+
+static uint32_t list_of_stream(const struct lull_trace *trace, uint32_t location)
+{
+    return trace->n_processes + location;
+}
+
+/* Without device streams, no list is kept for locations. */
+static struct lull_knots *create_knots(const struct lull_trace *trace)
+{
+    bool streams = false;
+    for (uint32_t l = 0; !streams && l < trace->n_locations; l++)
+        streams = trace->locations[l].kind == LULL_LOCATION_DEVICE;
+    return lull_knots_create(trace->n_processes + (streams ? trace->n_locations : 0));
+}
 
 static lull_status warp_computation(void *context, uint32_t stream, const struct lull_op *op,
                                     int64_t begin, int64_t end, int64_t noise, int64_t delay,
                                     struct lull_error *err)
 {
     struct lull_warp *warp = context;
-    uint32_t process = lull_replay_process(warp->program, stream);
+    const uint32_t location = lull_replay_location(warp->program, stream);
+    const bool device = warp->trace->locations[location].kind == LULL_LOCATION_DEVICE;
+    const uint32_t list =
+        device ? list_of_stream(warp->trace, location) : lull_replay_process(warp->program, stream);
     int64_t measured_begin, measured_end;
     (void)noise;
     (void)delay;
-    if (!lull_replay_is_master(warp->program, stream))
+    if (!device && !lull_replay_is_master(warp->program, stream))
         return LULL_OK;
     lull_replay_measured(op, &measured_begin, &measured_end);
     if (!warp->knots)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for the simulated run",
                          warp->trace->path);
-    lull_status status = lull_knots_add(warp->knots, process, measured_begin, begin, err);
+    lull_status status = lull_knots_add(warp->knots, list, measured_begin, begin, err);
     if (status == LULL_OK)
-        status = lull_knots_add(warp->knots, process, measured_end, end, err);
+        status = lull_knots_add(warp->knots, list, measured_end, end, err);
     return status == LULL_OK ? LULL_OK : lull_fail_prefix(err, status, "%s", warp->trace->path);
 }
 
@@ -183,14 +201,14 @@ static void again(void *context)
 {
     struct lull_warp *warp = context;
     lull_knots_destroy(warp->knots);
-    warp->knots = lull_knots_create(warp->trace->n_processes);
+    warp->knots = create_knots(warp->trace);
 }
 
 struct lull_warp *lull_warp_create(const struct lull_program *replay,
                                    const struct lull_trace *trace)
 {
     struct lull_warp *warp = calloc(1, sizeof *warp);
-    struct lull_knots *knots = lull_knots_create(trace->n_processes);
+    struct lull_knots *knots = create_knots(trace);
     if (!warp || !knots) {
         free(warp);
         lull_knots_destroy(knots);
@@ -217,21 +235,30 @@ const struct lull_sim_sink *lull_warp_sink(struct lull_warp *warp)
 
 /* ---- mapping ------------------------------------------------------------------------------- */
 
-/* The knots of one process. */
+/* The knots of one process or device stream. */
 struct map {
     const struct lull_knots *knots;
-    uint32_t process;
+    uint32_t list;
     size_t count;
 };
 
-static struct map map_of(const struct lull_warp *warp, uint32_t process)
+static struct map map_of(const struct lull_warp *warp, uint32_t list)
 {
-    return (struct map){warp->knots, process, lull_knots_count(warp->knots, process)};
+    return (struct map){warp->knots, list, lull_knots_count(warp->knots, list)};
+}
+
+static struct map map_of_location(const struct lull_warp *warp, uint32_t location)
+{
+    const struct lull_location *of = &warp->trace->locations[location];
+    const struct map map =
+        map_of(warp, of->kind == LULL_LOCATION_DEVICE ? list_of_stream(warp->trace, location)
+                                                      : of->process);
+    return map.count > 0 ? map : map_of(warp, of->process);
 }
 
 static const struct lull_knot *knot(const struct map *map, size_t i)
 {
-    return lull_knots_at(map->knots, map->process, i);
+    return lull_knots_at(map->knots, map->list, i);
 }
 
 /* The simulated time of a measured one between knot `at` and the next. Before the first knot and
@@ -261,6 +288,15 @@ static size_t seek(const struct map *map, size_t at, int64_t measured)
     return at;
 }
 
+/* The first knot at a time, where there are several: an operation of a device has ended there, and the next one may begin
+ * at the same measured time and later in the simulation. */
+static size_t seek_end(const struct map *map, size_t at, int64_t measured)
+{
+    while (at + 1 < map->count && knot(map, at + 1)->measured < measured)
+        at++;
+    return at + 1 < map->count && knot(map, at + 1)->measured == measured ? at + 1 : at;
+}
+
 static size_t find_knot(const struct map *map, int64_t measured)
 {
     size_t low = 0, high = map->count;
@@ -285,6 +321,7 @@ int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t m
 struct warp_stream {
     struct map map;
     int64_t duration; /* of the simulated run */
+    bool device;      /* a device stream */
     size_t at;        /* knot of the last event */
     struct lull_cursor *cursor;
     struct lull_block block;
@@ -298,8 +335,9 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
     struct warp_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    stream->map = map_of(warp, trace->locations[location].process);
+    stream->map = map_of_location(warp, location);
     stream->duration = trace->duration;
+    stream->device = trace->locations[location].kind == LULL_LOCATION_DEVICE;
     lull_status status = lull_cursor_open(warp->trace, location, mask, &stream->cursor, err);
     if (status != LULL_OK) {
         free(stream);
@@ -335,8 +373,10 @@ static void warp_event(struct warp_stream *stream, struct lull_event *event)
         return;
     int64_t end = measured + event->duration;
     if (map->count)
-        end = between(map, seek(map, stream->at, end), end);
-    event->duration = clip(stream, end) - event->time;
+        end = between(
+            map, stream->device ? seek_end(map, stream->at, end) : seek(map, stream->at, end), end);
+    end = clip(stream, end);
+    event->duration = end > event->time ? end - event->time : 0;
 }
 
 static lull_status read_stream(void *opened, struct lull_event *events, size_t capacity,

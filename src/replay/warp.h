@@ -5,7 +5,8 @@
  * time. These pairs of measured and simulated times are the knots of a map for each process: it is
  * monotone, and linear between knots. The simulated run is the measured trace seen through these
  * maps: all threads, regions, messages and counters are there, at other times. Threads other than
- * the master follow their master's map.
+ * the master follow their master's map; device streams that took part in the replay have maps of their
+ * own, and the others follow the master, too.
  *
  * Knots are kept in a temporary file, so that memory does not grow with the trace. */
 #ifndef LULL_REPLAY_WARP_H
@@ -39,9 +40,9 @@ struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime
 
 /* ==== knots =================================================================================== */
 
-/* For each process a growing list of pairs of times.
+/* Growing lists of pairs of times, one for each process or device stream.
  *
- * The newest knots of each process are in memory, about 1 KiB. Full blocks of knots go to a file
+ * The newest knots of each list are in memory, about 1 KiB. Full blocks of knots go to a file
  * without a name in $TMPDIR, or /tmp. The file is mapped, so that its pages leave memory when
  * others need it. A knot takes 16 bytes, and a call of MPI adds two knots at most. */
 
@@ -51,16 +52,16 @@ struct lull_knot {
 
 struct lull_knots;
 
-struct lull_knots *lull_knots_create(uint32_t n_processes); /* NULL: no memory */
-void lull_knots_destroy(struct lull_knots *knots);          /* NULL is allowed */
+struct lull_knots *lull_knots_create(uint32_t n_lists); /* NULL: no memory */
+void lull_knots_destroy(struct lull_knots *knots);      /* NULL is allowed */
 
 /* Appends a knot unless it is the same as the last one. Fails when there is no memory or no room
  * for the file. Not to be called while others read. */
-lull_status lull_knots_add(struct lull_knots *knots, uint32_t process, int64_t measured,
+lull_status lull_knots_add(struct lull_knots *knots, uint32_t index, int64_t measured,
                            int64_t simulated, struct lull_error *err);
 
-size_t lull_knots_count(const struct lull_knots *knots, uint32_t process);
+size_t lull_knots_count(const struct lull_knots *knots, uint32_t index);
 /* Knot i < count; valid until the next lull_knots_add. */
-const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t process, size_t i);
+const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t index, size_t i);
 
 #endif

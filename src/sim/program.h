@@ -21,7 +21,7 @@
  *  - SYNC goes on when `peer` streams of this rank have reached the SYNC with the same number
  *    (join of threads). Streams that need not wait for each other alike arrive and wait apart:
  *    an arrival goes on at once, and `peer` arrivals let those go on that wait
- *    (enum lull_sync_part).
+ *    (enum lull_sync_part). An arrival counts `delay` later than its stream comes.
  *  - MARK takes no time: iteration `bytes` begins; delays refer to it.
  * Operations from one blocking operation (COMPUTE, WAIT, SYNC, COLLECTIVE without request) to the
  * next become ready together. */
@@ -87,8 +87,10 @@ struct lull_op {
         const uint32_t *requests; /* WAIT: n_requests of them, valid until the next pull */
         int64_t measured;         /* others: time in the trace, for messages to the user */
     };
-    uint32_t n_requests;
-    uint32_t reserved2;
+    union {
+        uint32_t n_requests; /* WAIT */
+        int64_t delay;       /* SYNC: it arrives so many ns later */
+    };
 };
 
 /* Whether a stream goes on behind an operation only when that is over. */

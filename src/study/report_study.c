@@ -315,6 +315,7 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
         {.analysis = &lull_path_analysis},
         {.analysis = &lull_evidence_analysis}};
     struct lull_runs_options wanted = options->runs;
+    wanted.operations = true;
     wanted.asked = asked;
     wanted.n_asked = sizeof asked / sizeof *asked;
     *ret_report = (struct lull_report){0};

@@ -52,4 +52,8 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     add_test(NAME diagnose.made
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_made.py --lull $<TARGET_FILE:lull>)
     set_tests_properties(diagnose.made PROPERTIES LABELS quick TIMEOUT 1800)
+    # Of devices.
+    add_test(NAME diagnose.devices
+        COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_devices.py --lull $<TARGET_FILE:lull>)
+    set_tests_properties(diagnose.devices PROPERTIES LABELS quick TIMEOUT 1800)
 endif()

@@ -373,8 +373,10 @@ static unsigned loss_of_host(const struct drawn *drawn, const struct operation *
     return LULL_LOST_RUNTIME;
 }
 
-/* What is lost at a moment; LULL_DEVICE_LOSSES: nothing, a kernel runs. */
-static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time)
+/* What is lost at a moment; LULL_DEVICE_LOSSES: nothing, a kernel runs. *ret_next: what the device runs next, if it does
+ * nothing then; else NULL. */
+static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time,
+                        const struct operation **ret_next)
 {
     const struct operation *next = NULL;
     int64_t next_at = INT64_MAX;
@@ -395,6 +397,7 @@ static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time
             next_at = at;
         }
     }
+    *ret_next = kernel || copy || exchange ? NULL : next;
     if (kernel || copy || exchange)
         return kernel ? LULL_DEVICE_LOSSES : copy ? LULL_LOST_COPYING : LULL_LOST_EXCHANGING;
     if (!next)
@@ -409,8 +412,10 @@ static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time
                : LULL_LOST_LAUNCH;
 }
 
+/* Adds to `before` what was lost in front of operations of each region. */
 static void check_device(const struct drawn *drawn, uint32_t device,
-                         const struct lull_device_breakdown *found)
+                         const struct lull_device_breakdown *found,
+                         int64_t before[REGIONS][LULL_DEVICE_LOSSES])
 {
     const struct lull_trace *trace = drawn->made.trace;
     int64_t expected[LULL_DEVICE_LOSSES + 1] = {0}, all = found->kernel_ns, windows = 0;
@@ -421,8 +426,13 @@ static void check_device(const struct drawn *drawn, uint32_t device,
                       trace->locations[l].stream->device == device &&
                       in_window(drawn, trace->locations[l].process, t);
         windows += inside;
-        if (inside)
-            expected[loss_at(drawn, device, t)]++;
+        if (!inside)
+            continue;
+        const struct operation *next;
+        const unsigned loss = loss_at(drawn, device, t, &next);
+        expected[loss]++;
+        if (next)
+            before[next->region][loss]++;
     }
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
         fail_if(found->lost_ns[loss] != expected[loss], "device %s, %s: %lld ns, expected %lld",
@@ -527,9 +537,17 @@ static void check_one(struct lull_random *random, bool windowed)
     const struct lull_breakdown_options wanted = {.reading = &reading, .operations = true};
     struct lull_breakdown *breakdown =
         feed_breakdown(random, &drawn->made, &wanted, drawn->made.trace->arena);
+    int64_t before[REGIONS][LULL_DEVICE_LOSSES] = {{0}};
     for (uint32_t d = 0; d < breakdown->n_devices; d++)
         check_device(drawn, strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1,
-                     &breakdown->devices[d]);
+                     &breakdown->devices[d], before);
+    for (uint32_t r = 0; r < breakdown->n_operations; r++) {
+        uint32_t region = 0;
+        while (strcmp(regions[region].name, breakdown->operations[r].name) != 0)
+            region++;
+        for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+            assert_int_equal(breakdown->operations[r].lost_ns[loss], before[region][loss]);
+    }
     assert_true(breakdown->n_devices > 0);
     if (!windowed)
         check_operations(drawn, breakdown);

@@ -660,13 +660,15 @@ static void test_random_traces(void **state)
     lull_random_seed(&other, ~lull_test_seed());
     const unsigned rounds = lull_test_rounds(200);
     char names[LULL_STEP_KINDS][40];
-    /* What random traces do not have: unit/activity/test_steps.c does, and test_devices.c has PHASE, SUBMIT and DEPEND.
-     * CALL is in brief steps alone, CREW and PHASE not in LULL_STEPS_ALL. */
+    /* What random traces do not have: unit/activity/test_steps.c does, and test_devices.c has PHASE, SUBMIT and DEPEND,
+     * test_device_replay.c DEVICE_WAIT.
+     * CALL is in brief steps alone, CREW, PHASE and DEVICE_WAIT not in LULL_STEPS_ALL. */
     static const unsigned not_drawn[] = {LULL_STEP_CALL,
                                          LULL_STEP_CREW,
                                          LULL_STEP_PHASE,
                                          LULL_STEP_SUBMIT,
                                          LULL_STEP_DEPEND,
+                                         LULL_STEP_DEVICE_WAIT,
                                          LULL_STEP_FREE,
                                          LULL_STEP_THREAD_CREATE,
                                          LULL_STEP_THREAD_WAIT_BEGIN,

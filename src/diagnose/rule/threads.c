@@ -546,13 +546,22 @@ static const char *where_serial(struct lull_case *c, struct lull_finding *findin
                              (in || between) && functions ? "; " : "", functions ? functions : "");
 }
 
+/* A run without parallel regions has no serial part: its other threads have work of their own. */
+static bool has_parallel_regions(const struct lull_trace *trace)
+{
+    bool any = !trace; /* sums alone do not tell */
+    for (uint32_t r = 0; !any && r < trace->n_regions; r++)
+        any = trace->regions[r].parallel;
+    return any;
+}
+
 static void find_serial_time(struct lull_case *c)
 {
     const struct lull_breakdown *breakdown = c->evidence->breakdown;
     int64_t longest;
     uint32_t at;
     const int64_t lost = find_serial(breakdown, &at, &longest);
-    if (lost < c->least_ns || longest <= 0)
+    if (lost < c->least_ns || longest <= 0 || !has_parallel_regions(c->evidence->trace))
         return;
     const struct lull_process_breakdown *process = &breakdown->processes[at];
     const uint32_t of = lull_evidence_process_of_rank(c->evidence, process->rank);

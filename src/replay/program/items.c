@@ -5,6 +5,7 @@
 
 /* ==== items =================================================================================== */
 
+/* BURST and FIXED are gathered. */
 enum { BURST = LULL_STRETCH_BURST, FIXED = LULL_STRETCH_FIXED, NOT_KEPT = LULL_STRETCH_WAIT };
 
 static struct lull_item *add_item_out(struct lull_items *m, uint8_t kind, int64_t time)
@@ -42,12 +43,20 @@ static void take_stretch(struct lull_items *m, const struct lull_step *stretch)
         hand_out_all(m, stretch->time);
         m->mark = stretch->span.mark;
     }
-    if (kind != m->kind && m->kind != NOT_KEPT && (m->options.pieces || !m->options.master))
+    if (kind != m->kind && m->kind <= FIXED && (m->options.pieces || !m->options.master))
         hand_out(m, m->kind, stretch->time, false);
     m->kind = kind;
     m->user = stretch->span.user;
     if (kind == NOT_KEPT)
         return;
+    if (kind == LULL_STRETCH_DEVICE) {
+        struct lull_item *item = add_item_out(m, LULL_ITEM_AWAIT, stretch->time);
+        item->end = stretch->span.end;
+        item->ns = item->end - item->begin;
+        item->mark = m->mark;
+        item->region = m->user;
+        return;
+    }
     if (m->ns[kind] == 0)
         m->began[kind] = stretch->time;
     m->ns[kind] += stretch->span.end - stretch->time;
@@ -89,6 +98,8 @@ static void take_other(struct lull_items *m, const struct lull_step *step)
         return;
     case LULL_STEP_CALL_END:
     case LULL_STEP_MARKER:
+    case LULL_STEP_SUBMIT:
+    case LULL_STEP_DEVICE_WAIT:
     case LULL_STEP_THREAD_CREATE:
     case LULL_STEP_THREAD_BEGIN:
     case LULL_STEP_THREAD_END:

@@ -7,6 +7,7 @@
  *    decide as well;
  *  - fixed: I/O, one-sided and file operations of MPI, the tracer's flush, none of which a faster
  *    processor shortens either.
+ * A wait for a device is an item by itself: no burst, whose length a what-if could change.
  * The time behind the last event of a location counts like all other time: a run lasts until its
  * end for all of them (replay/ideal/ideal.h). */
 #ifndef LULL_REPLAY_PROGRAM_ITEMS_H
@@ -21,14 +22,17 @@ enum lull_item_kind {
     LULL_ITEM_BURST, /* from begin to end; its length `ns` is less than end - begin if some of that
                         time was neither burst nor fixed */
     LULL_ITEM_FIXED, /* likewise */
-    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing or of threads */
+    LULL_ITEM_AWAIT, /* likewise; behind the DEVICE_WAITs that say what for */
+    LULL_ITEM_STEP,  /* a call begins or ends, or an operation of message passing, of threads or of
+                        devices */
     LULL_ITEM_MEET   /* the master forks or joins */
 };
 
 struct lull_item {
-    uint8_t kind;    /* enum lull_item_kind */
-    uint8_t mark;    /* BURST, FIXED: of the innermost marked region; 0: in none */
-    uint32_t region; /* BURST, FIXED: innermost region of the user at its end, or LULL_NONE */
+    uint8_t kind; /* enum lull_item_kind */
+    uint8_t mark; /* BURST, FIXED, AWAIT: of the innermost marked region; 0: in none */
+    uint32_t
+        region; /* BURST, FIXED, AWAIT: innermost region of the user at its end, or LULL_NONE */
     int64_t begin, end, ns;       /* STEP, MEET: begin and end are its time */
     const struct lull_step *step; /* STEP: lives as long as the steps that it comes from */
 };
@@ -37,6 +41,7 @@ struct lull_item {
 #define LULL_ITEMS_WANT                                                                          \
     ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_STRETCH) | \
      LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEPS_OF_THREADS |   \
+     LULL_STEP_MASK(LULL_STEP_SUBMIT) | LULL_STEP_MASK(LULL_STEP_DEVICE_WAIT) |                  \
      LULL_STEP_MASK(LULL_STEP_END))
 
 struct lull_items_options {

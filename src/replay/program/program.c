@@ -10,17 +10,46 @@ static lull_status next(struct lull_program *program, uint32_t stream, struct lu
                         uint32_t room, uint32_t *ret_count, struct lull_error *err)
 {
     struct lull_replay *replay = program->data;
-    return lull_replay_stream_next(replay->streams[stream], ops, room, ret_count, err);
+    if (!replay->device_streams[stream])
+        return lull_replay_stream_next(replay->streams[stream], ops, room, ret_count, err);
+    *ret_count = lull_device_stream_next(replay->device_streams[stream], ops);
+    return LULL_OK;
 }
 
 static void close_streams(struct lull_replay *replay)
 {
     for (uint32_t s = 0; s < replay->n_streams; s++) {
         lull_replay_stream_close(replay->streams[s]);
+        lull_device_stream_close(replay->device_streams[s]);
         replay->streams[s] = NULL;
+        replay->device_streams[s] = NULL;
     }
     lull_lost_destroy(replay->lost); /* read again when needed: messages were taken off its list */
     replay->lost = NULL;
+}
+
+static bool is_device_stream(const struct lull_replay *replay, uint32_t stream)
+{
+    return replay->trace->locations[replay->locations[stream]].kind == LULL_LOCATION_DEVICE;
+}
+
+static lull_status open_device_stream(struct lull_replay *replay, uint32_t stream,
+                                      struct lull_error *err)
+{
+    const uint32_t location = replay->locations[stream],
+                   process = replay->trace->locations[location].process;
+    const struct lull_windows *windows = replay->options.windows;
+    const struct lull_device_stream_options options = {
+        .window = windows ? windows->intervals[process][0]
+                          : (struct lull_interval){0, replay->trace->duration},
+        .ends_at = replay->ends_at,
+        .shift = lull_survey_shift(replay->survey, process),
+        .change = replay->options.change};
+    replay->device_streams[stream] = lull_device_stream_open(replay->devices, location, &options);
+    return replay->device_streams[stream]
+               ? LULL_OK
+               : lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay",
+                           replay->trace->path);
 }
 
 static lull_status rewind_all(struct lull_program *program, struct lull_error *err)
@@ -31,7 +60,9 @@ static lull_status rewind_all(struct lull_program *program, struct lull_error *e
     for (uint32_t s = 0; s < replay->n_streams; s++) {
         if (!lull_in_range(range, lull_replay_process(program, s)))
             continue;
-        lull_status status = lull_replay_stream_open(replay, s, &replay->streams[s], err);
+        lull_status status = is_device_stream(replay, s)
+                                 ? open_device_stream(replay, s, err)
+                                 : lull_replay_stream_open(replay, s, &replay->streams[s], err);
         if (status != LULL_OK)
             return status;
     }
@@ -51,6 +82,12 @@ void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t 
 {
     *ret_begin = op->measured;
     *ret_end = op->measured + (int64_t)((uint64_t)op->tag << 32 | op->comm);
+}
+
+uint32_t lull_replay_location(const struct lull_program *program, uint32_t stream)
+{
+    const struct lull_replay *replay = program->data;
+    return replay->locations[stream];
 }
 
 uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream)
@@ -104,10 +141,14 @@ static bool has_stream(const struct lull_replay *replay, uint32_t location)
 {
     const struct lull_location *l = &replay->trace->locations[location];
     const struct lull_process *p = &replay->trace->processes[l->process];
-    return p->application == replay->options.application && l->kind == LULL_LOCATION_THREAD &&
-           (location == p->first_location ||
-            (replay->options.callers && replay->options.callers[location]) ||
-            lull_survey_meets(replay->survey, location));
+    if (p->application != replay->options.application)
+        return false;
+    const bool submits = replay->devices && lull_replay_devices_need(replay->devices, location);
+    if (l->kind != LULL_LOCATION_THREAD)
+        return l->kind == LULL_LOCATION_DEVICE && submits;
+    return location == p->first_location || submits ||
+           (replay->options.callers && replay->options.callers[location]) ||
+           lull_survey_meets(replay->survey, location);
 }
 
 /* Numbers ranks in the order of processes and streams in the order of locations, so that the
@@ -125,7 +166,8 @@ static void number_streams(struct lull_replay *replay)
             replay->first_stream[replay->n_ranks] = replay->n_streams;
             replay->ranks[process] = replay->n_ranks++;
         }
-        replay->meets[replay->ranks[process]] += trace->locations[l].role != LULL_THREAD_FREE;
+        replay->meets[replay->ranks[process]] += trace->locations[l].kind == LULL_LOCATION_THREAD &&
+                                                 trace->locations[l].role != LULL_THREAD_FREE;
         replay->locations[replay->n_streams++] = l;
     }
     replay->first_stream[replay->n_ranks] = replay->n_streams;
@@ -141,8 +183,9 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
     replay->first_stream = lull_arena_try(arena, processes, sizeof *replay->first_stream);
     replay->locations = lull_arena_try(arena, locations, sizeof *replay->locations);
     replay->streams = lull_arena_try(arena, locations, sizeof(struct lull_replay_stream *));
+    replay->device_streams = lull_arena_try(arena, locations, sizeof(struct lull_device_stream *));
     if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->locations ||
-        !replay->streams)
+        !replay->streams || !replay->device_streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     number_streams(replay);
     return LULL_OK;
@@ -193,6 +236,8 @@ lull_status lull_replay_open(const struct lull_trace *trace,
         status = lull_survey_take(trace, options->application, options->callers != NULL,
                                   &replay->own_survey, err);
     replay->survey = options->survey ? options->survey : replay->own_survey;
+    if (options->devices)
+        replay->devices = lull_survey_devices(replay->survey);
     if (status == LULL_OK)
         status = number_ranks(replay, arena, err);
     if (status == LULL_OK)

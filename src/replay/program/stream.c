@@ -401,6 +401,105 @@ static void judge_poll(stream_t *s, uint8_t next)
     entry->dropped = s->polls;
 }
 
+/* ---- devices ------------------------------------------------------------------------------- */
+
+/* How much of a piece of measured time lies in the part that is replayed, in ns. */
+static int64_t time_in_part(const stream_t *s, int64_t begin, int64_t end)
+{
+    const struct lull_windows *windows = s->replay->options.windows;
+    if (windows) {
+        const struct lull_interval part = windows->intervals[s->process][0];
+        begin = begin > part.begin ? begin : part.begin;
+        end = end < part.end ? end : part.end;
+    }
+    return end > begin ? end - begin : 0;
+}
+
+static lull_status push_device_sync(stream_t *s, const struct lull_op *sync, struct lull_error *err)
+{
+    struct entry *entry = replay_push(s, LULL_OP_SYNC, LULL_OP_NO_REGION, 0);
+    if (!entry)
+        return replay_no_memory(s, err);
+    entry->op = *sync;
+    return LULL_OK;
+}
+
+/* The thread submits an operation, which may begin some time later. */
+static lull_status submit_operation(stream_t *s, const struct lull_step *step,
+                                    struct lull_error *err)
+{
+    const struct lull_device_change *change = s->replay->options.change;
+    struct lull_device_submission submission;
+    if (!s->replay->devices || !lull_device_caller_submits(&s->caller, &submission) ||
+        (change && change->ahead))
+        return LULL_OK;
+    const int64_t latency = change && change->no_latency
+                                ? 0
+                                : time_in_part(s, step->time, step->time + submission.latency);
+    const struct lull_op sync = lull_device_sync(LULL_SYNC_ARRIVES, LULL_SYNC_SUBMITTED,
+                                                 submission.sync, submission.waiting, latency);
+    return push_device_sync(s, &sync, err);
+}
+
+/* What threads apart have submitted since a state of this master began, which is behind the begin of the item or lies in
+ * it. */
+static lull_status submit_apart(stream_t *s, const struct lull_item *item, struct lull_error *err)
+{
+    const struct lull_device_change *change = s->replay->options.change;
+    const int64_t last = item->end > item->begin ? item->end - 1 : item->begin;
+    struct lull_device_submission submission;
+    int64_t anchor = s->caller.anchor;
+    for (; lull_device_caller_submits_apart(&s->caller, last, &submission);
+         anchor = s->caller.anchor) {
+        const int64_t from = anchor > item->begin ? item->begin : anchor;
+        if (change && change->ahead)
+            continue;
+        const struct lull_op sync = lull_device_sync(
+            LULL_SYNC_ARRIVES, LULL_SYNC_SUBMITTED, submission.sync, submission.waiting,
+            time_in_part(s, from, anchor + submission.latency));
+        lull_status status = push_device_sync(s, &sync, err);
+        if (status != LULL_OK)
+            return status;
+    }
+    return LULL_OK;
+}
+
+static lull_status await_operation(stream_t *s, struct lull_error *err)
+{
+    struct lull_device_awaited awaited;
+    if (!s->replay->devices || !lull_device_caller_waits(&s->caller, &awaited))
+        return LULL_OK;
+    if (awaited.end > s->awaited)
+        s->awaited = awaited.end;
+    const struct lull_op sync =
+        lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_COMPLETED, awaited.sync, awaited.waiting, 0);
+    return push_device_sync(s, &sync, err);
+}
+
+/* The time of a wait for a device: what of it came behind the end of the operations that it was for, if a SYNC stands for
+ * the rest. */
+static lull_status push_await(stream_t *s, const struct lull_item *item, struct lull_error *err)
+{
+    int64_t begin = item->begin;
+    if (s->awaited > begin)
+        begin = s->awaited < item->end ? s->awaited : item->end;
+    s->awaited = 0;
+    const int64_t ns = item->ns < item->end - begin ? item->ns : item->end - begin;
+    s->since_poll += ns;
+    if (ns == 0 && !s->replay->options.pieces)
+        return LULL_OK;
+    struct entry *entry = replay_push(
+        s, LULL_OP_COMPUTE, item->region == LULL_NONE ? LULL_OP_NO_REGION : item->region, begin);
+    if (!entry)
+        return replay_no_memory(s, err);
+    const uint64_t length = (uint64_t)(item->end - begin);
+    entry->op.duration = ns;
+    entry->op.tag = (uint32_t)(length >> 32);
+    entry->op.comm = (uint32_t)length;
+    entry->op.flags = LULL_OP_NOT_SCALED;
+    return LULL_OK;
+}
+
 /* ---- items --------------------------------------------------------------------------------- */
 
 /* The threads of the process meet at a fork or a join of the master. */
@@ -467,6 +566,10 @@ static lull_status take_stream_step(stream_t *s, const struct lull_step *step,
     }
     if (LULL_STEP_MASK(step->kind) & LULL_STEPS_OF_THREADS)
         return replay_take_thread(s, step, err);
+    if (step->kind == LULL_STEP_SUBMIT)
+        return submit_operation(s, step, err);
+    if (step->kind == LULL_STEP_DEVICE_WAIT)
+        return await_operation(s, err);
     lull_status status = replay_take_operation(s, step, err);
     return status == LULL_OK && !s->in_call ? request_push_wait(s, err) : status;
 }
@@ -474,13 +577,18 @@ static lull_status take_stream_step(stream_t *s, const struct lull_step *step,
 static lull_status take_stream_item(stream_t *s, const struct lull_item *item,
                                     struct lull_error *err)
 {
+    if (s->caller.has_next) {
+        lull_status status = submit_apart(s, item, err);
+        if (status != LULL_OK)
+            return status;
+    }
     if (item->kind == LULL_ITEM_STEP)
         return take_stream_step(s, item->step, err);
     if (item->kind == LULL_ITEM_MEET) {
         s->meets++;
         return push_sync(s, err);
     }
-    return push_burst(s, item, err);
+    return item->kind == LULL_ITEM_AWAIT ? push_await(s, item, err) : push_burst(s, item, err);
 }
 
 /* ---- pulling ------------------------------------------------------------------------------- */
@@ -638,6 +746,8 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
     s->call_region = LULL_OP_NO_REGION;
     s->poll = NO_ENTRY;
     s->withdraws = lull_survey_withdraws(replay->survey, location);
+    if (replay->devices)
+        s->caller = lull_device_caller_open(replay->devices, location);
     const bool disturbs = replay->options.disturbance &&
                           location == replay->trace->processes[s->process].first_location;
     const struct lull_windows *windows = replay->options.windows;

@@ -9,6 +9,7 @@
 #define LULL_REPLAY_PROGRAM_STREAM_H
 
 #include "base/hash.h"
+#include "replay/program/devices.h"
 #include "replay/program/disturb.h"
 #include "replay/program/items.h"
 #include "replay/program/lost.h"
@@ -31,8 +32,10 @@ struct lull_replay {
     uint32_t *first_stream;              /* [n_ranks + 1] */
     uint32_t *locations;                 /* [n_streams]: of the trace */
     uint32_t *meets;                     /* [n_ranks]: how many streams meet at forks and joins */
-    struct lull_replay_stream **streams; /* [n_streams] */
-    struct lull_survey *own_survey;      /* NULL: `survey` is the caller's */
+    struct lull_replay_stream **streams; /* [n_streams]; NULL: that of a device */
+    struct lull_device_stream **device_streams; /* [n_streams]; NULL: that of a thread */
+    const struct lull_replay_devices *devices;  /* NULL: they take no part */
+    struct lull_survey *own_survey;             /* NULL: `survey` is the caller's */
     const struct lull_survey *survey;
     uint32_t eager;              /* index of the eager limit among the network's parameters */
     const struct rooted *rooted; /* [n_rooted]: groups for the operations of one root */
@@ -115,6 +118,8 @@ struct lull_replay_stream {
     uint32_t phase, ordinal; /* of the next burst, as in struct lull_replay_burst */
     uint32_t meets;          /* forks and joins of the master so far */
     uint32_t syncs;          /* SYNCs so far */
+    struct lull_device_caller caller; /* what it submits to devices and waits for there */
+    int64_t awaited;              /* measured: the end of the operations that it waits for now */
     struct lull_hash collectives; /* by communicator: how many blocking operations so far */
     struct lull_hash given_up;    /* by channel: how many messages were taken by receives that the
                                      program gave up; used in the first stream of a rank only, for

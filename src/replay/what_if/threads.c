@@ -385,7 +385,8 @@ static bool take_thread_step(struct lull_shortenings *s, uint32_t number,
     case LULL_STEP_SPAN:
         return take_span(thread, step);
     case LULL_STEP_STRETCH:
-        if (master && thread->inside && step->op == LULL_STRETCH_BURST)
+        if (master && thread->inside &&
+            (step->op == LULL_STRETCH_BURST || step->op == LULL_STRETCH_DEVICE))
             s->waiting[s->count - 1].bursts += step->span.end - step->time;
         return true;
     case LULL_STEP_FORK:

@@ -25,7 +25,7 @@ bool lull_what_if_put(const struct lull_what_if_options *options, struct lull_fl
                lull_flow_put_text(flow, options->cuts[i].region);
     for (uint32_t i = 0; i < options->n_threads && good; i++)
         good = lull_flow_put_text(flow, options->threads[i].region);
-    return good;
+    return good && lull_what_if_devices_put(&options->devices, flow);
 }
 
 bool lull_what_if_get(struct lull_what_if_options *options, struct lull_arena *arena,
@@ -40,7 +40,7 @@ bool lull_what_if_get(struct lull_what_if_options *options, struct lull_arena *a
                lull_flow_get_text(flow, arena, &options->cuts[i].region);
     for (uint32_t i = 0; good && i < options->n_threads; i++)
         good = lull_flow_get_text(flow, arena, &options->threads[i].region);
-    return good;
+    return good && lull_what_if_devices_get(&options->devices, arena, flow);
 }
 
 /* ==== treatments ============================================================================== */
@@ -264,7 +264,8 @@ lull_status lull_what_if_cuts_read(char *const *texts, struct lull_arena *arena,
 bool lull_what_if_supposes(const struct lull_what_if_options *options)
 {
     return options->eager || options->no_noise || options->balance || options->n_regions > 0 ||
-           options->n_cuts > 0 || options->n_threads > 0;
+           options->n_cuts > 0 || options->n_threads > 0 ||
+           lull_what_if_devices_supposes(&options->devices);
 }
 
 /* ---- how it is typed ----------------------------------------------------------------------- */
@@ -337,6 +338,23 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
         add_cut(&words, &options->cuts[i]);
     if (options->balance)
         add_option(&words, "--balance", options->balanced, options->balance_share);
+    for (uint32_t i = 0; i < options->devices.n_kernels; i++) {
+        add_word(&words, "--kernel");
+        add_word(&words, lull_arena_printf(arena, "%s*%g", options->devices.kernels[i],
+                                           options->devices.factors[i]));
+    }
+    if (options->devices.speed > 0) {
+        add_word(&words, "--device-speed");
+        add_word(&words, lull_arena_printf(arena, "%g", options->devices.speed));
+    }
+    if (options->devices.no_latency)
+        add_word(&words, "--no-launch-latency");
+    if (options->devices.ahead)
+        add_word(&words, "--submit-ahead");
+    if (options->devices.no_copies)
+        add_word(&words, "--no-copies");
+    if (options->devices.balance)
+        add_word(&words, "--balance-devices");
     *ret_words = words.items;
     return words.count;
 }
@@ -449,7 +467,9 @@ static lull_status what_if_check(const struct lull_trace *trace,
     }
     for (uint32_t i = 0; i < wanted->n_threads && status == LULL_OK; i++)
         status = check_threads(trace, wanted->application, &wanted->threads[i], err);
-    return status;
+    return status == LULL_OK
+               ? lull_what_if_devices_check(trace, wanted->application, &wanted->devices, err)
+               : status;
 }
 
 /* ==== what if ================================================================================= */
@@ -610,7 +630,7 @@ static lull_status read_steps(struct lull_what_if *w, const struct lull_replay_o
 /* Whether the streams of the replay are those of the masters, and begin when they do. */
 static bool are_masters(const struct lull_what_if *w, const struct lull_replay_options *options)
 {
-    bool masters = !options->callers;
+    bool masters = !options->callers && !(options->devices && lull_survey_devices(options->survey));
     for (uint32_t p = 0; masters && p < w->scene.trace->n_processes; p++)
         masters = lull_survey_shift(options->survey, p) == 0;
     for (uint32_t l = 0; masters && l < w->scene.trace->n_locations; l++)
@@ -724,6 +744,9 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
     }
     if (status == LULL_OK && lull_what_if_learns(w))
         status = learn_all_kinds(w, &read, err);
+    if (status == LULL_OK && options->devices && options->survey)
+        status = lull_what_if_devices_change(w->scene.trace, &w->scene.wanted->devices,
+                                             options->survey, w->arena, &options->change, err);
     lull_survey_destroy(survey);
     return status;
 }

@@ -31,6 +31,8 @@
  * - A share S of balance, or of what threads or a serial part lose, goes so much of the way: of a serial
  *   part of t threads it leaves 1 - S (1 - 1/t), of a wait for a lock 1 - S; a process or thread that
  *   takes x where the mean is m takes x + S (m - x).
+ * - Devices: their kernels are multiplied by a factor, copies take no time, launches have no latency
+ *   (what_if/devices.h). This changes no computation of a thread, but the operations of device streams.
  * - Eager: every send goes on at once, as if it were buffered, also a synchronous one. This changes
  *   no length of a computation, but the operations of the program.
  *
@@ -48,6 +50,7 @@
 #define LULL_REPLAY_WHAT_IF_WHAT_IF_H
 
 #include "replay/replay.h"
+#include "replay/what_if/devices.h"
 #include "team/team.h"
 
 #include <math.h>
@@ -98,6 +101,7 @@ struct lull_what_if_options {
     struct lull_what_if_cut cuts[LULL_WHAT_IF_CUTS];
     uint32_t n_threads;
     struct lull_what_if_threads threads[LULL_WHAT_IF_THREADS];
+    struct lull_what_if_devices devices;
 };
 
 /* Whether anything is supposed. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* Streams: each pulls its next operations when what blocks it is over. */
 #include "base/array.h"
+#include "base/mix.h"
 #include "sim/engine/large.h"
 #include "sim/engine/run.h"
 
@@ -8,24 +9,56 @@
 
 /* ==== SYNC: threads of one rank wait for each other =========================================== */
 
-enum { NO_SYNC = UINT32_MAX };
+enum { NO_SYNC = UINT32_MAX, FIRST_BUCKETS = 64 };
 
 struct lull_sync {
     uint64_t number;
+    uint32_t rank;
     uint32_t arrived;
     uint32_t gone;             /* on, of those that only wait */
     uint32_t waiting;          /* streams, through `link` */
-    uint32_t next;             /* of the rank; of the free ones */
+    uint32_t next;             /* of the bucket; of the free ones */
     uint32_t last;             /* the stream that came last, of those the first */
     struct lull_moment moment; /* when it came */
 };
 
+/* A rank may have many at the same time: one for each operation of its devices that is not over. */
 struct lull_syncs {
-    uint32_t *of_rank; /* [n_ranks]: those that wait */
+    uint32_t *buckets; /* [n_buckets]: those that are open, by rank and number */
+    size_t n_buckets;  /* a power of two */
     struct lull_sync *syncs;
-    size_t n, room;
+    size_t n, room, n_open;
     uint32_t free;
 };
+
+static uint32_t *bucket_of(const struct lull_syncs *all, uint32_t rank, uint64_t number)
+{
+    return &all->buckets[lull_scatter(lull_mix(rank, number)) & (all->n_buckets - 1)];
+}
+
+/* As many buckets as may be open, or more. */
+static bool spread_syncs(struct lull_syncs *all, size_t n_buckets)
+{
+    uint32_t *old = all->buckets;
+    const size_t n_old = all->n_buckets;
+    uint32_t *buckets = malloc(n_buckets * sizeof *buckets);
+    if (!buckets)
+        return false;
+    for (size_t b = 0; b < n_buckets; b++)
+        buckets[b] = NO_SYNC;
+    all->buckets = buckets;
+    all->n_buckets = n_buckets;
+    for (size_t b = 0; b < n_old; b++)
+        for (uint32_t id = old[b], next; id != NO_SYNC; id = next) {
+            struct lull_sync *sync = &all->syncs[id];
+            uint32_t *bucket = bucket_of(all, sync->rank, sync->number);
+            next = sync->next;
+            sync->next = *bucket;
+            *bucket = id;
+        }
+    free(old);
+    return true;
+}
 
 static bool open_syncs(struct lull_engine *engine)
 {
@@ -33,10 +66,7 @@ static bool open_syncs(struct lull_engine *engine)
     if (!all)
         return false;
     all->free = NO_SYNC;
-    all->of_rank = malloc((engine->fabric.n_ranks + (size_t)1) * sizeof *all->of_rank);
-    for (uint32_t r = 0; all->of_rank && r < engine->fabric.n_ranks; r++)
-        all->of_rank[r] = NO_SYNC;
-    return all->of_rank;
+    return spread_syncs(all, FIRST_BUCKETS);
 }
 
 void lull_sync_roots(struct lull_engine *engine)
@@ -49,7 +79,7 @@ void lull_sync_close(struct lull_engine *engine)
 {
     if (!engine->syncs)
         return;
-    free(engine->syncs->of_rank);
+    free(engine->syncs->buckets);
     free(engine->syncs->syncs);
     free(engine->syncs);
 }
@@ -57,15 +87,19 @@ void lull_sync_close(struct lull_engine *engine)
 static uint32_t new_sync(struct lull_syncs *all, uint32_t rank, uint64_t number)
 {
     uint32_t id = all->free;
+    if (all->n_open >= all->n_buckets && !spread_syncs(all, 2 * all->n_buckets))
+        return NO_SYNC;
     if (id != NO_SYNC)
         all->free = all->syncs[id].next;
     else if (lull_array_reserve(&all->syncs, &all->room, all->n + 1, sizeof *all->syncs))
         id = (uint32_t)all->n++;
     else
         return NO_SYNC;
+    uint32_t *bucket = bucket_of(all, rank, number);
     all->syncs[id] = (struct lull_sync){
-        .number = number, .waiting = NO_SYNC, .next = all->of_rank[rank], .last = NO_SYNC};
-    all->of_rank[rank] = id;
+        .number = number, .rank = rank, .waiting = NO_SYNC, .next = *bucket, .last = NO_SYNC};
+    *bucket = id;
+    all->n_open++;
     return id;
 }
 
@@ -75,6 +109,7 @@ static void close_sync(struct lull_syncs *all, uint32_t *before)
     *before = all->syncs[id].next;
     all->syncs[id].next = all->free;
     all->free = id;
+    all->n_open--;
 }
 
 static struct lull_moment later_moment(struct lull_moment a, struct lull_moment b)
@@ -101,21 +136,19 @@ static uint32_t wake_all(struct lull_engine *engine, struct lull_sync *sync, boo
     return woken;
 }
 
-/* The place of a sync in its rank's list; NULL: no memory. */
+/* The place of a sync in the list of its bucket; NULL: no memory. */
 static uint32_t *find_sync(struct lull_engine *engine, uint32_t rank, uint64_t number)
 {
     if (!engine->syncs && !open_syncs(engine))
         return NULL;
     struct lull_syncs *all = engine->syncs;
-    uint32_t *before = &all->of_rank[rank];
-    while (*before != NO_SYNC && all->syncs[*before].number != number)
+    uint32_t *before = bucket_of(all, rank, number);
+    while (*before != NO_SYNC &&
+           (all->syncs[*before].number != number || all->syncs[*before].rank != rank))
         before = &all->syncs[*before].next;
-    if (*before == NO_SYNC) {
-        if (new_sync(all, rank, number) == NO_SYNC)
-            return NULL;
-        before = &all->of_rank[rank];
-    }
-    return before;
+    if (*before != NO_SYNC)
+        return before;
+    return new_sync(all, rank, number) == NO_SYNC ? NULL : bucket_of(all, rank, number);
 }
 
 static void arrive_at_sync(struct lull_sync *sync, uint32_t s, struct lull_moment moment)
@@ -150,7 +183,7 @@ lull_status lull_sync_begin(struct lull_engine *engine, uint32_t s, const struct
     struct lull_sync *sync = &engine->syncs->syncs[*before];
     const bool apart = op->collective != LULL_SYNC_BOTH;
     if (op->collective != LULL_SYNC_WAITS)
-        arrive_at_sync(sync, s, moment);
+        arrive_at_sync(sync, s, lull_after(&engine->fabric, moment, LULL_PATH_LATENCY, op->delay));
     if (op->collective != LULL_SYNC_ARRIVES)
         await_sync(engine, sync, s, moment);
     if (sync->arrived < op->peer)

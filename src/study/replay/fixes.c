@@ -92,6 +92,7 @@ static void replay_job(const struct fixes *fixes, struct job *job)
     const struct lull_replay_base *base = fixes->run->replay_base;
     struct lull_arena *arena = lull_arena_create(NULL);
     const struct lull_replay_wish wish = {.application = fixes->run->reading->application,
+                                          .devices = true,
                                           .callers = base->callers,
                                           .network = job->network,
                                           .survey = base->measured.survey,

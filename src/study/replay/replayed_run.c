@@ -57,6 +57,7 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                 struct lull_error *err)
 {
     struct lull_replay_options options = {.application = wish->application,
+                                          .devices = wish->devices,
                                           .callers = wish->callers,
                                           .survey = wish->survey,
                                           .pieces = wish->run,
@@ -191,8 +192,8 @@ lull_status lull_measured_survey_to_all(struct lull_measured *measured,
                                          "what a replay has to know"};
     status = lull_team_spread(team, &freight, err);
     if (status == LULL_OK && !lull_team_is_first(team))
-        lull_survey_conclude(measured->survey);
-    return status;
+        status = lull_survey_conclude(measured->survey, err);
+    return lull_team_agree(team, status, err);
 }
 
 /* ---- the network ----------------------------------------------------------------------------- */
@@ -426,9 +427,10 @@ lull_status lull_measured_conclude(struct lull_measured *measured, uint32_t appl
                                    struct lull_arena *arena, struct lull_network *ret_network,
                                    struct lull_error *err)
 {
-    lull_survey_conclude(measured->survey);
-    lull_status status = lull_network_samples_fit(measured->samples, measured->evidence,
-                                                  application, arena, ret_network, err);
+    lull_status status = lull_survey_conclude(measured->survey, err);
+    if (status == LULL_OK)
+        status = lull_network_samples_fit(measured->samples, measured->evidence, application, arena,
+                                          ret_network, err);
     if (status != LULL_OK)
         return status;
     const double *values = ret_network->values[LULL_LEVEL_CLUSTER];
@@ -448,6 +450,7 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_network *network, const bool *callers)
 {
     return (struct lull_replay_wish){.application = run->reading->application,
+                                     .devices = true,
                                      .callers = callers,
                                      .network = network,
                                      .survey = measured->survey,

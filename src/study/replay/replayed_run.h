@@ -27,6 +27,7 @@ struct lull_replayed {
 
 struct lull_replay_wish {
     uint32_t application;
+    bool devices;        /* they take part (replay/replay.h) */
     const bool *callers; /* replay/replay.h */
     const struct lull_network *network;
     const struct lull_survey *survey;

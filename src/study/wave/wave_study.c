@@ -303,8 +303,10 @@ static lull_status replay_together(struct wave_session *session, struct lull_rep
 
 static struct lull_replay_wish wish_of(const struct wave_session *session)
 {
-    return lull_measured_wish(&session->measured, &session->run->runs.runs[0], &session->network,
-                              session->callers);
+    struct lull_replay_wish wish = lull_measured_wish(
+        &session->measured, &session->run->runs.runs[0], &session->network, session->callers);
+    wish.devices = false; /* waves are those of ranks with one stream each */
+    return wish;
 }
 
 /* Collects the simulated iterations of a replay in which each rank has one stream. */

@@ -26,6 +26,12 @@ struct kineto_link {
     uint32_t stream;      /* index of the location of the first operation */
 };
 
+/* When an operation with a correlation ended. */
+struct kineto_end {
+    int64_t end; /* ns as in the file */
+    uint32_t correlation;
+};
+
 struct kineto_process {
     struct kineto_file file;
     lull_status status; /* of reading it */
@@ -35,6 +41,9 @@ struct kineto_process {
     uint32_t first_location;
     struct kineto_link *links; /* malloc'd */
     size_t n_links, links_capacity;
+    struct kineto_end *ends; /* malloc'd: of all operations, by their ends */
+    size_t n_ends, ends_capacity;
+    uint8_t *waits; /* [file.n_names]: enum kineto_wait */
 };
 
 struct kineto_run {
@@ -393,18 +402,33 @@ static int by_correlation(const void *a, const void *b)
     return x->stream < y->stream ? -1 : x->stream > y->stream;
 }
 
+static int by_end_of_operation(const void *a, const void *b)
+{
+    const struct kineto_end *x = a, *y = b;
+    if (x->end != y->end)
+        return x->end < y->end ? -1 : 1;
+    return (x->correlation > y->correlation) - (x->correlation < y->correlation);
+}
+
 static bool add_operations_of(struct kineto_process *process, uint32_t place)
 {
     const struct kineto_place *stream = &process->file.places[place];
     if (!lull_array_reserve(&process->links, &process->links_capacity,
-                            process->n_links + stream->n_spans, sizeof *process->links))
+                            process->n_links + stream->n_spans, sizeof *process->links) ||
+        !lull_array_reserve(&process->ends, &process->ends_capacity,
+                            process->n_ends + stream->n_spans, sizeof *process->ends))
         return false;
-    for (size_t i = 0; i < stream->n_spans; i++)
-        if (stream->spans[i].correlation > 0)
-            process->links[process->n_links++] =
-                (struct kineto_link){.correlation = stream->spans[i].correlation,
-                                     .thread = LULL_NONE,
-                                     .stream = process->first_location + place};
+    for (size_t i = 0; i < stream->n_spans; i++) {
+        const struct kineto_span *span = &stream->spans[i];
+        if (span->correlation == 0)
+            continue;
+        process->links[process->n_links++] =
+            (struct kineto_link){.correlation = span->correlation,
+                                 .thread = LULL_NONE,
+                                 .stream = process->first_location + place};
+        process->ends[process->n_ends++] =
+            (struct kineto_end){span->begin + span->length, span->correlation};
+    }
     return true;
 }
 
@@ -440,6 +464,78 @@ static uint64_t link_calls_of(struct kineto_process *process, uint32_t place)
     return twice;
 }
 
+/* ---- waits ----------------------------------------------------------------------------------- */
+
+/* The profiler does not tell what calls wait for, but which calls wait: those that synchronise, and copies that are not
+ * asynchronous. One that synchronises a device waits for the last operation of each stream, as far as these have ended;
+ * another one for the operation that ended last while the call waited. */
+enum kineto_wait { WAITS_FOR_NOTHING, WAITS_FOR_DEVICE, WAITS_FOR_LAST, WAITS_FOR_ITS_OWN };
+
+static uint8_t wait_of(const char *name)
+{
+    if (strstr(name, "DeviceSynchronize") || strstr(name, "CtxSynchronize"))
+        return WAITS_FOR_DEVICE;
+    if (strstr(name, "Synchronize"))
+        return WAITS_FOR_LAST;
+    return strstr(name, "Memcpy") && !strstr(name, "Async") ? WAITS_FOR_ITS_OWN : WAITS_FOR_NOTHING;
+}
+
+static bool was_submitted_before(const struct kineto_process *process, uint32_t correlation,
+                                 const struct kineto_span *call)
+{
+    const struct kineto_link *link = correlation > 0 ? find_link(process, correlation) : NULL;
+    return link && link->thread != LULL_NONE && link->begin < call->begin;
+}
+
+/* The operation that ended last within a call that waits, of those that had been submitted before it; for a copy, that
+ * copy. 0: there is none, and the call did not wait. */
+static uint32_t find_last(const struct kineto_process *process, const struct kineto_span *call)
+{
+    enum { MOST_LATER = 64 }; /* operations that were submitted meanwhile */
+    const int64_t end = call->begin + call->length;
+    const bool own = process->waits[call->name] == WAITS_FOR_ITS_OWN;
+    size_t from = 0, to = process->n_ends;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (process->ends[middle].end <= end)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    for (int tries = 0; from > 0 && tries < MOST_LATER; tries++) {
+        const struct kineto_end *at = &process->ends[--from];
+        if (at->end <= call->begin)
+            break;
+        if (own ? at->correlation == call->correlation
+                : was_submitted_before(process, at->correlation, call))
+            return at->correlation;
+    }
+    return 0;
+}
+
+/* The last operation of a stream that had been submitted before a call which synchronises the device; 0: there is none, or
+ * it has not ended with the call, which then was for another device. */
+static uint32_t find_last_of_stream(const struct kineto_process *process,
+                                    const struct kineto_place *stream,
+                                    const struct kineto_span *call)
+{
+    const int64_t end = call->begin + call->length;
+    size_t from = 0, to = stream->n_spans;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (stream->spans[middle].begin + stream->spans[middle].length <= end)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    const bool other = from < stream->n_spans &&
+                       was_submitted_before(process, stream->spans[from].correlation, call);
+    return from > 0 && !other &&
+                   was_submitted_before(process, stream->spans[from - 1].correlation, call)
+               ? stream->spans[from - 1].correlation
+               : 0;
+}
+
 /* Finds the calls that have submitted operations. */
 static lull_status make_links(const struct lull_trace *trace, struct kineto_process *process,
                               struct lull_error *err)
@@ -450,8 +546,13 @@ static lull_status make_links(const struct lull_trace *trace, struct kineto_proc
     for (uint32_t p = 0; p < file->n_places; p++)
         if (file->places[p].stream && !add_operations_of(process, p))
             return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", file->path);
-    if (process->n_links > 0)
+    if (process->n_links > 0) {
         qsort(process->links, process->n_links, sizeof *process->links, by_correlation);
+        qsort(process->ends, process->n_ends, sizeof *process->ends, by_end_of_operation);
+    }
+    process->waits = lull_arena_zero(trace->arena, file->n_names + (size_t)1, 1);
+    for (uint32_t n = 0; n < file->n_names; n++)
+        process->waits[n] = file->names[n].kind == KINETO_CALL ? wait_of(file->names[n].text) : 0;
     for (size_t i = 0; i < process->n_links; i++)
         if (kept == 0 || process->links[kept - 1].correlation != process->links[i].correlation)
             process->links[kept++] = process->links[i];
@@ -505,7 +606,7 @@ struct kineto_stream {
     int64_t last; /* end of the last call that has ended */
 };
 
-enum { MOST_OF_A_SPAN = 4 }; /* events */
+enum { MOST_WAITS = 64, MOST_OF_A_SPAN = 4 + MOST_WAITS }; /* events */
 
 static lull_status open_spans(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                               void **ret_stream, struct lull_error *err)
@@ -557,6 +658,33 @@ static void put_submission(const struct kineto_stream *stream, const struct kine
     put(stream, events, count, &event);
 }
 
+static void put_wait(const struct kineto_stream *stream, const struct kineto_span *span,
+                     uint32_t awaited, struct lull_event *events, size_t *count)
+{
+    const struct lull_event event = {
+        .kind = LULL_EVENT_DEVICE_WAIT,
+        .time = span->begin + stream->process->shift,
+        .operation = {
+            .number = awaited, .sequence = LULL_NO_SEQUENCE, .location = LULL_NONE, .peer = -1}};
+    if (awaited > 0)
+        put(stream, events, count, &event);
+}
+
+/* What the call that begins with the span waits for. */
+static void put_waits(const struct kineto_stream *stream, const struct kineto_span *span,
+                      struct lull_event *events, size_t *count)
+{
+    const struct kineto_process *process = stream->process;
+    const uint8_t waits = process->waits[span->name];
+    uint32_t n = 0;
+    if (waits == WAITS_FOR_LAST || waits == WAITS_FOR_ITS_OWN)
+        put_wait(stream, span, find_last(process, span), events, count);
+    for (size_t p = 0; waits == WAITS_FOR_DEVICE && p < process->file.n_places; p++)
+        if (process->file.places[p].stream && n++ < MOST_WAITS)
+            put_wait(stream, span, find_last_of_stream(process, &process->file.places[p], span),
+                     events, count);
+}
+
 /* Threads other than the main one are there from their first call to the end of their last one: nothing is known of
  * them before and after. */
 static void put_life(const struct kineto_stream *stream, unsigned kind, int64_t time,
@@ -602,6 +730,7 @@ static bool put_of_thread(struct kineto_stream *stream, struct lull_event *event
         event.duration = span->length;
     put(stream, events, count, &event);
     put_submission(stream, span, events, count);
+    put_waits(stream, span, events, count);
     stream->next++;
     stream->last = end;
     if (!outer)
@@ -696,6 +825,7 @@ static void close_kineto(struct lull_trace *trace)
     for (uint32_t p = 0; run && p < run->n_processes; p++) {
         lull_kineto_close(&run->processes[p].file);
         free(run->processes[p].links);
+        free(run->processes[p].ends);
     }
 }
 

@@ -1,0 +1,963 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "replay/program/devices.h"
+
+#include "base/array.h"
+#include "stats/quantile.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ==== what is known of a process ============================================================== */
+
+#define NOT_SUBMITTED INT64_MIN
+/* An operation begins late if it takes more than so many usual latencies. */
+#define LATE_LEAST 3.0
+
+/* An operation while those of its process are looked at. */
+struct operation {
+    int64_t begin, end; /* on its stream, behind the one before */
+    int64_t submitted;  /* when the call began that did it; NOT_SUBMITTED: not known */
+    int64_t needed;     /* the latest submission without which it does not end */
+    int64_t lag, after; /* behind the end of the one before; behind all that it needs */
+    int64_t latency;
+    uint64_t number, region;
+    uint32_t stream; /* location */
+    uint32_t order;  /* on its stream */
+    uint32_t before; /* the operation before it on its stream; LULL_NONE: it is the first */
+    uint32_t first;  /* of the operations of the same submission, which have one number */
+    uint32_t same;   /* of `first`: how many they are */
+    uint32_t waiters;
+    uint32_t first_depend, n_depends;
+    uint8_t kind; /* enum lull_operation_kind */
+};
+
+struct numbered {
+    uint64_t number;
+    uint32_t index;
+};
+
+/* An operation waits for the end of another one. */
+struct depend {
+    uint32_t operation, other;
+};
+
+struct submitted {
+    uint64_t number;
+    int64_t time;
+};
+
+/* What a thread that is apart submits. */
+struct foreign {
+    int64_t time;
+    uint32_t sync;
+};
+
+/* What is known of a process while its lists are made. */
+struct scene {
+    const struct lull_trace *trace;
+    const struct lull_device_log *log;
+    const struct lull_process *process;
+    struct operation *operations; /* [n_operations], by begin */
+    struct numbered *numbers;     /* [n_operations], by number, then by index */
+    struct submitted *submits;    /* [n_submits], by number */
+    struct depend *depends;       /* [n_depends], by operation */
+    /* Operations by stream, those of location l of the process at [groups[l], groups[l + 1]). */
+    uint32_t *grouped, *groups;
+    double *times; /* [n_operations] */
+    struct foreign *foreign;
+    const bool *meets; /* [n_locations] */
+    size_t n_operations, n_submits, n_depends, n_foreign;
+    size_t operations_capacity, submits_capacity, depends_capacity, foreign_capacity;
+};
+
+struct lists {
+    /* Of a stream, for each operation: what it is (see write_operation), its SYNC, begin, length, region, lag, after,
+     * waiters; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there; and
+     * the SYNCs of those that it depends on. Of a thread, for each submission: how many operations wait for it; if any,
+     * their SYNC and latency. */
+    struct lull_varints calls;
+    /* Of a thread, for each wait: how many wait for the operation; if any, its SYNC and its end. */
+    struct lull_varints waits;
+    /* Of a master, what threads that are apart submit: how many operations wait for it, its SYNC, its anchor, and the
+     * latency from there on. */
+    struct lull_varints apart;
+    int64_t kernel_ns;
+    bool needed;
+};
+
+struct lull_replay_devices {
+    const struct lull_trace *trace;
+    struct lists locations[]; /* [n_locations] */
+};
+
+/* ---- gathering ------------------------------------------------------------------------------- */
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_begin(const void *a, const void *b)
+{
+    const struct operation *x = a, *y = b;
+    if (x->stream == y->stream)
+        return compare(x->order, y->order);
+    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : compare(x->stream, y->stream);
+}
+
+static int by_number(const void *a, const void *b)
+{
+    const struct numbered *x = a, *y = b;
+    return x->number != y->number ? compare(x->number, y->number) : compare(x->index, y->index);
+}
+
+static int by_submitted(const void *a, const void *b)
+{
+    const struct submitted *x = a, *y = b;
+    return x->number != y->number ? compare(x->number, y->number)
+                                  : (x->time > y->time) - (x->time < y->time);
+}
+
+static int by_operation(const void *a, const void *b)
+{
+    const struct depend *x = a, *y = b;
+    return x->operation != y->operation ? compare(x->operation, y->operation)
+                                        : compare(x->other, y->other);
+}
+
+/* An operation begins behind the end of the one before on its stream, also where the two overlap. */
+static bool gather_operations(struct scene *scene, uint32_t location)
+{
+    struct lull_device_run run = lull_device_run_open(scene->log, location);
+    int64_t until = 0;
+    for (uint32_t order = 0; lull_device_run_next(&run); order++) {
+        if (scene->n_operations >= LULL_NONE - 1 ||
+            !lull_array_reserve(&scene->operations, &scene->operations_capacity,
+                                scene->n_operations + 1, sizeof *scene->operations))
+            return false;
+        struct operation *of = &scene->operations[scene->n_operations++];
+        *of = (struct operation){.begin = run.begin > until ? run.begin : until,
+                                 .submitted = NOT_SUBMITTED,
+                                 .needed = NOT_SUBMITTED,
+                                 .number = run.number,
+                                 .region = run.region,
+                                 .stream = location,
+                                 .order = order,
+                                 .kind = run.kind};
+        of->end = run.end > of->begin ? run.end : of->begin;
+        until = of->end;
+    }
+    return true;
+}
+
+static bool gather_submits(struct scene *scene, uint32_t location)
+{
+    struct lull_device_submit submit = lull_device_submit_open(scene->log, location);
+    while (lull_device_submit_next(&submit)) {
+        if (!lull_array_reserve(&scene->submits, &scene->submits_capacity, scene->n_submits + 1,
+                                sizeof *scene->submits))
+            return false;
+        scene->submits[scene->n_submits++] = (struct submitted){submit.number, submit.time};
+    }
+    return true;
+}
+
+/* The first of the operations with a number, in `numbers`; NULL: there is none. */
+static const struct numbered *find_number(const struct scene *scene, uint64_t number)
+{
+    size_t from = 0, to = scene->n_operations;
+    while (from < to) {
+        const size_t middle = from + (to - from) / 2;
+        if (scene->numbers[middle].number < number)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return number > 0 && from < scene->n_operations && scene->numbers[from].number == number
+               ? &scene->numbers[from]
+               : NULL;
+}
+
+static bool has_number(const struct scene *scene, const struct numbered *at, uint64_t number)
+{
+    return at && at < scene->numbers + scene->n_operations && at->number == number;
+}
+
+/* Of operations with one number all are waited for. */
+static bool gather_depends(struct scene *scene, uint32_t location)
+{
+    struct lull_device_depend depend = lull_device_depend_open(scene->log, location);
+    while (lull_device_depend_next(&depend)) {
+        const struct numbered *of = find_number(scene, depend.number);
+        const struct numbered *other = find_number(scene, depend.other);
+        for (; has_number(scene, of, depend.number); of++)
+            for (const struct numbered *on = other; has_number(scene, on, depend.other); on++) {
+                const bool same =
+                    scene->operations[of->index].stream == scene->operations[on->index].stream;
+                if (same || on->index >= of->index)
+                    continue;
+                if (!lull_array_reserve(&scene->depends, &scene->depends_capacity,
+                                        scene->n_depends + 1, sizeof *scene->depends))
+                    return false;
+                scene->depends[scene->n_depends++] = (struct depend){of->index, on->index};
+            }
+    }
+    return true;
+}
+
+static void group(struct scene *scene)
+{
+    const uint32_t first = scene->process->first_location;
+    for (size_t i = 0; i < scene->n_operations; i++)
+        scene->groups[scene->operations[i].stream - first + 1] = scene->operations[i].order + 1;
+    for (uint32_t l = 0; l < scene->process->n_locations; l++)
+        scene->groups[l + 1] += scene->groups[l];
+    for (uint32_t i = 0; i < scene->n_operations; i++) {
+        struct operation *of = &scene->operations[i];
+        uint32_t *at = &scene->grouped[scene->groups[of->stream - first] + of->order];
+        *at = i;
+        of->before = of->order > 0 ? at[-1] : LULL_NONE;
+    }
+}
+
+/* Joins operations with their submissions, and with those of the same one. */
+static void join_submits(struct scene *scene)
+{
+    size_t at = 0;
+    for (size_t n = 0; n < scene->n_operations; n++) {
+        struct operation *of = &scene->operations[scene->numbers[n].index];
+        const bool again = n > 0 && of->number > 0 && scene->numbers[n - 1].number == of->number;
+        of->first =
+            again ? scene->operations[scene->numbers[n - 1].index].first : scene->numbers[n].index;
+        scene->operations[of->first].same++;
+        while (at < scene->n_submits && scene->submits[at].number < of->number)
+            at++;
+        if (of->number > 0 && at < scene->n_submits && scene->submits[at].number == of->number)
+            of->submitted = scene->submits[at].time;
+    }
+}
+
+static bool gather(struct scene *scene, uint32_t application)
+{
+    const struct lull_process *process = scene->process;
+    const uint32_t end = process->first_location + process->n_locations;
+    for (uint32_t l = process->first_location; l < end; l++)
+        if (!(lull_is_of_device(scene->trace, l, application) ? gather_operations(scene, l)
+                                                              : gather_submits(scene, l)))
+            return false;
+    if (scene->n_operations == 0)
+        return true;
+    scene->numbers = malloc(scene->n_operations * sizeof *scene->numbers);
+    scene->times = malloc(scene->n_operations * sizeof *scene->times);
+    scene->grouped = malloc(scene->n_operations * sizeof *scene->grouped);
+    scene->groups = calloc(process->n_locations + (size_t)1, sizeof *scene->groups);
+    if (!scene->numbers || !scene->times || !scene->grouped || !scene->groups)
+        return false;
+    qsort(scene->operations, scene->n_operations, sizeof *scene->operations, by_begin);
+    for (uint32_t i = 0; i < scene->n_operations; i++)
+        scene->numbers[i] = (struct numbered){scene->operations[i].number, i};
+    qsort(scene->numbers, scene->n_operations, sizeof *scene->numbers, by_number);
+    if (scene->n_submits > 0)
+        qsort(scene->submits, scene->n_submits, sizeof *scene->submits, by_submitted);
+    join_submits(scene);
+    group(scene);
+    for (uint32_t l = process->first_location; l < end; l++)
+        if (!lull_is_of_device(scene->trace, l, application) && !gather_depends(scene, l))
+            return false;
+    if (scene->n_depends > 0)
+        qsort(scene->depends, scene->n_depends, sizeof *scene->depends, by_operation);
+    return true;
+}
+
+/* ---- what was decisive ----------------------------------------------------------------------- */
+
+static int64_t end_before(const struct scene *scene, const struct operation *of)
+{
+    return of->before == LULL_NONE ? 0 : scene->operations[of->before].end;
+}
+
+/* When the last of the others has ended that an operation depends on; those that end behind its begin are not among them.
+ * Sets also what it needs. */
+static int64_t end_of_depends(struct scene *scene, uint32_t index, size_t *at)
+{
+    struct operation *of = &scene->operations[index];
+    int64_t end = 0;
+    of->first_depend = (uint32_t)*at;
+    for (; *at < scene->n_depends && scene->depends[*at].operation == index; ++*at) {
+        const struct operation *other = &scene->operations[scene->depends[*at].other];
+        end = other->end > end ? other->end : end;
+        of->needed = other->needed > of->needed ? other->needed : of->needed;
+        of->n_depends++;
+    }
+    return end < of->begin ? end : of->begin;
+}
+
+/* The lower quartile: some wait for what nobody tells, and these are the longest. */
+static double usual_of(struct scene *scene, size_t count, double otherwise)
+{
+    if (count == 0)
+        return otherwise;
+    lull_sort(scene->times, count);
+    return lull_quantile(scene->times, count, 0.25);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* The latency that is usual where the submission came last. */
+static double usual_latency(struct scene *scene)
+{
+    double shortest = INFINITY;
+    size_t n = 0, at = 0;
+    for (uint32_t i = 0; i < scene->n_operations; i++) {
+        struct operation *of = &scene->operations[i];
+        const int64_t others = most(end_before(scene, of), end_of_depends(scene, i, &at));
+        if (of->before != LULL_NONE)
+            of->needed = most(of->needed, scene->operations[of->before].needed);
+        of->needed = most(of->needed, of->submitted);
+        if (of->submitted == NOT_SUBMITTED || of->submitted > of->begin)
+            continue;
+        shortest = fmin(shortest, (double)(of->begin - of->submitted));
+        if (of->submitted >= others)
+            scene->times[n++] = (double)(of->begin - of->submitted);
+    }
+    return usual_of(scene, n, isinf(shortest) ? 0 : shortest);
+}
+
+/* Finds latency, lag and after of an operation whose submission was decisive; of those of one submission the first decides
+ * the latency. */
+static void decide_by_submission(struct scene *scene, uint32_t index, double lag)
+{
+    struct operation *of = &scene->operations[index];
+    struct operation *first = &scene->operations[of->first];
+    const int64_t delay = most(of->begin - of->submitted, 0),
+                  idle = of->begin - end_before(scene, of);
+    if (of->first == index)
+        of->latency = delay;
+    of->after = most(delay - first->latency, 0);
+    of->lag = of->before == LULL_NONE ? 0 : most(least((int64_t)lag, idle - of->after), 0);
+}
+
+static void decide_by_others(struct scene *scene, uint32_t index, int64_t depends, double latency,
+                             double lag)
+{
+    struct operation *of = &scene->operations[index];
+    const int64_t before = end_before(scene, of), others = most(before, depends);
+    if (depends > before) {
+        of->after = of->begin - depends;
+        of->lag = least((int64_t)lag, depends - before);
+    } else {
+        of->lag = of->begin - before;
+    }
+    if (of->first == index && of->submitted != NOT_SUBMITTED)
+        of->latency = most(
+            least((int64_t)latency, (depends > before ? others : of->begin) - of->submitted), 0);
+}
+
+/* ---- dependences that nobody tells ----------------------------------------------------------- */
+
+struct ending {
+    int64_t end;
+    uint32_t index;
+};
+
+static int by_ending(const void *a, const void *b)
+{
+    const struct ending *x = a, *y = b;
+    return x->end != y->end ? (x->end < y->end ? -1 : 1) : compare(x->index, y->index);
+}
+
+/* Some tracers do not tell which operation waits for one of another stream. One that begins long after its submission,
+ * although its stream is free, is taken to depend on the operation of another stream that had ended last by then, if that
+ * was since. */
+static bool suppose_depends(struct scene *scene, double latency)
+{
+    struct ending *endings = malloc(scene->n_operations * sizeof *endings);
+    uint32_t last = LULL_NONE,
+             other = LULL_NONE; /* that ended last, and the last one of another stream */
+    size_t at = 0;
+    bool good = endings;
+    for (uint32_t i = 0; good && i < scene->n_operations; i++)
+        endings[i] = (struct ending){scene->operations[i].end, i};
+    if (good)
+        qsort(endings, scene->n_operations, sizeof *endings, by_ending);
+    for (uint32_t i = 0; good && i < scene->n_operations; i++) {
+        const struct operation *of = &scene->operations[i];
+        for (; at < scene->n_operations && endings[at].end <= of->begin; at++) {
+            const uint32_t ended = endings[at].index;
+            if (last != LULL_NONE &&
+                scene->operations[last].stream != scene->operations[ended].stream)
+                other = last;
+            last = ended;
+        }
+        const uint32_t on =
+            last != LULL_NONE && scene->operations[last].stream == of->stream ? other : last;
+        const int64_t since = most(of->submitted, end_before(scene, of));
+        if (on == LULL_NONE || on >= i || of->submitted == NOT_SUBMITTED ||
+            (double)(of->begin - since) <= LATE_LEAST * latency ||
+            scene->operations[on].end <= since)
+            continue;
+        good = lull_array_reserve(&scene->depends, &scene->depends_capacity, scene->n_depends + 1,
+                                  sizeof *scene->depends);
+        if (good)
+            scene->depends[scene->n_depends++] = (struct depend){i, on};
+    }
+    free(endings);
+    return good;
+}
+
+static bool decide(struct scene *scene)
+{
+    double latency = usual_latency(scene), lag = 0;
+    size_t n = 0;
+    if (scene->n_depends == 0) {
+        if (!suppose_depends(scene, latency))
+            return false;
+        latency = usual_latency(scene);
+    }
+    for (int found = 0; found < 2; found++) {
+        for (uint32_t i = 0; i < scene->n_operations; i++) {
+            struct operation *of = &scene->operations[i];
+            int64_t depends = 0;
+            for (uint32_t d = 0; d < of->n_depends; d++)
+                depends = most(depends,
+                               scene->operations[scene->depends[of->first_depend + d].other].end);
+            depends = least(depends, of->begin);
+            const int64_t before = end_before(scene, of);
+            const bool by_submission =
+                of->submitted != NOT_SUBMITTED &&
+                (double)of->submitted + latency >= fmax((double)before + lag, (double)depends);
+            if (!found && !by_submission && before >= depends)
+                scene->times[n++] = (double)(of->begin - before);
+            if (found && by_submission)
+                decide_by_submission(scene, i, lag);
+            else if (found)
+                decide_by_others(scene, i, depends, latency, lag);
+        }
+        if (!found)
+            lag = usual_of(scene, n, 0);
+    }
+    return true;
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+enum { MOST_NUMBERS = 12 };
+
+/* The operation that a wait is for: of all that a stream had the last one that was submitted by then. */
+static uint32_t find_awaited(const struct scene *scene, const struct lull_device_wait *wait)
+{
+    uint32_t found = LULL_NONE;
+    for (const struct numbered *at = find_number(scene, wait->number);
+         has_number(scene, at, wait->number); at++)
+        if (found == LULL_NONE || scene->operations[at->index].end > scene->operations[found].end)
+            found = at->index;
+    if (wait->number > 0 || wait->stream < scene->process->first_location ||
+        wait->stream - scene->process->first_location >= scene->process->n_locations)
+        return found;
+    const uint32_t *groups = &scene->groups[wait->stream - scene->process->first_location];
+    uint32_t from = groups[0], to = groups[1]; /* submitted before: those in front of `from` */
+    while (from < to) {
+        const uint32_t middle = from + (to - from) / 2;
+        if (scene->operations[scene->grouped[middle]].submitted < wait->time)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from > groups[0] ? scene->grouped[from - 1] : LULL_NONE;
+}
+
+/* Whether nothing tells what a thread waits for itself. */
+static bool is_apart(const struct scene *scene, uint32_t location)
+{
+    const struct lull_trace *trace = scene->trace;
+    struct lull_device_piece piece = lull_device_piece_open(scene->log, location);
+    if (location == scene->process->first_location || scene->meets[location])
+        return false;
+    for (uint32_t r = 0;
+         trace->locations[location].role == LULL_THREAD_WORKER && r < trace->n_regions; r++)
+        if (trace->regions[r].parallel)
+            return false;
+    while (lull_device_piece_next(&piece))
+        if (piece.place == LULL_PLACE_MPI)
+            return false;
+    return true;
+}
+
+static bool add_foreign(struct scene *scene, int64_t time, uint32_t sync)
+{
+    if (!lull_array_reserve(&scene->foreign, &scene->foreign_capacity, scene->n_foreign + 1,
+                            sizeof *scene->foreign))
+        return false;
+    scene->foreign[scene->n_foreign++] = (struct foreign){time, sync};
+    return true;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct foreign *x = a, *y = b;
+    return x->time != y->time ? (x->time < y->time ? -1 : 1) : compare(x->sync, y->sync);
+}
+
+/* What threads apart submit goes to the master, with when its state began in which that was. */
+static bool write_foreign(struct scene *scene, struct lull_replay_devices *devices)
+{
+    const uint32_t master = scene->process->first_location;
+    struct lull_varints *list = &devices->locations[master].apart;
+    struct lull_device_piece piece = lull_device_piece_open(scene->log, master);
+    uint64_t sync = 0;
+    int64_t anchor = 0;
+    if (scene->n_foreign > 0)
+        qsort(scene->foreign, scene->n_foreign, sizeof *scene->foreign, by_time);
+    for (size_t i = 0; i < scene->n_foreign; i++) {
+        const struct foreign *foreign = &scene->foreign[i];
+        const struct operation *of = &scene->operations[foreign->sync];
+        while (piece.end <= foreign->time && lull_device_piece_next(&piece))
+            ;
+        const int64_t begin = least(piece.begin, foreign->time);
+        if (!lull_varints_reserve(list, MOST_NUMBERS))
+            return false;
+        lull_varints_put(list, of->same);
+        lull_varints_put_near(list, foreign->sync, sync);
+        lull_varints_put_near(list, (uint64_t)begin, (uint64_t)anchor);
+        lull_varints_put(list, (uint64_t)(foreign->time - begin + of->latency));
+        sync = foreign->sync;
+        anchor = begin;
+        devices->locations[master].needed = true;
+    }
+    return true;
+}
+
+static bool write_waits(struct scene *scene, struct lull_replay_devices *devices, uint32_t location,
+                        bool count)
+{
+    struct lull_varints *list = &devices->locations[location].waits;
+    struct lull_device_wait wait = lull_device_wait_open(scene->log, location);
+    uint64_t sync = 0;
+    int64_t end = 0;
+    if (is_apart(scene, location))
+        return true;
+    while (lull_device_wait_next(&wait)) {
+        const uint32_t index = find_awaited(scene, &wait);
+        struct operation *of = index == LULL_NONE ? NULL : &scene->operations[index];
+        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time ? of : NULL;
+        if (count) {
+            if (of)
+                of->waiters++;
+            continue;
+        }
+        if (!lull_varints_reserve(list, MOST_NUMBERS))
+            return false;
+        lull_varints_put(list, of ? of->waiters : 0);
+        if (!of)
+            continue;
+        lull_varints_put_near(list, index, sync);
+        lull_varints_put_near(list, (uint64_t)of->end, (uint64_t)end);
+        sync = index;
+        end = of->end;
+        devices->locations[location].needed = true;
+    }
+    return true;
+}
+
+static bool write_submits(struct scene *scene, struct lull_replay_devices *devices,
+                          uint32_t location)
+{
+    const bool apart = is_apart(scene, location);
+    struct lull_varints *list = &devices->locations[location].calls;
+    struct lull_device_submit submit = lull_device_submit_open(scene->log, location);
+    uint64_t sync = 0;
+    while (lull_device_submit_next(&submit)) {
+        const struct numbered *at = find_number(scene, submit.number);
+        const struct operation *of = at ? &scene->operations[at->index] : NULL;
+        if (!lull_varints_reserve(list, MOST_NUMBERS))
+            return false;
+        of = of && of->submitted == submit.time ? of : NULL;
+        if (apart && of && !add_foreign(scene, submit.time, at->index))
+            return false;
+        if (apart)
+            continue;
+        lull_varints_put(list, of ? of->same : 0);
+        if (!of)
+            continue;
+        lull_varints_put_near(list, at->index, sync);
+        lull_varints_put(list, (uint64_t)of->latency);
+        sync = at->index;
+        devices->locations[location].needed = true;
+    }
+    return true;
+}
+
+/* What the first number of an operation says: its kind, whether it was submitted, and how many it depends on. */
+#define HEAD(kind, submitted, depends) \
+    ((uint64_t)(depends)*8 + (uint64_t)(submitted)*4 + (uint64_t)(kind))
+
+static bool write_operation(const struct scene *scene, struct lull_replay_devices *devices,
+                            uint32_t index, struct operation *last)
+{
+    const struct operation *of = &scene->operations[index];
+    struct lull_varints *list = &devices->locations[of->stream].calls;
+    const bool submitted = of->submitted != NOT_SUBMITTED;
+    if (!lull_varints_reserve(list, MOST_NUMBERS + of->n_depends))
+        return false;
+    devices->locations[of->stream].needed = true;
+    lull_varints_put(list, HEAD(of->kind, submitted, of->n_depends));
+    lull_varints_put_near(list, index, last->number);
+    lull_varints_put(list, (uint64_t)(of->begin - last->end));
+    lull_varints_put(list, (uint64_t)(of->end - of->begin));
+    lull_varints_put_near(list, of->region, last->region);
+    lull_varints_put(list, (uint64_t)of->lag);
+    lull_varints_put(list, (uint64_t)of->after);
+    lull_varints_put(list, of->waiters);
+    if (submitted) {
+        lull_varints_put_near(list, (uint64_t)of->begin, (uint64_t)of->submitted);
+        lull_varints_put_near(list, of->first, index);
+        lull_varints_put(list, scene->operations[of->first].same);
+    }
+    for (uint32_t d = 0; d < of->n_depends; d++) {
+        const uint32_t other = scene->depends[of->first_depend + d].other;
+        lull_varints_put(list, index - other);
+        lull_varints_put(list, scene->operations[other].waiters);
+    }
+    if (of->kind == LULL_OPERATION_KERNEL)
+        devices->locations[of->stream].kernel_ns += of->end - of->begin;
+    last->number = index;
+    last->end = of->end;
+    last->region = of->region;
+    return true;
+}
+
+static bool write_stream(const struct scene *scene, struct lull_replay_devices *devices,
+                         uint32_t location)
+{
+    const uint32_t *groups = &scene->groups[location - scene->process->first_location];
+    struct operation last = {0};
+    for (uint32_t i = groups[0]; i < groups[1]; i++)
+        if (!write_operation(scene, devices, scene->grouped[i], &last))
+            return false;
+    return true;
+}
+
+static bool write_lists(struct scene *scene, struct lull_replay_devices *devices,
+                        uint32_t application)
+{
+    const uint32_t first = scene->process->first_location,
+                   end = first + scene->process->n_locations;
+    bool good = true;
+    for (size_t d = 0; d < scene->n_depends; d++)
+        scene->operations[scene->depends[d].other].waiters++;
+    for (uint32_t l = first; good && l < end; l++)
+        good = write_waits(scene, devices, l, true);
+    for (uint32_t l = first; good && l < end; l++)
+        good = write_waits(scene, devices, l, false) &&
+               (lull_is_of_device(scene->trace, l, application) ? write_stream(scene, devices, l)
+                                                                : write_submits(scene, devices, l));
+    return good && write_foreign(scene, devices);
+}
+
+static bool conclude_process(struct lull_replay_devices *devices, uint32_t process,
+                             uint32_t application, const struct lull_device_log *log,
+                             const bool *meets)
+{
+    struct scene scene = {.trace = devices->trace,
+                          .log = log,
+                          .meets = meets,
+                          .process = &devices->trace->processes[process]};
+    bool good = gather(&scene, application);
+    if (good && scene.n_operations > 0 && scene.n_submits > 0) {
+        good = decide(&scene) && write_lists(&scene, devices, application);
+    }
+    free(scene.operations);
+    free(scene.numbers);
+    free(scene.submits);
+    free(scene.depends);
+    free(scene.grouped);
+    free(scene.groups);
+    free(scene.times);
+    free(scene.foreign);
+    return good;
+}
+
+lull_status lull_replay_devices_make(const struct lull_trace *trace, uint32_t application,
+                                     const struct lull_device_log *log, const bool *meets,
+                                     struct lull_replay_devices **ret_devices,
+                                     struct lull_error *err)
+{
+    struct lull_replay_devices *devices =
+        calloc(1, sizeof *devices + (trace->n_locations + (size_t)1) * sizeof *devices->locations);
+    bool good = devices;
+    if (devices)
+        devices->trace = trace;
+    for (uint32_t p = 0; good && p < trace->n_processes; p++)
+        good =
+            !lull_device_log_uses(log, p) || conclude_process(devices, p, application, log, meets);
+    if (!good) {
+        lull_replay_devices_destroy(devices);
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    }
+    *ret_devices = devices;
+    return LULL_OK;
+}
+
+void lull_replay_devices_destroy(struct lull_replay_devices *devices)
+{
+    if (!devices)
+        return;
+    for (uint32_t l = 0; l < devices->trace->n_locations; l++) {
+        free(devices->locations[l].calls.bytes);
+        free(devices->locations[l].waits.bytes);
+        free(devices->locations[l].apart.bytes);
+    }
+    free(devices);
+}
+
+bool lull_replay_devices_need(const struct lull_replay_devices *devices, uint32_t location)
+{
+    return devices->locations[location].needed;
+}
+
+int64_t lull_replay_devices_kernel_ns(const struct lull_replay_devices *devices, uint32_t location)
+{
+    return devices->locations[location].kernel_ns;
+}
+
+/* ==== threads ================================================================================= */
+
+static void read_apart(struct lull_device_caller *caller)
+{
+    caller->has_next = lull_varints_more(&caller->apart);
+    if (!caller->has_next)
+        return;
+    caller->next.waiting = (uint32_t)lull_varints_get(&caller->apart);
+    caller->next.sync = (uint32_t)lull_varints_get_near(&caller->apart, caller->next.sync);
+    caller->anchor = (int64_t)lull_varints_get_near(&caller->apart, (uint64_t)caller->anchor);
+    caller->next.latency = (int64_t)lull_varints_get(&caller->apart);
+}
+
+struct lull_device_caller lull_device_caller_open(const struct lull_replay_devices *devices,
+                                                  uint32_t location)
+{
+    struct lull_device_caller caller = {
+        .submits = lull_varints_read(&devices->locations[location].calls),
+        .waits = lull_varints_read(&devices->locations[location].waits),
+        .apart = lull_varints_read(&devices->locations[location].apart)};
+    read_apart(&caller);
+    return caller;
+}
+
+bool lull_device_caller_submits_apart(struct lull_device_caller *caller, int64_t time,
+                                      struct lull_device_submission *ret_submission)
+{
+    if (!caller->has_next || caller->anchor > time)
+        return false;
+    *ret_submission = caller->next;
+    read_apart(caller);
+    return true;
+}
+
+bool lull_device_caller_submits(struct lull_device_caller *caller,
+                                struct lull_device_submission *ret_submission)
+{
+    const uint32_t waiting =
+        lull_varints_more(&caller->submits) ? (uint32_t)lull_varints_get(&caller->submits) : 0;
+    if (waiting == 0)
+        return false;
+    caller->submitted = lull_varints_get_near(&caller->submits, caller->submitted);
+    *ret_submission =
+        (struct lull_device_submission){.sync = (uint32_t)caller->submitted,
+                                        .waiting = waiting,
+                                        .latency = (int64_t)lull_varints_get(&caller->submits)};
+    return true;
+}
+
+bool lull_device_caller_waits(struct lull_device_caller *caller,
+                              struct lull_device_awaited *ret_awaited)
+{
+    const uint32_t waiting =
+        lull_varints_more(&caller->waits) ? (uint32_t)lull_varints_get(&caller->waits) : 0;
+    if (waiting == 0)
+        return false;
+    caller->awaited = lull_varints_get_near(&caller->waits, caller->awaited);
+    caller->end = (int64_t)lull_varints_get_near(&caller->waits, (uint64_t)caller->end);
+    *ret_awaited = (struct lull_device_awaited){
+        .sync = (uint32_t)caller->awaited, .waiting = waiting, .end = caller->end};
+    return true;
+}
+
+struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_t number,
+                                uint32_t waiting, int64_t delay)
+{
+    return (struct lull_op){.kind = LULL_OP_SYNC,
+                            .collective = (uint8_t)part,
+                            .region = LULL_OP_NO_REGION,
+                            .peer = 1,
+                            .tag = number,
+                            .comm = kind,
+                            .request = LULL_OP_NO_REQUEST,
+                            .bytes = waiting,
+                            .delay = delay};
+}
+
+/* ==== streams ================================================================================= */
+
+/* What an operation does, in this order. */
+enum stage { READS, LAGS, AWAITS_SUBMISSION, AWAITS_OTHERS, COMES_AFTER, RUNS, ENDS };
+
+struct lull_device_stream {
+    struct lull_device_stream_options options;
+    uint32_t n_regions;
+    struct lull_varint_reader reader;
+    uint8_t stage, kind;
+    bool submitted, left_out;
+    uint64_t index, region, depends;
+    uint32_t first, same, waiters, location;
+    int64_t before, begin, end; /* measured; `before`: the end of the operation before */
+    int64_t lag, after;
+};
+
+struct lull_device_stream *lull_device_stream_open(const struct lull_replay_devices *devices,
+                                                   uint32_t location,
+                                                   const struct lull_device_stream_options *options)
+{
+    struct lull_device_stream *stream = calloc(1, sizeof *stream);
+    if (!stream)
+        return NULL;
+    stream->options = *options;
+    stream->n_regions = devices->trace->n_regions;
+    stream->location = location;
+    stream->reader = lull_varints_read(&devices->locations[location].calls);
+    return stream;
+}
+
+void lull_device_stream_close(struct lull_device_stream *stream)
+{
+    free(stream);
+}
+
+static void read_operation(struct lull_device_stream *s)
+{
+    const uint64_t head = lull_varints_get(&s->reader);
+    s->kind = head % 4;
+    s->submitted = head & 4;
+    s->depends = head / 8;
+    s->index = lull_varints_get_near(&s->reader, s->index);
+    s->before = s->end;
+    s->begin = s->end + (int64_t)lull_varints_get(&s->reader);
+    s->end = s->begin + (int64_t)lull_varints_get(&s->reader);
+    s->region = lull_varints_get_near(&s->reader, s->region);
+    s->lag = (int64_t)lull_varints_get(&s->reader);
+    s->after = (int64_t)lull_varints_get(&s->reader);
+    s->waiters = (uint32_t)lull_varints_get(&s->reader);
+    s->left_out = false;
+    if (!s->submitted)
+        return;
+    const int64_t submitted = s->begin - (int64_t)lull_unzigzag(lull_varints_get(&s->reader));
+    s->first = (uint32_t)lull_varints_get_near(&s->reader, s->index);
+    s->same = (uint32_t)lull_varints_get(&s->reader);
+    s->left_out = submitted >= s->options.ends_at;
+}
+
+/* How much of a piece of measured time lies in the window. */
+static int64_t part_of(const struct lull_device_stream *s, int64_t begin, int64_t end)
+{
+    const struct lull_interval window = s->options.window;
+    return most(least(end, window.end) - most(begin, window.begin), 0);
+}
+
+/* The kernel's time, or the copy's, where something is supposed of it. */
+static int64_t changed_length(const struct lull_device_stream *s, int64_t ns)
+{
+    const struct lull_device_change *change = s->options.change;
+    double factor = 1;
+    if (!change)
+        return ns;
+    if (s->kind == LULL_OPERATION_COPY)
+        factor = change->copies;
+    else if (s->kind == LULL_OPERATION_KERNEL)
+        factor = (change->streams ? change->streams[s->location] : 1) *
+                 (change->kernels && s->region < s->n_regions ? change->kernels[s->region] : 1);
+    return factor == 1 ? ns : llround((double)ns * factor);
+}
+
+/* A COMPUTE that was measured from `begin` to `end`. */
+static bool take_time(const struct lull_device_stream *s, int64_t ns, int64_t begin, int64_t end,
+                      bool runs, struct lull_op *ret_op)
+{
+    const uint64_t length = (uint64_t)(end - begin);
+    *ret_op = (struct lull_op){.kind = LULL_OP_COMPUTE,
+                               .flags = LULL_OP_NOT_SCALED,
+                               .region = runs && s->region < s->n_regions ? (uint32_t)s->region
+                                                                          : LULL_OP_NO_REGION,
+                               .tag = (uint32_t)(length >> 32),
+                               .comm = (uint32_t)length,
+                               .request = LULL_OP_NO_REQUEST,
+                               .duration = ns,
+                               .measured = begin};
+    return true;
+}
+
+bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_op)
+{
+    for (;;) {
+        const uint8_t stage = s->stage;
+        s->stage++;
+        switch (stage) {
+        case READS:
+            if (s->options.shift > 0) {
+                const int64_t shift = s->options.shift;
+                s->options.shift = 0;
+                s->stage = READS;
+                return take_time(s, shift, 0, 0, false, ret_op);
+            }
+            if (!lull_varints_more(&s->reader))
+                return false;
+            read_operation(s);
+            break;
+        case LAGS: {
+            const int64_t lag = part_of(s, s->before, s->before + s->lag);
+            if (lag > 0 && !s->left_out)
+                return take_time(s, lag, s->before, s->before + s->lag, false, ret_op);
+            break;
+        }
+        case AWAITS_SUBMISSION:
+            if (!s->submitted || s->left_out || (s->options.change && s->options.change->ahead))
+                break;
+            *ret_op = lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_SUBMITTED, s->first, s->same, 0);
+            return true;
+        case AWAITS_OTHERS:
+            if (s->depends == 0)
+                break;
+            s->depends--;
+            s->stage = AWAITS_OTHERS;
+            const uint64_t other = s->index - lull_varints_get(&s->reader);
+            const uint32_t waiting = (uint32_t)lull_varints_get(&s->reader);
+            *ret_op =
+                lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_COMPLETED, (uint32_t)other, waiting, 0);
+            return true;
+        case COMES_AFTER: {
+            const int64_t after = part_of(s, s->begin - s->after, s->begin);
+            if (after > 0 && !s->left_out)
+                return take_time(s, after, s->begin - s->after, s->begin, false, ret_op);
+            break;
+        }
+        case RUNS: {
+            const int64_t ns = s->left_out ? 0 : part_of(s, s->begin, s->end);
+            return take_time(s, changed_length(s, ns), s->begin, s->end, true, ret_op);
+        }
+        default:
+            s->stage = READS;
+            if (s->waiters == 0)
+                break;
+            *ret_op = lull_device_sync(LULL_SYNC_ARRIVES, LULL_SYNC_COMPLETED, (uint32_t)s->index,
+                                       s->waiters, 0);
+            return true;
+        }
+    }
+}

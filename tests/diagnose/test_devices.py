@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""What devices lose their time by, in made-up traces of PyTorch's profiler: schedules whose devices wait for the host, for
+launches, for copies or for each other, by 5 % and by 20 %. The diagnosis names the cause first, and its price is what
+the same schedule without the cause is shorter by; where the cause is absent it keeps silent.
+
+usage: test_devices.py --lull LULL
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import kineto
+
+ITERATIONS, KERNEL, CALL, LATENCY, RETURN = 40, 400_000, 2_000, 3_000, 1_000  # ns
+
+
+class Program:
+    """A host thread that launches, copies and waits, and what the streams of its devices make of that."""
+
+    def __init__(self, devices=1, latency=LATENCY):
+        self.maker, self.latency, self.now, self.free = kineto.Maker(0, 1, devices=devices), latency, 0, {}
+
+    def submit(self, name, length, call, device, stream, category, **arguments):
+        correlation = self.maker.call(call, self.now, self.now + CALL)
+        begin = max(self.now + self.latency, self.free.get((device, stream), 0))
+        self.maker.ran(category, name, begin, begin + length, correlation, device, stream, **arguments)
+        self.free[device, stream] = begin + length
+        self.now += CALL
+
+    def launch(self, length, device=0, stream=7, name="smooth"):
+        self.submit(name, length, "cudaLaunchKernel", device, stream, "kernel")
+
+    def copy(self, length, device=0, stream=7):
+        self.submit("Memcpy HtoD (Pinned -> Device)", length, "cudaMemcpyAsync", device, stream, "gpu_memcpy", bytes=length)
+
+    def synchronise(self, devices=1):
+        """One call for each device."""
+        for device in range(devices):
+            end = max(self.now, *(free for (of, _), free in self.free.items() if of == device)) + RETURN
+            self.maker.call("cudaDeviceSynchronize", self.now, end)
+            self.now = end
+
+    def compute(self, length):
+        if length > 0:
+            self.maker.code("train.py(7): prepare", self.now, self.now + length, category="python_function")
+        self.now += length
+
+    def runtime(self):
+        return max(self.now, *self.free.values())
+
+
+def starved(lost):
+    program = Program()
+    for _ in range(ITERATIONS):
+        program.compute(lost)
+        program.launch(KERNEL)
+        program.synchronise()
+    return program
+
+
+def late_launch(lost):
+    program = Program(latency=LATENCY + lost)
+    for _ in range(ITERATIONS):
+        program.launch(KERNEL)
+        program.synchronise()
+    return program
+
+
+def copies(lost):
+    program = Program()
+    for _ in range(ITERATIONS):
+        program.copy(lost)
+        program.launch(KERNEL)
+        program.synchronise()
+    return program
+
+
+def exchanges(lost):
+    program = Program()
+    for _ in range(ITERATIONS):
+        program.launch(lost, name="ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)")
+        program.launch(KERNEL)
+        program.synchronise()
+    return program
+
+
+def uneven(lost):
+    """The devices lose `lost` on average: one of them has twice that more than the other."""
+    program = Program(devices=2)
+    for _ in range(ITERATIONS):
+        program.launch(KERNEL + lost, device=0)
+        program.launch(KERNEL - lost, device=1)
+        program.synchronise(devices=2)
+    return program
+
+
+def ahead(lost):
+    """The host computes as well, and is ahead of the device."""
+    program = Program()
+    for i in range(ITERATIONS):
+        program.launch(KERNEL)
+        program.compute(lost)
+        if i % 8 == 7:
+            program.synchronise()
+    return program
+
+
+def hidden_copies(lost):
+    program = Program()
+    for i in range(ITERATIONS):
+        program.launch(KERNEL)
+        program.copy(lost, stream=20)
+        if i % 8 == 7:
+            program.synchronise()
+    return program
+
+
+# What is planted: the rule, the program, and what its price supposes; None: a replay cannot tell.
+PLANTED = [("device_starved", starved, lambda: starved(0)), ("device_launch", late_launch, lambda: late_launch(-LATENCY)),
+           ("device_copies", copies, lambda: copies(0)), ("device_exchange", exchanges, None),
+           ("device_imbalance", uneven, lambda: uneven(0))]
+# Where rules have nothing to say.
+TWINS = [("device_starved", ahead), ("device_launch", ahead), ("device_runtime", ahead), ("device_copies", hidden_copies),
+         ("device_imbalance", lambda lost: uneven(0))]
+
+
+def findings(lull, folder, name, program):
+    path = folder / (name + ".json")
+    kineto.write(path, program.maker.document())
+    text = subprocess.run([lull, "report", path, "--threads", "1", "--format", "json"], check=True, capture_output=True,
+                          text=True).stdout
+    return json.loads(text)["findings"]
+
+
+def check_planted(lull, folder, rule, make, without, percent):
+    """What is wrong, as a list of lines."""
+    lost = KERNEL * percent // (100 - percent)
+    with_it = make(lost)
+    found = findings(lull, folder, f"{rule}-{percent}", with_it)
+    if not found or found[0]["rule"] != rule:
+        return [f"{rule}, {percent} %: {', '.join(f['rule'] for f in found) or 'nothing'}"]
+    gain = (found[0]["gain"] or {}).get("seconds")
+    if not without:
+        return [] if gain is None else [f"{rule}, {percent} %: priced"]
+    truth = 1e-9 * (with_it.runtime() - without().runtime())
+    print(f"{rule}, {percent} %: saves {1e3 * truth:.3f} ms, told {'nothing' if gain is None else f'{1e3 * gain:.3f} ms'}")
+    if gain is None or abs(gain - truth) > 0.05 * truth:
+        return [f"{rule}, {percent} %: saves {gain} s, not {truth} s"]
+    return [] if found[0].get("next") else [f"{rule}: no next step"]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--lull", required=True)
+    options = parser.parse_args()
+    lull, wrong = str(pathlib.Path(options.lull).resolve()), []
+    with tempfile.TemporaryDirectory(prefix="lull-devices-") as name:
+        folder = pathlib.Path(name)
+        for rule, make, without in PLANTED:
+            for percent in (5, 20):
+                wrong += check_planted(lull, folder, rule, make, without, percent)
+        for rule, make in TWINS:
+            for percent in (5, 20):
+                found = findings(lull, folder, f"no-{rule}-{percent}", make(KERNEL * percent // (100 - percent)))
+                told = [f["rule"] for f in found if f["rule"] == rule]
+                wrong += [f"{rule} told of {make.__name__}, {percent} %"] if told else []
+    print("\n".join(wrong) or "as planted")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
