@@ -444,7 +444,9 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
 {
     const struct spans *windows = &sweep->windows;
     int64_t before[LULL_DEVICE_LOSSES];
-    memcpy(before, sweep->lost, sizeof before);
+    const bool told = next && sweep->gathering->operations;
+    if (told)
+        memcpy(before, sweep->lost, sizeof before);
     while (sweep->window < windows->count && windows->items[sweep->window].end <= from)
         sweep->window++;
     for (size_t w = sweep->window; w < windows->count && windows->items[w].begin < to; w++) {
@@ -453,7 +455,7 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
         if (begin < end)
             charge(sweep, begin, end, next);
     }
-    if (!next || !sweep->gathering->operations)
+    if (!told)
         return;
     struct operation_sums *sums = &sweep->gathering->sums[next->region];
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)

@@ -201,6 +201,7 @@ def check(page, lull, mpicc, mpirun):
         for target in ("examples", "include", "data"):
             (folder / target).symlink_to(ROOT / target)
         (folder / "cuda").symlink_to(TRACES / CUDA)
+        (folder / "two-ranks").symlink_to(ROOT / "tests/data/kineto/two-ranks")
         variables = environment(lull, mpicc, mpirun, folder)
 
         def run(words):

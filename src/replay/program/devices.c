@@ -14,7 +14,7 @@
 #define LATE_LEAST 3.0
 
 /* An operation while those of its process are looked at. */
-struct operation {
+struct device_operation {
     int64_t begin, end; /* on its stream, behind the one before */
     int64_t submitted;  /* when the call began that did it; NOT_SUBMITTED: not known */
     int64_t needed;     /* the latest submission without which it does not end */
@@ -31,46 +31,46 @@ struct operation {
     uint8_t kind; /* enum lull_operation_kind */
 };
 
-struct numbered {
+struct device_number {
     uint64_t number;
     uint32_t index;
 };
 
 /* An operation waits for the end of another one. */
-struct depend {
+struct device_dependence {
     uint32_t operation, other;
 };
 
-struct submitted {
+struct device_submitted {
     uint64_t number;
     int64_t time;
 };
 
 /* What a thread that is apart submits. */
-struct foreign {
+struct device_foreign {
     int64_t time;
     uint32_t sync;
 };
 
 /* What is known of a process while its lists are made. */
-struct scene {
+struct device_scene {
     const struct lull_trace *trace;
     const struct lull_device_log *log;
     const struct lull_process *process;
-    struct operation *operations; /* [n_operations], by begin */
-    struct numbered *numbers;     /* [n_operations], by number, then by index */
-    struct submitted *submits;    /* [n_submits], by number */
-    struct depend *depends;       /* [n_depends], by operation */
+    struct device_operation *operations; /* [n_operations], by begin */
+    struct device_number *numbers;       /* [n_operations], by number, then by index */
+    struct device_submitted *submits;    /* [n_submits], by number */
+    struct device_dependence *depends;   /* [n_depends], by operation */
     /* Operations by stream, those of location l of the process at [groups[l], groups[l + 1]). */
     uint32_t *grouped, *groups;
     double *times; /* [n_operations] */
-    struct foreign *foreign;
+    struct device_foreign *foreign;
     const bool *meets; /* [n_locations] */
     size_t n_operations, n_submits, n_depends, n_foreign;
     size_t operations_capacity, submits_capacity, depends_capacity, foreign_capacity;
 };
 
-struct lists {
+struct device_lists {
     /* Of a stream, for each operation: what it is (see write_operation), its SYNC, begin, length, region, lag, after,
      * waiters; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there; and
      * the SYNCs of those that it depends on. Of a thread, for each submission: how many operations wait for it; if any,
@@ -87,46 +87,48 @@ struct lists {
 
 struct lull_replay_devices {
     const struct lull_trace *trace;
-    struct lists locations[]; /* [n_locations] */
+    struct device_lists locations[]; /* [n_locations] */
 };
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-static int compare(uint64_t a, uint64_t b)
+static int compare_numbers(uint64_t a, uint64_t b)
 {
     return (a > b) - (a < b);
 }
 
-static int by_begin(const void *a, const void *b)
+static int by_operation_begin(const void *a, const void *b)
 {
-    const struct operation *x = a, *y = b;
+    const struct device_operation *x = a, *y = b;
     if (x->stream == y->stream)
-        return compare(x->order, y->order);
-    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1) : compare(x->stream, y->stream);
+        return compare_numbers(x->order, y->order);
+    return x->begin != y->begin ? (x->begin < y->begin ? -1 : 1)
+                                : compare_numbers(x->stream, y->stream);
 }
 
-static int by_number(const void *a, const void *b)
+static int by_operation_number(const void *a, const void *b)
 {
-    const struct numbered *x = a, *y = b;
-    return x->number != y->number ? compare(x->number, y->number) : compare(x->index, y->index);
+    const struct device_number *x = a, *y = b;
+    return x->number != y->number ? compare_numbers(x->number, y->number)
+                                  : compare_numbers(x->index, y->index);
 }
 
 static int by_submitted(const void *a, const void *b)
 {
-    const struct submitted *x = a, *y = b;
-    return x->number != y->number ? compare(x->number, y->number)
+    const struct device_submitted *x = a, *y = b;
+    return x->number != y->number ? compare_numbers(x->number, y->number)
                                   : (x->time > y->time) - (x->time < y->time);
 }
 
-static int by_operation(const void *a, const void *b)
+static int by_dependent(const void *a, const void *b)
 {
-    const struct depend *x = a, *y = b;
-    return x->operation != y->operation ? compare(x->operation, y->operation)
-                                        : compare(x->other, y->other);
+    const struct device_dependence *x = a, *y = b;
+    return x->operation != y->operation ? compare_numbers(x->operation, y->operation)
+                                        : compare_numbers(x->other, y->other);
 }
 
 /* An operation begins behind the end of the one before on its stream, also where the two overlap. */
-static bool gather_operations(struct scene *scene, uint32_t location)
+static bool gather_operations(struct device_scene *scene, uint32_t location)
 {
     struct lull_device_run run = lull_device_run_open(scene->log, location);
     int64_t until = 0;
@@ -135,35 +137,35 @@ static bool gather_operations(struct scene *scene, uint32_t location)
             !lull_array_reserve(&scene->operations, &scene->operations_capacity,
                                 scene->n_operations + 1, sizeof *scene->operations))
             return false;
-        struct operation *of = &scene->operations[scene->n_operations++];
-        *of = (struct operation){.begin = run.begin > until ? run.begin : until,
-                                 .submitted = NOT_SUBMITTED,
-                                 .needed = NOT_SUBMITTED,
-                                 .number = run.number,
-                                 .region = run.region,
-                                 .stream = location,
-                                 .order = order,
-                                 .kind = run.kind};
+        struct device_operation *of = &scene->operations[scene->n_operations++];
+        *of = (struct device_operation){.begin = run.begin > until ? run.begin : until,
+                                        .submitted = NOT_SUBMITTED,
+                                        .needed = NOT_SUBMITTED,
+                                        .number = run.number,
+                                        .region = run.region,
+                                        .stream = location,
+                                        .order = order,
+                                        .kind = run.kind};
         of->end = run.end > of->begin ? run.end : of->begin;
         until = of->end;
     }
     return true;
 }
 
-static bool gather_submits(struct scene *scene, uint32_t location)
+static bool gather_submits(struct device_scene *scene, uint32_t location)
 {
     struct lull_device_submit submit = lull_device_submit_open(scene->log, location);
     while (lull_device_submit_next(&submit)) {
         if (!lull_array_reserve(&scene->submits, &scene->submits_capacity, scene->n_submits + 1,
                                 sizeof *scene->submits))
             return false;
-        scene->submits[scene->n_submits++] = (struct submitted){submit.number, submit.time};
+        scene->submits[scene->n_submits++] = (struct device_submitted){submit.number, submit.time};
     }
     return true;
 }
 
 /* The first of the operations with a number, in `numbers`; NULL: there is none. */
-static const struct numbered *find_number(const struct scene *scene, uint64_t number)
+static const struct device_number *find_number(const struct device_scene *scene, uint64_t number)
 {
     size_t from = 0, to = scene->n_operations;
     while (from < to) {
@@ -178,34 +180,44 @@ static const struct numbered *find_number(const struct scene *scene, uint64_t nu
                : NULL;
 }
 
-static bool has_number(const struct scene *scene, const struct numbered *at, uint64_t number)
+static bool has_number(const struct device_scene *scene, const struct device_number *at,
+                       uint64_t number)
 {
     return at && at < scene->numbers + scene->n_operations && at->number == number;
 }
 
-/* Of operations with one number all are waited for. */
-static bool gather_depends(struct scene *scene, uint32_t location)
+/* The operation with a number that ends last; LULL_NONE: there is none. */
+static uint32_t last_of_number(const struct device_scene *scene, uint64_t number)
+{
+    uint32_t last = LULL_NONE;
+    for (const struct device_number *at = find_number(scene, number); has_number(scene, at, number);
+         at++)
+        if (last == LULL_NONE || scene->operations[at->index].end > scene->operations[last].end)
+            last = at->index;
+    return last;
+}
+
+/* The operations of a graph have one number. What depends on it depends on the one that ends last. */
+static bool gather_depends(struct device_scene *scene, uint32_t location)
 {
     struct lull_device_depend depend = lull_device_depend_open(scene->log, location);
     while (lull_device_depend_next(&depend)) {
-        const struct numbered *of = find_number(scene, depend.number);
-        const struct numbered *other = find_number(scene, depend.other);
-        for (; has_number(scene, of, depend.number); of++)
-            for (const struct numbered *on = other; has_number(scene, on, depend.other); on++) {
-                const bool same =
-                    scene->operations[of->index].stream == scene->operations[on->index].stream;
-                if (same || on->index >= of->index)
-                    continue;
-                if (!lull_array_reserve(&scene->depends, &scene->depends_capacity,
-                                        scene->n_depends + 1, sizeof *scene->depends))
-                    return false;
-                scene->depends[scene->n_depends++] = (struct depend){of->index, on->index};
-            }
+        const struct device_number *of = find_number(scene, depend.number);
+        const uint32_t on = of ? last_of_number(scene, depend.other) : LULL_NONE;
+        for (; on != LULL_NONE && has_number(scene, of, depend.number); of++) {
+            if (on >= of->index ||
+                scene->operations[of->index].stream == scene->operations[on].stream)
+                continue;
+            if (!lull_array_reserve(&scene->depends, &scene->depends_capacity, scene->n_depends + 1,
+                                    sizeof *scene->depends))
+                return false;
+            scene->depends[scene->n_depends++] = (struct device_dependence){of->index, on};
+        }
     }
     return true;
 }
 
-static void group(struct scene *scene)
+static void group_operations(struct device_scene *scene)
 {
     const uint32_t first = scene->process->first_location;
     for (size_t i = 0; i < scene->n_operations; i++)
@@ -213,7 +225,7 @@ static void group(struct scene *scene)
     for (uint32_t l = 0; l < scene->process->n_locations; l++)
         scene->groups[l + 1] += scene->groups[l];
     for (uint32_t i = 0; i < scene->n_operations; i++) {
-        struct operation *of = &scene->operations[i];
+        struct device_operation *of = &scene->operations[i];
         uint32_t *at = &scene->grouped[scene->groups[of->stream - first] + of->order];
         *at = i;
         of->before = of->order > 0 ? at[-1] : LULL_NONE;
@@ -221,11 +233,11 @@ static void group(struct scene *scene)
 }
 
 /* Joins operations with their submissions, and with those of the same one. */
-static void join_submits(struct scene *scene)
+static void join_submits(struct device_scene *scene)
 {
     size_t at = 0;
     for (size_t n = 0; n < scene->n_operations; n++) {
-        struct operation *of = &scene->operations[scene->numbers[n].index];
+        struct device_operation *of = &scene->operations[scene->numbers[n].index];
         const bool again = n > 0 && of->number > 0 && scene->numbers[n - 1].number == of->number;
         of->first =
             again ? scene->operations[scene->numbers[n - 1].index].first : scene->numbers[n].index;
@@ -237,7 +249,7 @@ static void join_submits(struct scene *scene)
     }
 }
 
-static bool gather(struct scene *scene, uint32_t application)
+static bool gather_process(struct device_scene *scene, uint32_t application)
 {
     const struct lull_process *process = scene->process;
     const uint32_t end = process->first_location + process->n_locations;
@@ -253,38 +265,38 @@ static bool gather(struct scene *scene, uint32_t application)
     scene->groups = calloc(process->n_locations + (size_t)1, sizeof *scene->groups);
     if (!scene->numbers || !scene->times || !scene->grouped || !scene->groups)
         return false;
-    qsort(scene->operations, scene->n_operations, sizeof *scene->operations, by_begin);
+    qsort(scene->operations, scene->n_operations, sizeof *scene->operations, by_operation_begin);
     for (uint32_t i = 0; i < scene->n_operations; i++)
-        scene->numbers[i] = (struct numbered){scene->operations[i].number, i};
-    qsort(scene->numbers, scene->n_operations, sizeof *scene->numbers, by_number);
+        scene->numbers[i] = (struct device_number){scene->operations[i].number, i};
+    qsort(scene->numbers, scene->n_operations, sizeof *scene->numbers, by_operation_number);
     if (scene->n_submits > 0)
         qsort(scene->submits, scene->n_submits, sizeof *scene->submits, by_submitted);
     join_submits(scene);
-    group(scene);
+    group_operations(scene);
     for (uint32_t l = process->first_location; l < end; l++)
         if (!lull_is_of_device(scene->trace, l, application) && !gather_depends(scene, l))
             return false;
     if (scene->n_depends > 0)
-        qsort(scene->depends, scene->n_depends, sizeof *scene->depends, by_operation);
+        qsort(scene->depends, scene->n_depends, sizeof *scene->depends, by_dependent);
     return true;
 }
 
 /* ---- what was decisive ----------------------------------------------------------------------- */
 
-static int64_t end_before(const struct scene *scene, const struct operation *of)
+static int64_t end_before(const struct device_scene *scene, const struct device_operation *of)
 {
     return of->before == LULL_NONE ? 0 : scene->operations[of->before].end;
 }
 
 /* When the last of the others has ended that an operation depends on; those that end behind its begin are not among them.
  * Sets also what it needs. */
-static int64_t end_of_depends(struct scene *scene, uint32_t index, size_t *at)
+static int64_t end_of_depends(struct device_scene *scene, uint32_t index, size_t *at)
 {
-    struct operation *of = &scene->operations[index];
+    struct device_operation *of = &scene->operations[index];
     int64_t end = 0;
     of->first_depend = (uint32_t)*at;
     for (; *at < scene->n_depends && scene->depends[*at].operation == index; ++*at) {
-        const struct operation *other = &scene->operations[scene->depends[*at].other];
+        const struct device_operation *other = &scene->operations[scene->depends[*at].other];
         end = other->end > end ? other->end : end;
         of->needed = other->needed > of->needed ? other->needed : of->needed;
         of->n_depends++;
@@ -293,7 +305,7 @@ static int64_t end_of_depends(struct scene *scene, uint32_t index, size_t *at)
 }
 
 /* The lower quartile: some wait for what nobody tells, and these are the longest. */
-static double usual_of(struct scene *scene, size_t count, double otherwise)
+static double usual_of(struct device_scene *scene, size_t count, double otherwise)
 {
     if (count == 0)
         return otherwise;
@@ -301,27 +313,27 @@ static double usual_of(struct scene *scene, size_t count, double otherwise)
     return lull_quantile(scene->times, count, 0.25);
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_ns(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-static int64_t most(int64_t a, int64_t b)
+static int64_t max_ns(int64_t a, int64_t b)
 {
     return a > b ? a : b;
 }
 
 /* The latency that is usual where the submission came last. */
-static double usual_latency(struct scene *scene)
+static double usual_latency(struct device_scene *scene)
 {
     double shortest = INFINITY;
     size_t n = 0, at = 0;
     for (uint32_t i = 0; i < scene->n_operations; i++) {
-        struct operation *of = &scene->operations[i];
-        const int64_t others = most(end_before(scene, of), end_of_depends(scene, i, &at));
+        struct device_operation *of = &scene->operations[i];
+        const int64_t others = max_ns(end_before(scene, of), end_of_depends(scene, i, &at));
         if (of->before != LULL_NONE)
-            of->needed = most(of->needed, scene->operations[of->before].needed);
-        of->needed = most(of->needed, of->submitted);
+            of->needed = max_ns(of->needed, scene->operations[of->before].needed);
+        of->needed = max_ns(of->needed, of->submitted);
         if (of->submitted == NOT_SUBMITTED || of->submitted > of->begin)
             continue;
         shortest = fmin(shortest, (double)(of->begin - of->submitted));
@@ -333,63 +345,63 @@ static double usual_latency(struct scene *scene)
 
 /* Finds latency, lag and after of an operation whose submission was decisive; of those of one submission the first decides
  * the latency. */
-static void decide_by_submission(struct scene *scene, uint32_t index, double lag)
+static void decide_by_submission(struct device_scene *scene, uint32_t index, double lag)
 {
-    struct operation *of = &scene->operations[index];
-    struct operation *first = &scene->operations[of->first];
-    const int64_t delay = most(of->begin - of->submitted, 0),
+    struct device_operation *of = &scene->operations[index];
+    struct device_operation *first = &scene->operations[of->first];
+    const int64_t delay = max_ns(of->begin - of->submitted, 0),
                   idle = of->begin - end_before(scene, of);
     if (of->first == index)
         of->latency = delay;
-    of->after = most(delay - first->latency, 0);
-    of->lag = of->before == LULL_NONE ? 0 : most(least((int64_t)lag, idle - of->after), 0);
+    of->after = max_ns(delay - first->latency, 0);
+    of->lag = of->before == LULL_NONE ? 0 : max_ns(min_ns((int64_t)lag, idle - of->after), 0);
 }
 
-static void decide_by_others(struct scene *scene, uint32_t index, int64_t depends, double latency,
-                             double lag)
+static void decide_by_others(struct device_scene *scene, uint32_t index, int64_t depends,
+                             double latency, double lag)
 {
-    struct operation *of = &scene->operations[index];
-    const int64_t before = end_before(scene, of), others = most(before, depends);
+    struct device_operation *of = &scene->operations[index];
+    const int64_t before = end_before(scene, of), others = max_ns(before, depends);
     if (depends > before) {
         of->after = of->begin - depends;
-        of->lag = least((int64_t)lag, depends - before);
+        of->lag = min_ns((int64_t)lag, depends - before);
     } else {
         of->lag = of->begin - before;
     }
     if (of->first == index && of->submitted != NOT_SUBMITTED)
-        of->latency = most(
-            least((int64_t)latency, (depends > before ? others : of->begin) - of->submitted), 0);
+        of->latency = max_ns(
+            min_ns((int64_t)latency, (depends > before ? others : of->begin) - of->submitted), 0);
 }
 
 /* ---- dependences that nobody tells ----------------------------------------------------------- */
 
-struct ending {
+struct device_ending {
     int64_t end;
     uint32_t index;
 };
 
 static int by_ending(const void *a, const void *b)
 {
-    const struct ending *x = a, *y = b;
-    return x->end != y->end ? (x->end < y->end ? -1 : 1) : compare(x->index, y->index);
+    const struct device_ending *x = a, *y = b;
+    return x->end != y->end ? (x->end < y->end ? -1 : 1) : compare_numbers(x->index, y->index);
 }
 
 /* Some tracers do not tell which operation waits for one of another stream. One that begins long after its submission,
  * although its stream is free, is taken to depend on the operation of another stream that had ended last by then, if that
  * was since. */
-static bool suppose_depends(struct scene *scene, double latency)
+static bool suppose_depends(struct device_scene *scene, double latency)
 {
-    struct ending *endings = malloc(scene->n_operations * sizeof *endings);
+    struct device_ending *endings = malloc(scene->n_operations * sizeof *endings);
     uint32_t last = LULL_NONE,
              other = LULL_NONE; /* that ended last, and the last one of another stream */
     size_t at = 0;
     bool good = endings;
     for (uint32_t i = 0; good && i < scene->n_operations; i++)
-        endings[i] = (struct ending){scene->operations[i].end, i};
+        endings[i] = (struct device_ending){scene->operations[i].end, i};
     if (good)
         qsort(endings, scene->n_operations, sizeof *endings, by_ending);
     for (uint32_t i = 0; good && i < scene->n_operations; i++) {
-        const struct operation *of = &scene->operations[i];
+        const struct device_operation *of = &scene->operations[i];
         for (; at < scene->n_operations && endings[at].end <= of->begin; at++) {
             const uint32_t ended = endings[at].index;
             if (last != LULL_NONE &&
@@ -399,7 +411,7 @@ static bool suppose_depends(struct scene *scene, double latency)
         }
         const uint32_t on =
             last != LULL_NONE && scene->operations[last].stream == of->stream ? other : last;
-        const int64_t since = most(of->submitted, end_before(scene, of));
+        const int64_t since = max_ns(of->submitted, end_before(scene, of));
         if (on == LULL_NONE || on >= i || of->submitted == NOT_SUBMITTED ||
             (double)(of->begin - since) <= LATE_LEAST * latency ||
             scene->operations[on].end <= since)
@@ -407,13 +419,13 @@ static bool suppose_depends(struct scene *scene, double latency)
         good = lull_array_reserve(&scene->depends, &scene->depends_capacity, scene->n_depends + 1,
                                   sizeof *scene->depends);
         if (good)
-            scene->depends[scene->n_depends++] = (struct depend){i, on};
+            scene->depends[scene->n_depends++] = (struct device_dependence){i, on};
     }
     free(endings);
     return good;
 }
 
-static bool decide(struct scene *scene)
+static bool decide_operations(struct device_scene *scene)
 {
     double latency = usual_latency(scene), lag = 0;
     size_t n = 0;
@@ -424,12 +436,12 @@ static bool decide(struct scene *scene)
     }
     for (int found = 0; found < 2; found++) {
         for (uint32_t i = 0; i < scene->n_operations; i++) {
-            struct operation *of = &scene->operations[i];
+            struct device_operation *of = &scene->operations[i];
             int64_t depends = 0;
             for (uint32_t d = 0; d < of->n_depends; d++)
-                depends = most(depends,
-                               scene->operations[scene->depends[of->first_depend + d].other].end);
-            depends = least(depends, of->begin);
+                depends = max_ns(depends,
+                                 scene->operations[scene->depends[of->first_depend + d].other].end);
+            depends = min_ns(depends, of->begin);
             const int64_t before = end_before(scene, of);
             const bool by_submission =
                 of->submitted != NOT_SUBMITTED &&
@@ -452,16 +464,13 @@ static bool decide(struct scene *scene)
 enum { MOST_NUMBERS = 12 };
 
 /* The operation that a wait is for: of all that a stream had the last one that was submitted by then. */
-static uint32_t find_awaited(const struct scene *scene, const struct lull_device_wait *wait)
+static uint32_t find_awaited(const struct device_scene *scene, const struct lull_device_wait *wait)
 {
-    uint32_t found = LULL_NONE;
-    for (const struct numbered *at = find_number(scene, wait->number);
-         has_number(scene, at, wait->number); at++)
-        if (found == LULL_NONE || scene->operations[at->index].end > scene->operations[found].end)
-            found = at->index;
-    if (wait->number > 0 || wait->stream < scene->process->first_location ||
+    if (wait->number > 0)
+        return last_of_number(scene, wait->number);
+    if (wait->stream < scene->process->first_location ||
         wait->stream - scene->process->first_location >= scene->process->n_locations)
-        return found;
+        return LULL_NONE;
     const uint32_t *groups = &scene->groups[wait->stream - scene->process->first_location];
     uint32_t from = groups[0], to = groups[1]; /* submitted before: those in front of `from` */
     while (from < to) {
@@ -475,7 +484,7 @@ static uint32_t find_awaited(const struct scene *scene, const struct lull_device
 }
 
 /* Whether nothing tells what a thread waits for itself. */
-static bool is_apart(const struct scene *scene, uint32_t location)
+static bool is_apart(const struct device_scene *scene, uint32_t location)
 {
     const struct lull_trace *trace = scene->trace;
     struct lull_device_piece piece = lull_device_piece_open(scene->log, location);
@@ -491,23 +500,23 @@ static bool is_apart(const struct scene *scene, uint32_t location)
     return true;
 }
 
-static bool add_foreign(struct scene *scene, int64_t time, uint32_t sync)
+static bool add_foreign(struct device_scene *scene, int64_t time, uint32_t sync)
 {
     if (!lull_array_reserve(&scene->foreign, &scene->foreign_capacity, scene->n_foreign + 1,
                             sizeof *scene->foreign))
         return false;
-    scene->foreign[scene->n_foreign++] = (struct foreign){time, sync};
+    scene->foreign[scene->n_foreign++] = (struct device_foreign){time, sync};
     return true;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_foreign_time(const void *a, const void *b)
 {
-    const struct foreign *x = a, *y = b;
-    return x->time != y->time ? (x->time < y->time ? -1 : 1) : compare(x->sync, y->sync);
+    const struct device_foreign *x = a, *y = b;
+    return x->time != y->time ? (x->time < y->time ? -1 : 1) : compare_numbers(x->sync, y->sync);
 }
 
 /* What threads apart submit goes to the master, with when its state began in which that was. */
-static bool write_foreign(struct scene *scene, struct lull_replay_devices *devices)
+static bool write_foreign(struct device_scene *scene, struct lull_replay_devices *devices)
 {
     const uint32_t master = scene->process->first_location;
     struct lull_varints *list = &devices->locations[master].apart;
@@ -515,13 +524,13 @@ static bool write_foreign(struct scene *scene, struct lull_replay_devices *devic
     uint64_t sync = 0;
     int64_t anchor = 0;
     if (scene->n_foreign > 0)
-        qsort(scene->foreign, scene->n_foreign, sizeof *scene->foreign, by_time);
+        qsort(scene->foreign, scene->n_foreign, sizeof *scene->foreign, by_foreign_time);
     for (size_t i = 0; i < scene->n_foreign; i++) {
-        const struct foreign *foreign = &scene->foreign[i];
-        const struct operation *of = &scene->operations[foreign->sync];
+        const struct device_foreign *foreign = &scene->foreign[i];
+        const struct device_operation *of = &scene->operations[foreign->sync];
         while (piece.end <= foreign->time && lull_device_piece_next(&piece))
             ;
-        const int64_t begin = least(piece.begin, foreign->time);
+        const int64_t begin = min_ns(piece.begin, foreign->time);
         if (!lull_varints_reserve(list, MOST_NUMBERS))
             return false;
         lull_varints_put(list, of->same);
@@ -535,8 +544,8 @@ static bool write_foreign(struct scene *scene, struct lull_replay_devices *devic
     return true;
 }
 
-static bool write_waits(struct scene *scene, struct lull_replay_devices *devices, uint32_t location,
-                        bool count)
+static bool write_waits(struct device_scene *scene, struct lull_replay_devices *devices,
+                        uint32_t location, bool count)
 {
     struct lull_varints *list = &devices->locations[location].waits;
     struct lull_device_wait wait = lull_device_wait_open(scene->log, location);
@@ -546,7 +555,7 @@ static bool write_waits(struct scene *scene, struct lull_replay_devices *devices
         return true;
     while (lull_device_wait_next(&wait)) {
         const uint32_t index = find_awaited(scene, &wait);
-        struct operation *of = index == LULL_NONE ? NULL : &scene->operations[index];
+        struct device_operation *of = index == LULL_NONE ? NULL : &scene->operations[index];
         of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time ? of : NULL;
         if (count) {
             if (of)
@@ -567,7 +576,7 @@ static bool write_waits(struct scene *scene, struct lull_replay_devices *devices
     return true;
 }
 
-static bool write_submits(struct scene *scene, struct lull_replay_devices *devices,
+static bool write_submits(struct device_scene *scene, struct lull_replay_devices *devices,
                           uint32_t location)
 {
     const bool apart = is_apart(scene, location);
@@ -575,8 +584,8 @@ static bool write_submits(struct scene *scene, struct lull_replay_devices *devic
     struct lull_device_submit submit = lull_device_submit_open(scene->log, location);
     uint64_t sync = 0;
     while (lull_device_submit_next(&submit)) {
-        const struct numbered *at = find_number(scene, submit.number);
-        const struct operation *of = at ? &scene->operations[at->index] : NULL;
+        const struct device_number *at = find_number(scene, submit.number);
+        const struct device_operation *of = at ? &scene->operations[at->index] : NULL;
         if (!lull_varints_reserve(list, MOST_NUMBERS))
             return false;
         of = of && of->submitted == submit.time ? of : NULL;
@@ -599,10 +608,10 @@ static bool write_submits(struct scene *scene, struct lull_replay_devices *devic
 #define HEAD(kind, submitted, depends) \
     ((uint64_t)(depends)*8 + (uint64_t)(submitted)*4 + (uint64_t)(kind))
 
-static bool write_operation(const struct scene *scene, struct lull_replay_devices *devices,
-                            uint32_t index, struct operation *last)
+static bool write_operation(const struct device_scene *scene, struct lull_replay_devices *devices,
+                            uint32_t index, struct device_operation *last)
 {
-    const struct operation *of = &scene->operations[index];
+    const struct device_operation *of = &scene->operations[index];
     struct lull_varints *list = &devices->locations[of->stream].calls;
     const bool submitted = of->submitted != NOT_SUBMITTED;
     if (!lull_varints_reserve(list, MOST_NUMBERS + of->n_depends))
@@ -634,18 +643,18 @@ static bool write_operation(const struct scene *scene, struct lull_replay_device
     return true;
 }
 
-static bool write_stream(const struct scene *scene, struct lull_replay_devices *devices,
+static bool write_stream(const struct device_scene *scene, struct lull_replay_devices *devices,
                          uint32_t location)
 {
     const uint32_t *groups = &scene->groups[location - scene->process->first_location];
-    struct operation last = {0};
+    struct device_operation last = {0};
     for (uint32_t i = groups[0]; i < groups[1]; i++)
         if (!write_operation(scene, devices, scene->grouped[i], &last))
             return false;
     return true;
 }
 
-static bool write_lists(struct scene *scene, struct lull_replay_devices *devices,
+static bool write_lists(struct device_scene *scene, struct lull_replay_devices *devices,
                         uint32_t application)
 {
     const uint32_t first = scene->process->first_location,
@@ -666,13 +675,13 @@ static bool conclude_process(struct lull_replay_devices *devices, uint32_t proce
                              uint32_t application, const struct lull_device_log *log,
                              const bool *meets)
 {
-    struct scene scene = {.trace = devices->trace,
-                          .log = log,
-                          .meets = meets,
-                          .process = &devices->trace->processes[process]};
-    bool good = gather(&scene, application);
+    struct device_scene scene = {.trace = devices->trace,
+                                 .log = log,
+                                 .meets = meets,
+                                 .process = &devices->trace->processes[process]};
+    bool good = gather_process(&scene, application);
     if (good && scene.n_operations > 0 && scene.n_submits > 0) {
-        good = decide(&scene) && write_lists(&scene, devices, application);
+        good = decide_operations(&scene) && write_lists(&scene, devices, application);
     }
     free(scene.operations);
     free(scene.numbers);
@@ -808,7 +817,15 @@ struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_
 /* ==== streams ================================================================================= */
 
 /* What an operation does, in this order. */
-enum stage { READS, LAGS, AWAITS_SUBMISSION, AWAITS_OTHERS, COMES_AFTER, RUNS, ENDS };
+enum device_stage {
+    STAGE_READS,
+    STAGE_LAGS,
+    STAGE_AWAITS_SUBMISSION,
+    STAGE_AWAITS_OTHERS,
+    STAGE_COMES_AFTER,
+    STAGE_RUNS,
+    STAGE_ENDS
+};
 
 struct lull_device_stream {
     struct lull_device_stream_options options;
@@ -868,7 +885,7 @@ static void read_operation(struct lull_device_stream *s)
 static int64_t part_of(const struct lull_device_stream *s, int64_t begin, int64_t end)
 {
     const struct lull_interval window = s->options.window;
-    return most(least(end, window.end) - most(begin, window.begin), 0);
+    return max_ns(min_ns(end, window.end) - max_ns(begin, window.begin), 0);
 }
 
 /* The kernel's time, or the copy's, where something is supposed of it. */
@@ -909,50 +926,50 @@ bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_o
         const uint8_t stage = s->stage;
         s->stage++;
         switch (stage) {
-        case READS:
+        case STAGE_READS:
             if (s->options.shift > 0) {
                 const int64_t shift = s->options.shift;
                 s->options.shift = 0;
-                s->stage = READS;
+                s->stage = STAGE_READS;
                 return take_time(s, shift, 0, 0, false, ret_op);
             }
             if (!lull_varints_more(&s->reader))
                 return false;
             read_operation(s);
             break;
-        case LAGS: {
+        case STAGE_LAGS: {
             const int64_t lag = part_of(s, s->before, s->before + s->lag);
             if (lag > 0 && !s->left_out)
                 return take_time(s, lag, s->before, s->before + s->lag, false, ret_op);
             break;
         }
-        case AWAITS_SUBMISSION:
+        case STAGE_AWAITS_SUBMISSION:
             if (!s->submitted || s->left_out || (s->options.change && s->options.change->ahead))
                 break;
             *ret_op = lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_SUBMITTED, s->first, s->same, 0);
             return true;
-        case AWAITS_OTHERS:
+        case STAGE_AWAITS_OTHERS:
             if (s->depends == 0)
                 break;
             s->depends--;
-            s->stage = AWAITS_OTHERS;
+            s->stage = STAGE_AWAITS_OTHERS;
             const uint64_t other = s->index - lull_varints_get(&s->reader);
             const uint32_t waiting = (uint32_t)lull_varints_get(&s->reader);
             *ret_op =
                 lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_COMPLETED, (uint32_t)other, waiting, 0);
             return true;
-        case COMES_AFTER: {
+        case STAGE_COMES_AFTER: {
             const int64_t after = part_of(s, s->begin - s->after, s->begin);
             if (after > 0 && !s->left_out)
                 return take_time(s, after, s->begin - s->after, s->begin, false, ret_op);
             break;
         }
-        case RUNS: {
+        case STAGE_RUNS: {
             const int64_t ns = s->left_out ? 0 : part_of(s, s->begin, s->end);
             return take_time(s, changed_length(s, ns), s->begin, s->end, true, ret_op);
         }
         default:
-            s->stage = READS;
+            s->stage = STAGE_READS;
             if (s->waiters == 0)
                 break;
             *ret_op = lull_device_sync(LULL_SYNC_ARRIVES, LULL_SYNC_COMPLETED, (uint32_t)s->index,
