@@ -108,6 +108,12 @@ struct lull_lengths {
     int64_t min_ns, median_ns, max_ns;
 };
 
+/* A stretch in which a device ran nothing. */
+struct lull_device_gap {
+    int64_t begin, end, ns; /* ns: lost to one cause */
+    uint32_t location;      /* the stream of the operation that ended it, in the trace */
+};
+
 /* All operations of one name: kernels of a function, copies of a kind. An operation that is cut by windows counts
  * in each of them, with what lies inside. */
 struct lull_operation_breakdown {
@@ -126,6 +132,8 @@ struct lull_operation_breakdown {
     uint32_t n_calls; /* calls, by call site, that submitted some */
     /* What devices lost while one of these operations was their next one. */
     int64_t lost_ns[LULL_DEVICE_LOSSES];
+    struct lull_device_gap
+        longest[LULL_DEVICE_LOSSES]; /* that with most of each loss; ns 0: none */
 };
 
 /* A device stream. */

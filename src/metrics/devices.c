@@ -300,6 +300,7 @@ struct operation_sums {
     int64_t ns;
     struct operation_times lengths, delays;
     int64_t lost[LULL_DEVICE_LOSSES]; /* while one of them was the next one of its device */
+    struct lull_device_gap longest[LULL_DEVICE_LOSSES];
     uint8_t kind;
 };
 
@@ -458,8 +459,12 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
     if (!told)
         return;
     struct operation_sums *sums = &sweep->gathering->sums[next->region];
-    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
-        sums->lost[loss] += sweep->lost[loss] - before[loss];
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
+        const int64_t ns = sweep->lost[loss] - before[loss];
+        sums->lost[loss] += ns;
+        if (ns > sums->longest[loss].ns)
+            sums->longest[loss] = (struct lull_device_gap){from, to, ns, next->location};
+    }
 }
 
 /* ---- operations one by one ------------------------------------------------------------------- */
@@ -574,6 +579,7 @@ static void tell_operations(struct gathering *gathering)
                                               .call = "",
                                               .site = ""};
         memcpy(to->operations[row_of[r]].lost_ns, sums->lost, sizeof sums->lost);
+        memcpy(to->operations[row_of[r]].longest, sums->longest, sizeof sums->longest);
     }
     tell_calls(gathering, row_of);
     for (uint32_t i = 0; i < to->n_operations; i++) {

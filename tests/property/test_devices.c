@@ -412,11 +412,16 @@ static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time
                : LULL_LOST_LAUNCH;
 }
 
-/* Adds to `before` what was lost in front of operations of each region. */
+/* What was lost in front of operations of each region: in all, and in one gap at most. */
+struct lost_before {
+    int64_t all[REGIONS][LULL_DEVICE_LOSSES], most[REGIONS][LULL_DEVICE_LOSSES];
+};
+
 static void check_device(const struct drawn *drawn, uint32_t device,
-                         const struct lull_device_breakdown *found,
-                         int64_t before[REGIONS][LULL_DEVICE_LOSSES])
+                         const struct lull_device_breakdown *found, struct lost_before *before)
 {
+    int64_t gap[LULL_DEVICE_LOSSES] = {0};
+    const struct operation *last = NULL;
     const struct lull_trace *trace = drawn->made.trace;
     int64_t expected[LULL_DEVICE_LOSSES + 1] = {0}, all = found->kernel_ns, windows = 0;
     for (int64_t t = 0; t < DURATION; t++) {
@@ -431,8 +436,14 @@ static void check_device(const struct drawn *drawn, uint32_t device,
         const struct operation *next;
         const unsigned loss = loss_at(drawn, device, t, &next);
         expected[loss]++;
-        if (next)
-            before[next->region][loss]++;
+        if (!next || next != last)
+            memset(gap, 0, sizeof gap);
+        last = next;
+        if (!next)
+            continue;
+        before->all[next->region][loss]++;
+        if (++gap[loss] > before->most[next->region][loss])
+            before->most[next->region][loss] = gap[loss];
     }
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
         fail_if(found->lost_ns[loss] != expected[loss], "device %s, %s: %lld ns, expected %lld",
@@ -537,16 +548,21 @@ static void check_one(struct lull_random *random, bool windowed)
     const struct lull_breakdown_options wanted = {.reading = &reading, .operations = true};
     struct lull_breakdown *breakdown =
         feed_breakdown(random, &drawn->made, &wanted, drawn->made.trace->arena);
-    int64_t before[REGIONS][LULL_DEVICE_LOSSES] = {{0}};
+    struct lost_before before = {0};
     for (uint32_t d = 0; d < breakdown->n_devices; d++)
         check_device(drawn, strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1,
-                     &breakdown->devices[d], before);
+                     &breakdown->devices[d], &before);
     for (uint32_t r = 0; r < breakdown->n_operations; r++) {
         uint32_t region = 0;
         while (strcmp(regions[region].name, breakdown->operations[r].name) != 0)
             region++;
         for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
-            assert_int_equal(breakdown->operations[r].lost_ns[loss], before[region][loss]);
+            assert_int_equal(breakdown->operations[r].lost_ns[loss], before.all[region][loss]);
+        for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES && !windowed; loss++) {
+            const struct lull_device_gap *longest = &breakdown->operations[r].longest[loss];
+            assert_int_equal(longest->ns, before.most[region][loss]);
+            assert_true(longest->end - longest->begin >= longest->ns);
+        }
     }
     assert_true(breakdown->n_devices > 0);
     if (!windowed)

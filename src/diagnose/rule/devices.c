@@ -103,10 +103,15 @@ static void set_next(struct lull_case *c, struct lull_finding *finding, const ch
                                       lull_case_word(c, c->evidence->path));
 }
 
-/* Facts of the operations before which most was lost. */
-static void add_facts(struct lull_finding *finding, const struct lull_operation_breakdown *of,
-                      unsigned loss)
+/* The place and the facts of the operations before which most was lost. */
+static void tell_operation(struct lull_finding *finding, const struct lull_operation_breakdown *of,
+                           unsigned loss)
 {
+    const struct lull_device_gap *longest = &of->longest[loss];
+    set_place(finding, of);
+    finding->place.location = longest->location;
+    finding->place.begin = longest->begin;
+    finding->place.end = longest->end;
     lull_finding_add_fact(finding, "before", "before that operation", LULL_FACT_TIME,
                           (double)of->lost_ns[loss]);
     lull_finding_add_fact(finding, "count", "such operations", LULL_FACT_COUNT, (double)of->count);
@@ -132,10 +137,8 @@ static struct lull_finding *find_late(struct lull_case *c, unsigned loss, const 
         lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, sums.lost_ns[loss]),
                           what, of ? ", most before " : "", of ? name_operation(c, of) : "");
     finding->cause = cause;
-    if (of) {
-        set_place(finding, of);
-        add_facts(finding, of, loss);
-    }
+    if (of)
+        tell_operation(finding, of, loss);
     set_next(c, finding, of ? "kernel" : "device");
     return finding;
 }
@@ -205,10 +208,8 @@ static void find_launch(struct lull_case *c)
                                 lull_case_time(c, of->length.median_ns),
                                 lull_case_time(c, of->delay.median_ns))
             : "The device has nothing else to do when the launch comes: submit ahead.";
-    if (of) {
-        set_place(finding, of);
-        add_facts(finding, of, LULL_LOST_LAUNCH);
-    }
+    if (of)
+        tell_operation(finding, of, LULL_LOST_LAUNCH);
     lull_finding_fix(c, finding)->devices.no_latency = true;
     finding->fixed = "Without the latency of launches";
 }

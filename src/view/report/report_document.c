@@ -497,8 +497,10 @@ static int64_t index_of(uint32_t index)
 
 static int64_t thread_of_finding(const struct lull_run *run, const struct lull_finding_place *place)
 {
-    return place->location == LULL_NONE ? -1
-                                        : (int64_t)run->trace->locations[place->location].number;
+    return place->location == LULL_NONE ||
+                   run->trace->locations[place->location].kind != LULL_LOCATION_THREAD
+               ? -1
+               : (int64_t)run->trace->locations[place->location].number;
 }
 
 static void show(struct lull_shown_finding *shown, const struct lull_report *report,
