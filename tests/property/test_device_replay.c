@@ -591,8 +591,50 @@ static void test_replays(void **state)
     branches_assert(branches, BRANCHES, rounds);
 }
 
+/* What threads submit and wait for, and what streams ran, has nothing to do with each other: the replay ends all the same. */
+static void test_nonsense(void **state)
+{
+    (void)state;
+    static const struct memory_trace_options options = {
+        .without = LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
+                   LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_THREAD_CREATE) |
+                   LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | LULL_MASK(LULL_EVENT_THREAD_WAIT_END),
+        .without_extremes = true,
+        .operations = true};
+    enum { STREAMS_TAKE_PART, NONSENSE };
+    struct branch nonsense[NONSENSE] = {
+        [STREAMS_TAKE_PART] = {.what = "device streams take part", .least = 100}};
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    const unsigned rounds = lull_test_rounds(300);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct lull_trace *trace = memory_trace_draw(&random, &options);
+        struct lull_arena *arena = lull_arena_create(NULL);
+        const struct lull_replay_options wanted = {.devices = true};
+        struct lull_program *program;
+        struct lull_network network;
+        struct lull_sim_result result;
+        struct lull_error err;
+        lull_network_init(&network, lull_network_find("ideal"));
+        fail_if(lull_replay_open(trace, &wanted, &program, &err) != LULL_OK, "%s", err.text);
+        const struct lull_sim_options simulated = {.network = &network};
+        fail_if(lull_simulate(program, &simulated, arena, &result, NULL, &err) != LULL_OK, "%s",
+                err.text);
+        for (uint32_t s = 0; s < program->n_streams; s++)
+            branch_reach(&nonsense[STREAMS_TAKE_PART],
+                         trace->locations[lull_replay_location(program, s)].kind ==
+                             LULL_LOCATION_DEVICE);
+        branches_next(nonsense, NONSENSE);
+        lull_program_close(program);
+        lull_trace_close(trace);
+        lull_arena_destroy(arena);
+    }
+    branches_assert(nonsense, NONSENSE, rounds);
+}
+
 TEST_GROUP(test_device_replay)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_replays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_replays),
+                                       cmocka_unit_test(test_nonsense)};
     return run_cases(tests, NULL, NULL);
 }

@@ -12,9 +12,10 @@
 struct device_sums {
     uint32_t n; /* of which it is known */
     int64_t kernel_ns, most_kernel_ns;
-    int64_t time_ns;                                                  /* of all of them */
-    int64_t lost_ns[LULL_DEVICE_LOSSES], most_ns[LULL_DEVICE_LOSSES]; /* most: of one device */
-    const struct lull_device_breakdown *longest;                      /* with most_kernel_ns */
+    int64_t time_ns; /* of all of them */
+    int64_t lost_ns[LULL_DEVICE_LOSSES];
+    const struct lull_device_breakdown *most[LULL_DEVICE_LOSSES]; /* loses most of all */
+    const struct lull_device_breakdown *longest;                  /* with most_kernel_ns */
 };
 
 static struct device_sums sum_devices(const struct lull_case *c)
@@ -35,14 +36,14 @@ static struct device_sums sum_devices(const struct lull_case *c)
         for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
             sums.lost_ns[loss] += device->lost_ns[loss];
             sums.time_ns += device->lost_ns[loss];
-            if (device->lost_ns[loss] > sums.most_ns[loss])
-                sums.most_ns[loss] = device->lost_ns[loss];
+            if (!sums.most[loss] || device->lost_ns[loss] > sums.most[loss]->lost_ns[loss])
+                sums.most[loss] = device;
         }
     }
     return sums;
 }
 
-/* The finding of so much time of the devices, of which one has `most`; NULL: it is too little. */
+/* The finding of so much time of the devices, of which one loses `most`; NULL: it is too little. */
 static struct lull_finding *add_finding(struct lull_case *c, const struct device_sums *sums,
                                         int64_t ns, int64_t most)
 {
@@ -54,16 +55,36 @@ static struct lull_finding *add_finding(struct lull_case *c, const struct device
     lull_finding_add_fact(finding, "lost", "the devices lose", LULL_FACT_TIME, (double)ns);
     lull_finding_add_fact(finding, "share", "of their time", LULL_FACT_SHARE, share);
     lull_finding_add_fact(finding, "devices", "devices", LULL_FACT_COUNT, sums->n);
+    lull_finding_add_fact(finding, "most", "one of them at most", LULL_FACT_TIME, (double)most);
     return finding;
 }
 
-/* "The device loses 3.1 ms (31 % of its time)". */
-static const char *tell_loss(const struct lull_case *c, const struct device_sums *sums, int64_t ns)
+static struct lull_finding *add_loss(struct lull_case *c, const struct device_sums *sums,
+                                     unsigned loss)
 {
-    return lull_arena_printf(c->arena,
-                             sums->n == 1 ? "The device loses %s (%.0f %% of its time)"
-                                          : "The devices lose %s (%.0f %% of their time)",
-                             lull_case_time(c, ns), 100 * (double)ns / (double)sums->time_ns);
+    return sums->n == 0
+               ? NULL
+               : add_finding(c, sums, sums->lost_ns[loss], sums->most[loss]->lost_ns[loss]);
+}
+
+/* A device is named where it loses so much of what all lose, and so many times its part. */
+#define ONE_DEVICE_LEAST 1.5
+
+/* "The device loses 3.1 ms (31 % of its time)"; "The devices lose 3.1 ms (31 % of their time), rank 3 device 0 most,". */
+static const char *tell_loss(const struct lull_case *c, const struct device_sums *sums,
+                             unsigned loss)
+{
+    const double lost = (double)sums->lost_ns[loss];
+    const struct lull_device_breakdown *most = sums->most[loss];
+    const bool one = sums->n > 1 && (double)most->lost_ns[loss] * sums->n > ONE_DEVICE_LEAST * lost;
+    const char *text = lull_arena_printf(
+        c->arena,
+        sums->n == 1 ? "The device loses %s (%.0f %% of its time)"
+                     : "The devices lose %s (%.0f %% of their time)",
+        lull_case_time(c, sums->lost_ns[loss]), 100 * lost / (double)sums->time_ns);
+    return one ? lull_arena_printf(c->arena, "%s, '%s' %s of it,", text, most->id,
+                                   lull_case_time(c, most->lost_ns[loss]))
+               : text;
 }
 
 /* The operations before which the devices lost most by a cause, of any kind if `kinds` is 0; NULL: none, or operations are
@@ -130,12 +151,12 @@ static struct lull_finding *find_late(struct lull_case *c, unsigned loss, const 
 {
     const struct device_sums sums = sum_devices(c);
     const struct lull_operation_breakdown *of = find_operation(c, loss);
-    struct lull_finding *finding = add_finding(c, &sums, sums.lost_ns[loss], sums.most_ns[loss]);
+    struct lull_finding *finding = add_loss(c, &sums, loss);
     if (!finding)
         return NULL;
     finding->sentence =
-        lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, sums.lost_ns[loss]),
-                          what, of ? ", most before " : "", of ? name_operation(c, of) : "");
+        lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, loss), what,
+                          of ? ", most before " : "", of ? name_operation(c, of) : "");
     finding->cause = cause;
     if (of)
         tell_operation(finding, of, loss);
@@ -191,15 +212,14 @@ static void find_launch(struct lull_case *c)
 {
     const struct device_sums sums = sum_devices(c);
     const struct lull_operation_breakdown *of = find_operation(c, LULL_LOST_LAUNCH);
-    struct lull_finding *finding =
-        add_finding(c, &sums, sums.lost_ns[LULL_LOST_LAUNCH], sums.most_ns[LULL_LOST_LAUNCH]);
+    struct lull_finding *finding = add_loss(c, &sums, LULL_LOST_LAUNCH);
     if (!finding)
         return;
     const bool is_short = of && of->n_delays > 0 && of->length.median_ns < of->delay.median_ns;
     finding->sentence =
         lull_arena_printf(c->arena, "%s from launches to the beginnings of the operations%s%s.",
-                          tell_loss(c, &sums, sums.lost_ns[LULL_LOST_LAUNCH]),
-                          of ? ", most of " : "", of ? name_operation(c, of) : "");
+                          tell_loss(c, &sums, LULL_LOST_LAUNCH), of ? ", most of " : "",
+                          of ? name_operation(c, of) : "");
     finding->cause =
         is_short
             ? lull_arena_printf(c->arena,
@@ -234,12 +254,12 @@ static struct lull_finding *find_moving(struct lull_case *c, unsigned loss, uint
 {
     const struct device_sums sums = sum_devices(c);
     const struct lull_operation_breakdown *of = longest_of(c, kind);
-    struct lull_finding *finding = add_finding(c, &sums, sums.lost_ns[loss], sums.most_ns[loss]);
+    struct lull_finding *finding = add_loss(c, &sums, loss);
     if (!finding)
         return NULL;
     finding->sentence = lull_arena_printf(c->arena, "%s to %s beside which no kernel runs%s%s.",
-                                          tell_loss(c, &sums, sums.lost_ns[loss]), what,
-                                          of ? ", most to " : "", of ? name_operation(c, of) : "");
+                                          tell_loss(c, &sums, loss), what, of ? ", most to " : "",
+                                          of ? name_operation(c, of) : "");
     if (!of)
         return finding;
     set_place(finding, of);

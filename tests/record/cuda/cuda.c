@@ -18,6 +18,8 @@
  *                  waits; exit-callback: by exit() on a thread of the driver
  *     fork-first   a child is made before CUDA is used, and uses it
  *     seccomp      system calls are filtered
+ *     late         COUNT steps: the host prepares, launches a kernel of 2 ms (with the mock's word `sized`), waits for it, and
+ *                  meets the other ranks, each with a device of its own of two; the last rank prepares for SEED ms more
  *     bench        prints ns of the thread's processor time for a launch, of COUNT of them */
 #include "mock.h"
 
@@ -552,6 +554,31 @@ static void bench(long count)
     printf("%.2f\n", (own_ns() - begin) / (double)count);
 }
 
+static __attribute__((noinline)) void prepare(long us)
+{
+    const struct timespec length = {us / 1000000, us % 1000000 * 1000};
+    nanosleep(&length, NULL);
+}
+
+static void late(long steps, long more)
+{
+    int rank = 0, ranks = 1;
+#ifdef WITH_MPI
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+#endif
+    CHECK(cuCtxSetCurrent(contexts[rank % 2]));
+    for (long i = 0; i < steps; i++) {
+        prepare(1000 + (rank == ranks - 1 ? 1000 * more : 0));
+        CHECK(cuLaunchKernel(kernels[0], 2000, 1, 1, 128, 1, 1, 0, NULL, NULL, NULL));
+        CHECK(cudaDeviceSynchronize());
+#ifdef WITH_MPI
+        int one = 1, sum;
+        MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+#endif
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -586,6 +613,8 @@ int main(int argc, char **argv)
         start_child(strcmp(form, "spawn") == 0 ? argv[0] : NULL);
     } else if (strcmp(form, "libraries") == 0) {
         libraries(argv[0]);
+    } else if (strcmp(form, "late") == 0) {
+        late(count, (long)state);
     } else if (strcmp(form, "bench") == 0) {
         bench(count);
     } else if (!known) {

@@ -6,6 +6,7 @@
  *
  *     seed:N        of all that is random
  *     free          operations take no time
+ *     sized         kernels of cuLaunchKernel take a microsecond for each block of the grid
  *     long          they take a millisecond and more, and an event happens when the next one begins, if there is one
  *     small         few records fit into a buffer
  *     shuffle       buffers are handed over in any order

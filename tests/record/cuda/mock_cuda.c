@@ -52,7 +52,7 @@ static uint32_t next_stream = FIRST_STREAM_ID + DEVICES, next_correlation = 1;
 static long n_calls, n_operations;
 static unsigned n_threads;
 static FILE *truth;
-static bool is_free, is_foreign, has_inner_ids, is_managed, is_long; /* words of MOCK */
+static bool is_free, is_foreign, has_inner_ids, is_managed, is_long, is_sized; /* words of MOCK */
 static __thread unsigned self; /* number of the thread; 0: it has not called yet */
 static __thread struct call *innermost;
 static __thread context_t current;
@@ -259,6 +259,7 @@ static uint64_t migrate(uint32_t device, uint64_t begin)
 static void run(struct stream *stream, struct operation one)
 {
     const uint64_t ready = stream->free_at + (is_free ? 0 : GAP);
+    const uint64_t sized = is_sized ? one.end : 0; /* how long the caller wants it to run */
     uint64_t now = mock_now();
     if (is_managed && one.kind == KERNEL && mock_random(2) == 0)
         now = migrate((uint32_t)stream->context->device, now);
@@ -275,6 +276,8 @@ static void run(struct stream *stream, struct operation one)
     }
     one.begin = (now > ready ? now : ready) + (is_free ? 0 : mock_random(2000));
     one.end = one.begin + (is_free ? 0 : mock_random(8000)) + (is_long ? 1000000 : 0);
+    if (sized > 0)
+        one.end = one.begin + sized;
     if (stream->pending)
         stream->pending->at = one.begin;
     stream->pending = NULL;
@@ -346,6 +349,7 @@ EXPORT result cuInit(unsigned flags)
     has_inner_ids = mock_is("inner-ids");
     is_managed = mock_is("managed");
     is_long = mock_is("long");
+    is_sized = mock_is("sized");
     pthread_atfork(write_truth, go_on, leave_truth);
     const char *path = getenv("MOCK_TRUTH"), *injected = getenv("CUDA_INJECTION64_PATH");
     char own[4096];
@@ -661,7 +665,8 @@ EXPORT result cuLaunchKernel(function_t function, unsigned gx, unsigned gy, unsi
     BEGIN(cuLaunchKernel, 307, LAUNCH_FIELDS);
     if (!function || gx == 0)
         END(ERROR_INVALID);
-    submit(stream, false, (struct operation){.kind = KERNEL, .name = function->name});
+    submit(stream, false,
+           (struct operation){.kind = KERNEL, .name = function->name, .end = 1000 * (uint64_t)gx});
     END(0);
 }
 
