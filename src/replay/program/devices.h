@@ -39,7 +39,7 @@ struct lull_replay_devices;
 
 /* From the log of a run, with places, names and waits; `meets` says of each location whether it is known how it waits for
  * other threads of its process; the trace must outlive the result. Memory: some 12 bytes for each operation,
- * and, for one process at a time, 96. */
+ * and, for one process at a time, 160. */
 lull_status lull_replay_devices_make(const struct lull_trace *trace, uint32_t application,
                                      const struct lull_device_log *log, const bool *meets,
                                      struct lull_replay_devices **ret_devices,
@@ -66,8 +66,8 @@ struct lull_device_caller {
     struct lull_device_submission next; /* of those that are apart */
     int64_t anchor; /* measured: when the master's state began in which that was submitted */
     bool has_next;
-    uint64_t submitted, awaited; /* SYNCs */
-    int64_t end;
+    uint64_t submitted, awaited; /* the SYNCs that were read last, */
+    int64_t end;                 /* and the end of an operation */
 };
 struct lull_device_caller lull_device_caller_open(const struct lull_replay_devices *devices,
                                                   uint32_t location);
@@ -96,8 +96,7 @@ struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_
 
 /* What is supposed of devices. */
 struct lull_device_change {
-    const double
-        *kernels; /* [n_regions]: factor of the kernels with that name; NULL: as measured */
+    const double *kernels; /* [n_regions]: factor of kernels by name; NULL: as measured */
     const double *streams; /* [n_locations]: factor of the kernels there; NULL: as measured */
     double copies;         /* factor of copies and fills */
     bool no_latency;       /* operations could begin when the call that submits them does */
