@@ -2,9 +2,11 @@
 #include "replay/program/devices.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "stats/quantile.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 /* ==== what is known of a process ============================================================== */
@@ -167,14 +169,9 @@ static bool gather_submits(struct device_scene *scene, uint32_t location)
 /* The first of the operations with a number, in `numbers`; NULL: there is none. */
 static const struct device_number *find_number(const struct device_scene *scene, uint64_t number)
 {
-    size_t from = 0, to = scene->n_operations;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (scene->numbers[middle].number < number)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    const size_t from =
+        lull_sorted_first_u64(scene->numbers, scene->n_operations, sizeof *scene->numbers,
+                              offsetof(struct device_number, number), number);
     return number > 0 && from < scene->n_operations && scene->numbers[from].number == number
                ? &scene->numbers[from]
                : NULL;

@@ -494,14 +494,8 @@ static uint32_t find_last(const struct kineto_process *process, const struct kin
     enum { MOST_LATER = 64 }; /* operations that were submitted meanwhile */
     const int64_t end = call->begin + call->length;
     const bool own = process->waits[call->name] == WAITS_FOR_ITS_OWN;
-    size_t from = 0, to = process->n_ends;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (process->ends[middle].end <= end)
-            from = middle + 1;
-        else
-            to = middle;
-    }
+    size_t from = lull_sorted_first_i64(process->ends, process->n_ends, sizeof *process->ends,
+                                        offsetof(struct kineto_end, end), end + 1);
     for (int tries = 0; from > 0 && tries < MOST_LATER; tries++) {
         const struct kineto_end *at = &process->ends[--from];
         if (at->end <= call->begin)
