@@ -61,6 +61,9 @@ enum lull_sync_part {
     LULL_SYNC_WAITS
 };
 
+/* A rank has at most so many streams. */
+enum { LULL_RANK_STREAMS = 256 };
+
 #define LULL_OP_ANY        UINT32_MAX /* peer or tag of a RECV */
 #define LULL_OP_NO_REQUEST UINT32_MAX
 #define LULL_OP_NO_REGION  UINT32_MAX

@@ -34,8 +34,8 @@ class Program:
     def launch(self, length, device=0, stream=7, name="smooth"):
         self.submit(name, length, "cudaLaunchKernel", device, stream, "kernel")
 
-    def copy(self, length, device=0, stream=7):
-        self.submit("Memcpy HtoD (Pinned -> Device)", length, "cudaMemcpyAsync", device, stream, "gpu_memcpy", bytes=length)
+    def copy(self, length, device=0, stream=7, memory="Pinned"):
+        self.submit(f"Memcpy HtoD ({memory} -> Device)", length, "cudaMemcpyAsync", device, stream, "gpu_memcpy", bytes=length)
 
     def synchronise(self, devices=1):
         """One call for each device."""
@@ -70,10 +70,10 @@ def late_launch(lost):
     return program
 
 
-def copies(lost):
+def copies(lost, memory="Pinned"):
     program = Program()
     for _ in range(ITERATIONS):
-        program.copy(lost)
+        program.copy(lost, memory=memory)
         program.launch(KERNEL)
         program.synchronise()
     return program
@@ -168,6 +168,10 @@ def main():
                 found = findings(lull, folder, f"no-{rule}-{percent}", make(KERNEL * percent // (100 - percent)))
                 told = [f["rule"] for f in found if f["rule"] == rule]
                 wrong += [f"{rule} told of {make.__name__}, {percent} %"] if told else []
+        for memory, told in (("Pinned", False), ("Pageable", True)):
+            found = findings(lull, folder, memory, copies(KERNEL // 4, memory))
+            if ("not pinned take 4.000 ms" in found[0]["cause"]) != told:
+                wrong.append(f"{memory}: {found[0]['cause']}")
     print("\n".join(wrong) or "as planted")
     return 1 if wrong else 0
 

@@ -632,9 +632,73 @@ static void test_nonsense(void **state)
     branches_assert(nonsense, NONSENSE, rounds);
 }
 
+/* A process with more streams than can be replayed: the run is replayed without them, and nothing can be supposed of them. */
+static void test_many_streams(void **state)
+{
+    (void)state;
+    enum { MANY = 300, END = 10 * MANY };
+    struct lull_trace *trace = memory_trace_create();
+    struct lull_arena *arena = lull_arena_create(NULL);
+    static const struct lull_device_change change = {.copies = 0};
+    struct lull_replay_options options = {.devices = true};
+    struct lull_program *program;
+    struct lull_network network;
+    struct lull_sim_result result;
+    struct lull_error err;
+    trace->n_applications = trace->n_processes = trace->n_devices = 1;
+    trace->duration = END;
+    trace->n_regions = 1;
+    trace->regions = lull_arena_zero(arena, 1, sizeof *trace->regions);
+    trace->regions[0] = (struct lull_region){.name = "copy",
+                                             .file = "",
+                                             .site = "",
+                                             .role = LULL_ROLE_DATA_TRANSFER,
+                                             .activity = LULL_DEVICE,
+                                             .paradigm = LULL_PARADIGM_DEVICE,
+                                             .whole = LULL_NONE};
+    trace->devices = lull_arena_zero(arena, 1, sizeof *trace->devices);
+    trace->devices[0] = (struct lull_device){"one", "CUDA", "pci:1", LULL_NONE};
+    trace->processes = lull_arena_zero(arena, 1, sizeof *trace->processes);
+    trace->processes[0] = (struct lull_process){
+        .name = "process", .node = LULL_NONE, .n_threads = 1, .n_locations = 1 + MANY};
+    trace->n_locations = 1 + MANY;
+    trace->locations = lull_arena_zero(arena, 1 + MANY, sizeof *trace->locations);
+    trace->locations[0] = (struct lull_location){
+        .name = "thread", .kind = LULL_LOCATION_THREAD, .role = LULL_THREAD_MASTER};
+    for (uint32_t s = 1; s <= MANY; s++) {
+        struct lull_event submit = memory_event(s, LULL_EVENT_SUBMIT, LULL_NONE),
+                          copy = memory_span(8 * s, LULL_EVENT_CALL, 0, 5),
+                          operation = memory_event(8 * s, LULL_EVENT_OPERATION, LULL_NONE);
+        trace->locations[s] =
+            (struct lull_location){.name = "stream",
+                                   .number = s - 1,
+                                   .kind = LULL_LOCATION_DEVICE,
+                                   .stream = lull_arena_zero(arena, 1, sizeof(struct lull_stream))};
+        submit.operation.number = operation.operation.number = s;
+        submit.operation.location = s;
+        memory_trace_add(trace, 0, &submit);
+        memory_trace_add(trace, s, &copy);
+        memory_trace_add(trace, s, &operation);
+    }
+    lull_network_init(&network, lull_network_find("ideal"));
+    const struct lull_sim_options simulated = {.network = &network};
+    fail_if(lull_replay_open(trace, &options, &program, &err) != LULL_OK ||
+                lull_simulate(program, &simulated, arena, &result, NULL, &err) != LULL_OK,
+            "%s", err.text);
+    assert_int_equal(program->n_streams, 1);
+    assert_int_equal(result.runtime, END);
+    lull_program_close(program);
+    options.change = &change;
+    assert_int_equal(lull_replay_open(trace, &options, &program, &err), LULL_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "more than 256 threads and device streams"));
+    lull_trace_close(trace);
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_device_replay)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_replays),
-                                       cmocka_unit_test(test_nonsense)};
+                                       cmocka_unit_test(test_nonsense),
+                                       cmocka_unit_test(test_many_streams)};
     return run_cases(tests, NULL, NULL);
 }

@@ -270,8 +270,21 @@ static struct lull_finding *find_moving(struct lull_case *c, unsigned loss, uint
     return finding;
 }
 
+/* The time of copies of memory that is not pinned, where their names say so ("Memcpy HtoD (Pageable -> Device)"). */
+static int64_t pageable_ns(const struct lull_case *c)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    int64_t ns = 0;
+    for (uint32_t o = 0; o < breakdown->n_operations; o++)
+        if (breakdown->operations[o].kind == LULL_OPERATION_COPY &&
+            strcasestr(breakdown->operations[o].name, "pageable"))
+            ns += breakdown->operations[o].ns;
+    return ns;
+}
+
 static void find_copies(struct lull_case *c)
 {
+    const int64_t pageable = pageable_ns(c);
     struct lull_finding *finding =
         find_moving(c, LULL_LOST_COPYING, LULL_OPERATION_COPY, "copies and fills");
     if (!finding)
@@ -280,6 +293,16 @@ static void find_copies(struct lull_case *c)
         "Kernels that do not need the data could run meanwhile, on another stream, with "
         "buffers of which one is filled while the other is used; copies of memory that "
         "is not pinned cannot overlap.";
+    if (pageable > 0) {
+        lull_finding_add_fact(finding, "pageable", "of memory that is not pinned", LULL_FACT_TIME,
+                              (double)pageable);
+        finding->cause = lull_arena_printf(
+            c->arena,
+            "Copies of memory that is not pinned take %s: they are slow, and nothing overlaps with "
+            "them. Pin it (pin_memory, cudaMallocHost), and copy on another stream while kernels "
+            "run that do not need the data.",
+            lull_case_time(c, pageable));
+    }
     lull_finding_fix(c, finding)->devices.no_copies = true;
     finding->fixed = "If copies took no time";
 }

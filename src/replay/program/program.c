@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static lull_status next(struct lull_program *program, uint32_t stream, struct lull_op *ops,
                         uint32_t room, uint32_t *ret_count, struct lull_error *err)
@@ -156,6 +157,8 @@ static bool has_stream(const struct lull_replay *replay, uint32_t location)
 static void number_streams(struct lull_replay *replay)
 {
     const struct lull_trace *trace = replay->trace;
+    replay->n_ranks = replay->n_streams = 0;
+    memset(replay->meets, 0, trace->n_processes * sizeof *replay->meets);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         replay->ranks[p] = LULL_NONE;
     for (uint32_t l = 0; l < trace->n_locations; l++) {
@@ -173,6 +176,16 @@ static void number_streams(struct lull_replay *replay)
     replay->first_stream[replay->n_ranks] = replay->n_streams;
 }
 
+static uint32_t most_streams(const struct lull_replay *replay)
+{
+    uint32_t most = 0;
+    for (uint32_t r = 0; r < replay->n_ranks; r++) {
+        const uint32_t n = replay->first_stream[r + 1] - replay->first_stream[r];
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
 static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *arena,
                                 struct lull_error *err)
 {
@@ -187,6 +200,15 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
     if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->locations ||
         !replay->streams || !replay->device_streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    number_streams(replay);
+    if (!replay->devices || most_streams(replay) <= LULL_RANK_STREAMS)
+        return LULL_OK;
+    if (replay->options.change)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: has a process with more than %d threads and device streams, which is "
+                         "the most that can be replayed",
+                         trace->path, LULL_RANK_STREAMS);
+    replay->devices = NULL; /* the waits of threads for them stay as measured */
     number_streams(replay);
     return LULL_OK;
 }

@@ -258,10 +258,10 @@ static lull_status count_processors(struct lull_engine *engine, uint64_t *ret_ex
         } else if (program->first_stream) {
             n_cpus = program->first_stream[r + 1] - program->first_stream[r];
         }
-        if (n_cpus > UINT8_MAX + 1)
+        if (n_cpus > LULL_RANK_STREAMS)
             return lull_fail(engine->err, LULL_ERR_UNSUPPORTED,
                              "rank %u: %u threads communicate, at most %d can be simulated", r,
-                             n_cpus, UINT8_MAX + 1);
+                             n_cpus, LULL_RANK_STREAMS);
         rank->last_cpu = (uint8_t)(n_cpus ? n_cpus - 1 : 0);
         rank->last_nic = (uint8_t)(n_nics ? n_nics - 1 : 0);
         rank->extra = (uint32_t)sum;
