@@ -611,7 +611,7 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
     const struct device_operation *of = &scene->operations[index];
     struct lull_varints *list = &devices->locations[of->stream].calls;
     const bool submitted = of->submitted != NOT_SUBMITTED;
-    if (!lull_varints_reserve(list, MOST_NUMBERS + of->n_depends))
+    if (!lull_varints_reserve(list, MOST_NUMBERS + 2 * (size_t)of->n_depends))
         return false;
     devices->locations[of->stream].needed = true;
     lull_varints_put(list, HEAD(of->kind, submitted, of->n_depends));
