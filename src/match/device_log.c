@@ -159,7 +159,7 @@ lull_status lull_device_log_take(struct lull_device_log *log, uint32_t location,
     else if (step->kind == LULL_STEP_DEPEND)
         taken = take_depend(of, step);
     else if (step->kind == LULL_STEP_DEVICE_WAIT)
-        taken = take_wait(of, step);
+        taken = !(log->keeps & LULL_DEVICE_LOG_WAITS) || take_wait(of, step);
     else if (told->kind == LULL_LOCATION_DEVICE)
         taken = take_phase_of_stream(log, of, step);
     else if (log->keeps & LULL_DEVICE_LOG_PLACES)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What devices lose their time by, in made-up traces of PyTorch's profiler: schedules whose devices wait for the host, for
 launches, for copies or for each other, by 5 % and by 20 %. The diagnosis names the cause first, and its price is what
-the same schedule without the cause is shorter by; where the cause is absent it keeps silent.
+the same schedule without the cause is shorter by (of launches: without any latency, also that which was not planted);
+where the cause is absent it keeps silent.
 
 usage: test_devices.py --lull LULL
 """

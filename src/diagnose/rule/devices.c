@@ -67,10 +67,11 @@ static struct lull_finding *add_loss(struct lull_case *c, const struct device_su
                : add_finding(c, sums, sums->lost_ns[loss], sums->most[loss]->lost_ns[loss]);
 }
 
-/* A device is named where it loses so much of what all lose, and so many times its part. */
+/* A device is named where it loses so many times what a device loses on average. */
 #define ONE_DEVICE_LEAST 1.5
 
-/* "The device loses 3.1 ms (31 % of its time)"; "The devices lose 3.1 ms (31 % of their time), rank 3 device 0 most,". */
+/* "The device loses 3.1 ms (31 % of its time)"; "The devices lose 3.1 ms (31 % of
+ * their time), 'rank 3 device 0' 2.9 ms of it,". */
 static const char *tell_loss(const struct lull_case *c, const struct device_sums *sums,
                              unsigned loss)
 {
@@ -87,8 +88,7 @@ static const char *tell_loss(const struct lull_case *c, const struct device_sums
                : text;
 }
 
-/* The operations before which the devices lost most by a cause, of any kind if `kinds` is 0; NULL: none, or operations are
- * not told. */
+/* The operations before which the devices lost most by a cause; NULL: none, or operations are not told. */
 static const struct lull_operation_breakdown *find_operation(const struct lull_case *c,
                                                              unsigned loss)
 {
@@ -102,7 +102,7 @@ static const struct lull_operation_breakdown *find_operation(const struct lull_c
     return most;
 }
 
-/* "'smooth', which cudaLaunchKernel in step (heat.cu:40) launches". */
+/* "'smooth', which cudaLaunchKernel in step (heat.cu:40) submits". */
 static const char *name_operation(const struct lull_case *c,
                                   const struct lull_operation_breakdown *of)
 {

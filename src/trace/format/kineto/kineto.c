@@ -596,11 +596,13 @@ struct kineto_stream {
     uint32_t location;
     struct kineto_open *open; /* calls of a thread that have begun; malloc'd */
     size_t depth, capacity;
+    const struct kineto_span *waiting; /* a call whose waits are not all told; NULL: none */
+    uint32_t waits_next;               /* the place that is looked at next for it */
     bool lives;   /* a thread whose life has an event at its begin and its end */
     int64_t last; /* end of the last call that has ended */
 };
 
-enum { MOST_WAITS = 64, MOST_OF_A_SPAN = 4 + MOST_WAITS }; /* events */
+enum { MOST_OF_A_SPAN = 4 }; /* events */
 
 static lull_status open_spans(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                               void **ret_stream, struct lull_error *err)
@@ -664,19 +666,29 @@ static void put_wait(const struct kineto_stream *stream, const struct kineto_spa
         put(stream, events, count, &event);
 }
 
-/* What the call that begins with the span waits for. */
-static void put_waits(const struct kineto_stream *stream, const struct kineto_span *span,
+/* What the call that begins with the span waits for; of a device, the streams come one by one (put_of_thread). */
+static void put_waits(struct kineto_stream *stream, const struct kineto_span *span,
                       struct lull_event *events, size_t *count)
 {
-    const struct kineto_process *process = stream->process;
-    const uint8_t waits = process->waits[span->name];
-    uint32_t n = 0;
+    const uint8_t waits = stream->process->waits[span->name];
     if (waits == WAITS_FOR_LAST || waits == WAITS_FOR_ITS_OWN)
-        put_wait(stream, span, find_last(process, span), events, count);
-    for (size_t p = 0; waits == WAITS_FOR_DEVICE && p < process->file.n_places; p++)
-        if (process->file.places[p].stream && n++ < MOST_WAITS)
-            put_wait(stream, span, find_last_of_stream(process, &process->file.places[p], span),
-                     events, count);
+        put_wait(stream, span, find_last(stream->process, span), events, count);
+    if (waits != WAITS_FOR_DEVICE)
+        return;
+    stream->waiting = span;
+    stream->waits_next = 0;
+}
+
+/* The next stream that the last call waits for. */
+static void put_next_wait(struct kineto_stream *stream, struct lull_event *events, size_t *count)
+{
+    const struct kineto_process *process = stream->process;
+    const struct kineto_place *place = &process->file.places[stream->waits_next++];
+    if (place->stream)
+        put_wait(stream, stream->waiting, find_last_of_stream(process, place, stream->waiting),
+                 events, count);
+    if (stream->waits_next == process->file.n_places)
+        stream->waiting = NULL;
 }
 
 /* Threads other than the main one are there from their first call to the end of their last one: nothing is known of
@@ -698,6 +710,10 @@ static bool put_of_thread(struct kineto_stream *stream, struct lull_event *event
     const struct kineto_span *span =
         stream->next < place->n_spans ? &place->spans[stream->next] : NULL;
     *ret_more = true;
+    if (stream->waiting) {
+        put_next_wait(stream, events, count);
+        return true;
+    }
     if (stream->depth > 0 && (!span || stream->open[stream->depth - 1].end <= span->begin)) {
         const struct kineto_open *open = &stream->open[--stream->depth];
         stream->last = open->end;
