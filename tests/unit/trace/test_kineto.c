@@ -4,6 +4,7 @@
 #include "support/folder.h"
 #include "support/same_trace.h"
 #include "support/test.h"
+#include "trace/format.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,12 +217,56 @@ static void test_wrong_files(void **state)
     }
 }
 
+/* A call that waits for a device with more streams than a block has room for: blocks of any size hold the same events. */
+static void test_small_blocks(void **state)
+{
+    (void)state;
+    enum { STREAMS = 70, LEAST = 32, MOST = 512 };
+    static struct lull_event events[MOST];
+    FILE *file = fopen(folder_path("many.json"), "w");
+    assert_non_null(file);
+    fprintf(file, "{\"schemaVersion\": 1, \"traceEvents\": [\n");
+    for (int s = 1; s <= STREAMS; s++)
+        fprintf(file,
+                "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaLaunchKernel\",\"pid\":9,"
+                "\"tid\":9,"
+                "\"ts\":%d,\"dur\":1,\"args\":{\"correlation\":%d}},\n"
+                "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"pid\":0,\"tid\":%d,\"ts\":%d,"
+                "\"dur\":5,"
+                "\"args\":{\"correlation\":%d}},\n",
+                2 * s, s, s, 2 * s + 1, s);
+    fprintf(file, "{\"ph\":\"X\",\"cat\":\"cuda_runtime\",\"name\":\"cudaDeviceSynchronize\","
+                  "\"pid\":9,\"tid\":9,"
+                  "\"ts\":300,\"dur\":10,\"args\":{\"correlation\":999}}]}\n");
+    assert_int_equal(fclose(file), 0);
+    struct lull_trace *trace = open_run(folder_path("many.json"));
+    for (size_t room = LEAST; room <= MOST; room += MOST - LEAST) {
+        size_t n, calls = 0, waits = 0;
+        void *stream;
+        assert_int_equal(trace->format->reader->stream_open(trace, 0, UINT64_MAX, &stream, &err),
+                         LULL_OK);
+        do {
+            assert_int_equal(trace->format->reader->stream_read(stream, events, room, &n, &err),
+                             LULL_OK);
+            for (size_t i = 0; i < n; i++) {
+                calls += events[i].kind == LULL_EVENT_CALL;
+                waits += events[i].kind == LULL_EVENT_DEVICE_WAIT;
+            }
+        } while (n > 0);
+        trace->format->reader->stream_close(stream);
+        assert_int_equal(calls, STREAMS + 1);
+        assert_int_equal(waits, STREAMS);
+    }
+    lull_trace_close(trace);
+}
+
 TEST_GROUP(test_kineto)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_by_hand, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_several_files, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_wrong_files, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_small_blocks, set_up, tear_down),
     };
     return run_cases(tests, NULL, NULL);
 }
