@@ -737,16 +737,18 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
     options->eager_sends = w->scene.wanted->eager;
     struct lull_replay_options read = *options;
     lull_status status = LULL_OK;
-    if (lull_what_if_learns(w) && !options->survey) {
+    const bool of_devices =
+        options->devices && lull_what_if_devices_supposes(&w->scene.wanted->devices);
+    if ((lull_what_if_learns(w) || of_devices) && !options->survey) {
         status = lull_survey_take(w->scene.trace, options->application, options->callers != NULL,
                                   &survey, err);
         read.survey = survey;
     }
     if (status == LULL_OK && lull_what_if_learns(w))
         status = learn_all_kinds(w, &read, err);
-    if (status == LULL_OK && options->devices && options->survey)
-        status = lull_what_if_devices_change(w->scene.trace, &w->scene.wanted->devices,
-                                             options->survey, w->arena, &options->change, err);
+    if (status == LULL_OK && of_devices)
+        status = lull_what_if_devices_change(w->scene.trace, &w->scene.wanted->devices, read.survey,
+                                             w->arena, &options->change, err);
     lull_survey_destroy(survey);
     return status;
 }
