@@ -13,7 +13,7 @@
 
 void lull_help_overview(FILE *out)
 {
-    fputs("lull tells why the cores of a parallel program (MPI, OpenMP, hybrid) are idle.\n\n"
+    fputs("lull tells why the cores and devices of a parallel program are idle.\n\n"
           "  mpirun -n 4 lull record -o run.lull ./app    your program as it is\n"
           "  lull report run.lull                         what it lost its time by\n"
           "  then what the report names as Next, as       lull replay run.lull --median rank=1\n\n"

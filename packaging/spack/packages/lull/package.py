@@ -8,10 +8,10 @@ from spack.package import *
 
 
 class Lull(CMakePackage):
-    """lull says why the cores of a parallel program are idle, what that costs, and what would help: it records MPI, OpenMP
-    and hybrid programs without recompiling them, reads OTF2 archives and traces of Extrae, and breaks down, simulates and
-    models where the time goes. One installation records programs of all MPI libraries of the families of Open MPI and
-    MPICH: it does not depend on the MPI of the programs."""
+    """lull says why the cores and devices of a parallel program are idle, what that costs, and what would help: it
+    records MPI, OpenMP and hybrid programs without recompiling them, reads OTF2 archives and traces of Extrae, and breaks
+    down, simulates and models where the time goes. One installation records programs of all MPI libraries of the families
+    of Open MPI and MPICH: it does not depend on the MPI of the programs."""
 
     homepage = "https://lull.invalid"
     git = "https://lull.invalid/lull.git"
