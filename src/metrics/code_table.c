@@ -356,8 +356,12 @@ static bool divide_among_rows(struct table_maker *maker, struct lull_code_table 
     int64_t *sums = calloc(2 * maker->n_rows + 1, sizeof *sums);
     bool *in_row = calloc(trace->n_processes + (size_t)1, sizeof *in_row);
     struct useful useful = {0};
-    const bool good = sums && in_row;
-    for (uint32_t p = 0; good && p < trace->n_processes; p++)
+    if (!sums || !in_row) {
+        free(sums);
+        free(in_row);
+        return false;
+    }
+    for (uint32_t p = 0; p < trace->n_processes; p++)
         if (is_analysed(maker, p)) {
             add_process(maker, p, sums, sums + maker->n_rows, &useful, table);
             maker->n_processes++;
@@ -374,7 +378,7 @@ static bool divide_among_rows(struct table_maker *maker, struct lull_code_table 
     }
     free(in_row);
     maker->useful = useful;
-    return good;
+    return true;
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */

@@ -392,11 +392,12 @@ static bool suppose_depends(struct device_scene *scene, double latency)
     uint32_t last = LULL_NONE,
              other = LULL_NONE; /* that ended last, and the last one of another stream */
     size_t at = 0;
-    bool good = endings;
-    for (uint32_t i = 0; good && i < scene->n_operations; i++)
+    bool good = true;
+    if (!endings)
+        return false;
+    for (uint32_t i = 0; i < scene->n_operations; i++)
         endings[i] = (struct device_ending){scene->operations[i].end, i};
-    if (good)
-        qsort(endings, scene->n_operations, sizeof *endings, by_ending);
+    qsort(endings, scene->n_operations, sizeof *endings, by_ending);
     for (uint32_t i = 0; good && i < scene->n_operations; i++) {
         const struct device_operation *of = &scene->operations[i];
         for (; at < scene->n_operations && endings[at].end <= of->begin; at++) {
