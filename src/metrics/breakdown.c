@@ -328,6 +328,10 @@ static void fold_device(struct join *join, struct lull_device_breakdown *to,
         to->absent = lull_arena_strdup(join->arena, from->absent);
     add(join, &to->kernel_ns, from->kernel_ns);
     add(join, &to->busy_ns, from->busy_ns);
+    add(join, &to->copy_ns, from->copy_ns);
+    add(join, &to->copy_beside_ns, from->copy_beside_ns);
+    add(join, &to->exchange_ns, from->exchange_ns);
+    add(join, &to->exchange_beside_ns, from->exchange_beside_ns);
     for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
         add(join, &to->lost_ns[loss], from->lost_ns[loss]);
 }

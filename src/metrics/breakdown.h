@@ -99,6 +99,8 @@ struct lull_device_breakdown {
     const char *absent; /* why the following are not known, in a few words; NULL: they are */
     int64_t kernel_ns;  /* in the windows: how long at least one kernel ran */
     int64_t busy_ns;    /* how long at least one kernel, copy or exchange ran */
+    /* How long at least one copy ran, at least one exchange; and of that, while a kernel ran, too. */
+    int64_t copy_ns, copy_beside_ns, exchange_ns, exchange_beside_ns;
     /* With kernel_ns the length of the windows of its processes, each moment once. */
     int64_t lost_ns[LULL_DEVICE_LOSSES];
 };
@@ -113,6 +115,20 @@ struct lull_device_gap {
     int64_t begin, end, ns; /* ns: lost to one cause */
     uint32_t location;      /* the stream of the operation that ended it, in the trace */
 };
+
+/* A stretch in which a device ran nothing, for one cause (a gap may have several). */
+struct lull_device_stretch {
+    int64_t begin, end;
+    int64_t
+        until; /* when the operation begins which ends the gap; behind `end`: other causes follow */
+    int64_t submitted; /* when the call begins that submits it */
+    uint32_t
+        location; /* the stream of that operation, in the trace; LULL_NONE: nothing comes any more */
+    uint32_t submitter; /* the thread that makes the call; LULL_NONE: it is not known */
+    uint32_t region;    /* of the operation; LULL_NONE: it has none */
+    uint8_t loss;       /* enum lull_device_loss */
+};
+enum { LULL_MOST_STRETCHES = 4096 };
 
 /* All operations of one name: kernels of a function, copies of a kind. An operation that is cut by windows counts
  * in each of them, with what lies inside. */
@@ -181,6 +197,9 @@ struct lull_breakdown {
     uint32_t n_operations;
     struct lull_stream_breakdown *streams;
     uint32_t n_streams;
+    /* The longest of all devices, by their begins; with `operations`, and NULL like them. */
+    struct lull_device_stretch *stretches;
+    uint32_t n_stretches;
     struct lull_region_breakdown *regions; /* NULL unless asked for */
     uint32_t n_regions;
     struct lull_parallel_breakdown *parallels;

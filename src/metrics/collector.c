@@ -564,6 +564,8 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
     breakdown->n_operations = filled.n_operations;
     breakdown->streams = filled.streams;
     breakdown->n_streams = filled.n_streams;
+    breakdown->stretches = filled.stretches;
+    breakdown->n_stretches = filled.n_stretches;
     if (status == LULL_OK)
         *ret_breakdown = breakdown;
     return status;

@@ -220,6 +220,9 @@ struct gathering {
         *sums;              /* [n_regions + 1], and what follows: where operations are to be told */
     struct lull_hash calls; /* by region of an operation and that of its call: how many */
     struct lull_stream_breakdown *streams; /* [n_locations] */
+    /* At most twice LULL_MOST_STRETCHES. */
+    struct lull_device_stretch *stretches;
+    size_t n_stretches;
     struct lull_arena *arena, *scratch;
 };
 
@@ -329,9 +332,69 @@ struct sweep {
     uint32_t device;
     int64_t *lost; /* [LULL_DEVICE_LOSSES] */
     struct spans windows;
-    size_t window; /* the first that ends behind what is charged */
-    size_t submit; /* behind the submission that was found last */
+    size_t window;                      /* the first that ends behind what is charged */
+    size_t submit;                      /* behind the submission that was found last */
+    struct lull_device_stretch stretch; /* of the gap that is charged */
 };
+
+/* ---- single stretches ------------------------------------------------------------------------ */
+
+static int by_length(const void *a, const void *b)
+{
+    const struct lull_device_stretch *x = a, *y = b;
+    const int64_t left = x->end - x->begin, right = y->end - y->begin;
+    return left != right ? (left > right ? -1 : 1) : (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+static int by_stretch_begin(const void *a, const void *b)
+{
+    const struct lull_device_stretch *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return (x->location > y->location) - (x->location < y->location);
+}
+
+static void keep_longest(struct gathering *gathering)
+{
+    if (gathering->n_stretches <= LULL_MOST_STRETCHES)
+        return;
+    qsort(gathering->stretches, gathering->n_stretches, sizeof *gathering->stretches, by_length);
+    gathering->n_stretches = LULL_MOST_STRETCHES;
+}
+
+/* So much is lost of the gap that is charged. */
+static void lose(struct sweep *sweep, enum lull_device_loss loss, int64_t from, int64_t to)
+{
+    struct gathering *gathering = sweep->gathering;
+    sweep->lost[loss] += to - from;
+    if (!gathering->stretches || from == to)
+        return;
+    struct lull_device_stretch *last =
+        gathering->n_stretches > 0 ? &gathering->stretches[gathering->n_stretches - 1] : NULL;
+    if (last && last->end == from && last->loss == loss &&
+        last->location == sweep->stretch.location) {
+        last->end = to;
+        return;
+    }
+    if (gathering->n_stretches == 2 * (size_t)LULL_MOST_STRETCHES)
+        keep_longest(gathering);
+    sweep->stretch.begin = from;
+    sweep->stretch.end = to;
+    sweep->stretch.loss = loss;
+    gathering->stretches[gathering->n_stretches++] = sweep->stretch;
+}
+
+static void tell_stretches(struct gathering *gathering)
+{
+    keep_longest(gathering);
+    if (gathering->n_stretches > 0)
+        qsort(gathering->stretches, gathering->n_stretches, sizeof *gathering->stretches,
+              by_stretch_begin);
+    gathering->to->stretches = gathering->stretches;
+    gathering->to->n_stretches = (uint32_t)gathering->n_stretches;
+}
+
+/* ---- causes of gaps -------------------------------------------------------------------------- */
 
 static const struct ended *find_end(const struct operations *operations, uint64_t number)
 {
@@ -372,11 +435,11 @@ static void charge_thread(struct sweep *sweep, const struct operations *operatio
     while (from < to) {
         while (piece->end <= from)
             if (!lull_device_piece_next(piece)) {
-                sweep->lost[LULL_LOST_UNKNOWN] += to - from;
+                lose(sweep, LULL_LOST_UNKNOWN, from, to);
                 return;
             }
         const int64_t until = piece->end < to ? piece->end : to;
-        sweep->lost[loss_of(sweep, operations, piece)] += until - from;
+        lose(sweep, loss_of(sweep, operations, piece), from, until);
         from = until;
     }
 }
@@ -421,23 +484,31 @@ static const struct submit *find_submit(struct sweep *sweep, const struct operat
 static void charge(struct sweep *sweep, int64_t from, int64_t to,
                    const struct lull_device_run *next)
 {
+    sweep->stretch = (struct lull_device_stretch){
+        .location = LULL_NONE, .submitter = LULL_NONE, .region = LULL_NONE};
     if (!next) {
-        sweep->lost[LULL_LOST_NO_WORK] += to - from;
+        lose(sweep, LULL_LOST_NO_WORK, from, to);
         return;
     }
     const struct lull_trace *trace = sweep->gathering->trace;
     const struct operations *operations =
         sweep->gathering->of_process[trace->locations[next->location].process];
     const struct submit *submit = find_submit(sweep, operations, next->number);
+    sweep->stretch.location = next->location;
+    sweep->stretch.until = next->begin;
+    if (next->region < trace->n_regions)
+        sweep->stretch.region = (uint32_t)next->region;
     if (!submit) {
-        sweep->lost[LULL_LOST_UNKNOWN] += to - from;
+        lose(sweep, LULL_LOST_UNKNOWN, from, to);
         return;
     }
+    sweep->stretch.submitter = submit->location;
+    sweep->stretch.submitted = submit->time;
     const int64_t called = within(submit->time, from, to);
     const int64_t ready = within(end_of_others(sweep, operations, next->number), called, to);
     charge_thread(sweep, operations, submit->location, from, called);
-    sweep->lost[LULL_LOST_OTHER_DEVICE] += ready - called;
-    sweep->lost[LULL_LOST_LAUNCH] += to - ready;
+    lose(sweep, LULL_LOST_OTHER_DEVICE, called, ready);
+    lose(sweep, LULL_LOST_LAUNCH, ready, to);
 }
 
 static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
@@ -647,17 +718,22 @@ static void fill_heap(const struct gathering *gathering, uint32_t device, struct
 
 static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *device)
 {
-    struct covered kernels = {0}, copies = {0}, busy = {0};
+    struct covered kernels = {0}, copies = {0}, exchanges = {0}, busy = {0};
+    struct covered with_copies = {0}, with_exchanges = {0}; /* kernels or those */
     struct heap heap = {0};
     fill_heap(sweep->gathering, sweep->device, &heap);
     while (heap.count > 0) {
         struct lull_device_run *run = &heap.runs[0];
         if (run->begin > busy.until)
             charge_gap(sweep, busy.until, run->begin, run);
-        if (run->kind == LULL_OPERATION_KERNEL)
-            cover(&kernels, run->begin, run->end);
-        if (run->kind != LULL_OPERATION_EXCHANGE)
-            cover(&copies, run->begin, run->end);
+        struct covered *own = run->kind == LULL_OPERATION_KERNEL ? &kernels
+                              : run->kind == LULL_OPERATION_COPY ? &copies
+                                                                 : &exchanges;
+        cover(own, run->begin, run->end);
+        if (own != &exchanges)
+            cover(&with_copies, run->begin, run->end);
+        if (own != &copies)
+            cover(&with_exchanges, run->begin, run->end);
         cover(&busy, run->begin, run->end);
         if (sweep->gathering->operations && !tell_operation(sweep, run))
             return false;
@@ -668,8 +744,12 @@ static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
     charge_gap(sweep, busy.until, INT64_MAX, NULL);
     device->kernel_ns = kernels.ns;
     device->busy_ns = busy.ns;
-    device->lost_ns[LULL_LOST_COPYING] = copies.ns - kernels.ns;
-    device->lost_ns[LULL_LOST_EXCHANGING] = busy.ns - copies.ns;
+    device->copy_ns = copies.ns;
+    device->copy_beside_ns = kernels.ns + copies.ns - with_copies.ns;
+    device->exchange_ns = exchanges.ns;
+    device->exchange_beside_ns = kernels.ns + exchanges.ns - with_exchanges.ns;
+    device->lost_ns[LULL_LOST_COPYING] = with_copies.ns - kernels.ns;
+    device->lost_ns[LULL_LOST_EXCHANGING] = busy.ns - with_copies.ns;
     return true;
 }
 
@@ -691,7 +771,7 @@ static void take_sums(const struct lull_thread_breakdown *stream,
                       struct lull_device_breakdown *device)
 {
     device->kernel_ns = time_of(stream, LULL_USEFUL);
-    device->lost_ns[LULL_LOST_COPYING] = time_of(stream, LULL_DEVICE);
+    device->copy_ns = device->lost_ns[LULL_LOST_COPYING] = time_of(stream, LULL_DEVICE);
     device->busy_ns = device->kernel_ns + device->lost_ns[LULL_LOST_COPYING];
     device->lost_ns[LULL_LOST_UNKNOWN] = lull_thread_window(stream) - device->busy_ns;
 }
@@ -842,6 +922,8 @@ lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
         gathering.sums =
             lull_arena_zero(scratch, trace->n_regions + (size_t)1, sizeof *gathering.sums);
         gathering.streams = lull_arena_zero(scratch, locations, sizeof *gathering.streams);
+        gathering.stretches =
+            lull_arena_alloc(arena, 2 * LULL_MOST_STRETCHES * sizeof *gathering.stretches);
     }
     bool good = gather_streams(&gathering, application);
     for (uint32_t d = 0; good && d < breakdown->n_devices; d++)
@@ -849,6 +931,7 @@ lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
     if (good && gathering.sums) {
         tell_operations(&gathering);
         tell_streams(&gathering);
+        tell_stretches(&gathering);
     }
     for (uint32_t r = 0; gathering.sums && r <= trace->n_regions; r++) {
         free(gathering.sums[r].lengths.ns);

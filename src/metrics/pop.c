@@ -94,6 +94,9 @@ enum metric {
     LULL_METRIC_DEVICE_OTHER_DEVICE,
     LULL_METRIC_DEVICE_NO_WORK,
     LULL_METRIC_DEVICE_UNKNOWN,
+    LULL_METRIC_DEVICE_COPY_OVERLAP,
+    LULL_METRIC_DEVICE_EXCHANGE_OVERLAP,
+    LULL_METRIC_HOST_OFFLOAD,
     LULL_METRIC_COMPUTATION_SCALING,
     LULL_METRIC_INSTRUCTION_SCALING,
     LULL_METRIC_IPC_SCALING,
@@ -339,6 +342,15 @@ const struct lull_metric_def lull_metric_defs[] = {
     ROW(DEVICE_UNKNOWN, "device_unknown", "Not known",
         "1 - avg over devices of not known / T",
         BELOW(DEVICE_PARALLEL_EFFICIENCY), DEVICE, 2, SUM, NULL),
+    ROW(DEVICE_COPY_OVERLAP, "device_copy_overlap", "Copies beside kernels",
+        "copies while a kernel runs / copies",
+        ROOT, DEVICE, 0, NONE, NULL),
+    ROW(DEVICE_EXCHANGE_OVERLAP, "device_exchange_overlap", "Exchanges of NCCL beside kernels",
+        "exchanges while a kernel runs / exchanges",
+        ROOT, DEVICE, 0, NONE, NULL),
+    ROW(HOST_OFFLOAD, "host_offload_efficiency", "Host offload efficiency",
+        "1 - time of CPU threads in the runtime of devices / in which they are not idle",
+        ROOT, DEVICE, 0, NONE, NULL),
     ROW(COMPUTATION_SCALING, "computation_scaling", "Computation scaling",
         "sum U_ref / sum U; weak scaling: avg U_ref / avg U",
         BELOW(GLOBAL_EFFICIENCY), COMMON, 0, PRODUCT, AGAINST_REFERENCE),
@@ -412,6 +424,10 @@ static void add_device(const struct lull_device_breakdown *device, struct lull_p
     input->device_useful += seconds(device->kernel_ns);
     input->device_max_useful = fmax(input->device_max_useful, seconds(device->kernel_ns));
     input->device_max_busy = fmax(input->device_max_busy, seconds(device->busy_ns));
+    input->device_copies += seconds(device->copy_ns);
+    input->device_copies_beside += seconds(device->copy_beside_ns);
+    input->device_exchanges += seconds(device->exchange_ns);
+    input->device_exchanges_beside += seconds(device->exchange_beside_ns);
     for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
         input->device_lost[loss] += seconds(device->lost_ns[loss]);
 }
@@ -441,6 +457,16 @@ static void let_busiest_lead(struct lull_pop_process *process, double busiest)
     }
 }
 
+static void add_host(const struct lull_thread_breakdown *thread, struct lull_pop_input *input)
+{
+    for (int activity = 0; activity < LULL_ACTIVITIES; activity++) {
+        const double time =
+            seconds(thread->times.ns[activity][0]) + seconds(thread->times.ns[activity][1]);
+        input->host_busy += activity == LULL_IDLE ? 0 : time;
+        input->host_runtime += activity == LULL_DEVICE ? time : 0;
+    }
+}
+
 static void add_process_input(const struct lull_breakdown *breakdown,
                               const struct lull_process_breakdown *from,
                               struct lull_pop_input *input, struct lull_pop_process *processes)
@@ -453,6 +479,7 @@ static void add_process_input(const struct lull_breakdown *breakdown,
             continue;
         if (thread->master)
             add_master(thread, &process);
+        add_host(thread, input);
         useful += useful_of(thread);
         parallel_useful += thread->times.ns[LULL_USEFUL][1];
         if (useful_of(thread) > max_useful) {
@@ -1013,7 +1040,7 @@ static void device_losses(struct target to, const struct lull_pop_input *input)
 static void devices(struct target to, const struct lull_pop_input *input)
 {
     const struct sums *s = to.sums;
-    for (int m = LULL_METRIC_ALL_PARALLEL_EFFICIENCY; m <= LULL_METRIC_DEVICE_UNKNOWN; m++)
+    for (int m = LULL_METRIC_ALL_PARALLEL_EFFICIENCY; m <= LULL_METRIC_HOST_OFFLOAD; m++)
         set_absent(to, m, input->no_devices ? input->no_devices : "no devices");
     if (input->n_devices == 0 || input->no_devices)
         return;
@@ -1037,6 +1064,12 @@ static void devices(struct target to, const struct lull_pop_input *input)
               "no time outside MPI");
     set_ratio(to, LULL_METRIC_DEVICE_REMAINING_EFFICIENCY, alone, inside, no_useful);
     device_losses(to, input);
+    set_ratio(to, LULL_METRIC_DEVICE_COPY_OVERLAP, input->device_copies_beside,
+              input->device_copies, "no copies");
+    set_ratio(to, LULL_METRIC_DEVICE_EXCHANGE_OVERLAP, input->device_exchanges_beside,
+              input->device_exchanges, "no exchanges of NCCL");
+    set_ratio(to, LULL_METRIC_HOST_OFFLOAD, input->host_busy - input->host_runtime,
+              input->host_busy, "the host is never busy");
 }
 
 /* ---- scaling --------------------------------------------------------------------------------- */

@@ -66,6 +66,10 @@ struct lull_pop_input {
     uint32_t n_devices;
     const char *no_devices; /* why nothing is known of some of them; NULL: all are known */
     double device_useful, device_max_useful, device_max_busy;
+    /* Sums over devices: copies and exchanges, and of them those beside a kernel. */
+    double device_copies, device_copies_beside, device_exchanges, device_exchanges_beside;
+    /* Sums over CPU threads: in which they were not idle, and of it in the runtime of devices. */
+    double host_busy, host_runtime;
     double device_lost[LULL_DEVICE_LOSSES]; /* sums over devices */
 };
 

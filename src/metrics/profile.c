@@ -416,6 +416,10 @@ static lull_status read_device(struct lull_profile_reader *reader, const json_t 
     static const struct profile_time fields[] = {
         {"kernel_ns", offsetof(struct lull_device_breakdown, kernel_ns)},
         {"busy_ns", offsetof(struct lull_device_breakdown, busy_ns)},
+        {"copy_ns", offsetof(struct lull_device_breakdown, copy_ns)},
+        {"copy_beside_ns", offsetof(struct lull_device_breakdown, copy_beside_ns)},
+        {"exchange_ns", offsetof(struct lull_device_breakdown, exchange_ns)},
+        {"exchange_beside_ns", offsetof(struct lull_device_breakdown, exchange_beside_ns)},
     };
     struct lull_device_breakdown *device = &reader->to->devices[index];
     lull_status status = profile_text(reader, object, step, "id", &device->id);
@@ -432,6 +436,10 @@ static lull_status read_device(struct lull_profile_reader *reader, const json_t 
             profile_times(reader, object, step, fields, sizeof fields / sizeof fields[0], device);
     if (status == LULL_OK && device->busy_ns < device->kernel_ns)
         return profile_wrong(reader, step, "the device ran kernels for longer than it was busy");
+    if (status == LULL_OK && (device->copy_ns < device->copy_beside_ns ||
+                              device->exchange_ns < device->exchange_beside_ns))
+        return profile_wrong(reader, step,
+                             "the device moved data for less time than beside kernels");
     return status == LULL_OK ? read_losses(reader, object, step, device->lost_ns) : status;
 }
 
@@ -734,6 +742,10 @@ static void write_devices(struct lull_json *json, const struct lull_breakdown *b
         } else {
             write_field(json, "kernel_ns", device->kernel_ns);
             write_field(json, "busy_ns", device->busy_ns);
+            write_field(json, "copy_ns", device->copy_ns);
+            write_field(json, "copy_beside_ns", device->copy_beside_ns);
+            write_field(json, "exchange_ns", device->exchange_ns);
+            write_field(json, "exchange_beside_ns", device->exchange_beside_ns);
             write_losses(json, device->lost_ns);
         }
         lull_json_object_end(json);

@@ -79,6 +79,20 @@ struct lull_picture_place {
     uint8_t activity;
 };
 
+/* A stretch in which the device of a leaf ran nothing, the leaf's next operation, and the leaf that submits that. */
+struct lull_picture_gap {
+    int64_t begin, end;
+    int64_t submitted, until; /* when the operation was submitted, and when it begins */
+    uint32_t leaf, submitter; /* submitter: LULL_PICTURE_NO_ROW: not known */
+    uint32_t region;          /* of the operation; or LULL_PICTURE_NO_ROW */
+    uint8_t cause;
+};
+
+struct lull_picture_cause {
+    const char *label; /* "the host computes before it submits" */
+    enum lull_picture_paint paint;
+};
+
 struct lull_picture_region {
     const char *name;
     const char *site; /* "exchange (heat.c:120)"; "" where it is not known */
@@ -126,6 +140,10 @@ struct lull_picture_timeline {
     size_t n_kept_messages;
     const struct lull_picture_place *places; /* the longest waits, longest first */
     uint32_t n_places;
+    const struct lull_picture_gap *gaps; /* the longest, by their begins */
+    uint32_t n_gaps;
+    const struct lull_picture_cause *causes; /* of gaps */
+    uint32_t n_causes;
     const uint32_t *differing; /* rows whose useful time differs most from their peers' */
     uint32_t n_differing;
 };

@@ -534,7 +534,7 @@ static void check_device(const struct lull_trace *trace, struct instant **instan
                          const struct lull_device_breakdown *device)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
-    int64_t kernels = 0, busy = 0;
+    int64_t kernels = 0, busy = 0, copies = 0, beside = 0;
     uint32_t streams = 0, processes = 0, last = LULL_NONE;
     bool together = false, unmeasured = false;
     for (uint32_t l = 0; l < trace->n_locations; l++) {
@@ -555,6 +555,8 @@ static void check_device(const struct lull_trace *trace, struct instant **instan
         }
         kernels += computing > 0;
         busy += computing + copying > 0;
+        copies += copying > 0;
+        beside += computing > 0 && copying > 0;
         together |= computing > 1;
     }
     assert_int_equal(device->n_streams, streams);
@@ -566,6 +568,8 @@ static void check_device(const struct lull_trace *trace, struct instant **instan
     }
     assert_int_equal(device->kernel_ns, kernels);
     assert_int_equal(device->busy_ns, busy);
+    assert_int_equal(device->copy_ns, copies);
+    assert_int_equal(device->copy_beside_ns, beside);
     branch_reach(&branches[TOGETHER], together);
     branch_reach(&branches[SHARED], processes > 1);
     lull_arena_destroy(arena);

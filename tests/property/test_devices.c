@@ -72,9 +72,11 @@ static const struct lull_region regions[REGIONS] = {
                   .whole = LULL_NONE},
 };
 
-enum { DELAYED = LULL_DEVICE_LOSSES + 1, BRANCHES };
+enum { DELAYED = LULL_DEVICE_LOSSES + 1, COPIES_BESIDE, EXCHANGES_BESIDE, BRANCHES };
 static struct branch branches[BRANCHES] = {
     [DELAYED] = {.what = "the delay of an operation is known", .least = 300},
+    [COPIES_BESIDE] = {.what = "copies run beside kernels", .least = 300},
+    [EXCHANGES_BESIDE] = {.what = "exchanges run beside kernels", .least = 300},
     [LULL_LOST_COPYING] = {.what = "copies run alone", .least = 300},
     [LULL_LOST_EXCHANGING] = {.what = "exchanges run alone", .least = 300},
     [LULL_LOST_HOST] = {.what = "the host computes", .least = 300},
@@ -412,6 +414,32 @@ static unsigned loss_at(const struct drawn *drawn, uint32_t device, int64_t time
                : LULL_LOST_LAUNCH;
 }
 
+/* How long the device copied, and exchanged, and how much of that while it computed. */
+static void check_moving(const struct drawn *drawn, uint32_t device,
+                         const struct lull_device_breakdown *found)
+{
+    int64_t copies = 0, copies_beside = 0, exchanges = 0, exchanges_beside = 0;
+    for (int64_t t = 0; t < DURATION; t++) {
+        bool runs[REGIONS] = {false};
+        for (uint32_t i = 0; i < drawn->n_operations; i++) {
+            const struct operation *of = &drawn->operations[i];
+            if (of->device == device && of->begin <= t && t < of->end &&
+                in_window(drawn, of->process, t))
+                runs[of->region] = true;
+        }
+        copies += runs[COPY];
+        copies_beside += runs[COPY] && runs[KERNEL];
+        exchanges += runs[EXCHANGE];
+        exchanges_beside += runs[EXCHANGE] && runs[KERNEL];
+    }
+    assert_int_equal(found->copy_ns, copies);
+    assert_int_equal(found->copy_beside_ns, copies_beside);
+    assert_int_equal(found->exchange_ns, exchanges);
+    assert_int_equal(found->exchange_beside_ns, exchanges_beside);
+    branch_reach(&branches[COPIES_BESIDE], copies_beside > 0);
+    branch_reach(&branches[EXCHANGES_BESIDE], exchanges_beside > 0);
+}
+
 /* What was lost in front of operations of each region: in all, and in one gap at most. */
 struct lost_before {
     int64_t all[REGIONS][LULL_DEVICE_LOSSES], most[REGIONS][LULL_DEVICE_LOSSES];
@@ -455,6 +483,7 @@ static void check_device(const struct drawn *drawn, uint32_t device,
     assert_int_equal(found->kernel_ns, expected[LULL_DEVICE_LOSSES]);
     assert_int_equal(all, windows);
     branch_reach(&branches[LULL_DEVICE_LOSSES], found->n_processes > 1);
+    check_moving(drawn, device, found);
 }
 
 static int by_value(const void *a, const void *b)

@@ -82,6 +82,8 @@ static void compare_sums(const struct lull_breakdown *a, const struct lull_break
         assert_int_equal(x->n_processes, y->n_processes);
         assert_int_equal(x->kernel_ns, y->kernel_ns);
         assert_int_equal(x->busy_ns, y->busy_ns);
+        assert_int_equal(x->copy_ns, y->copy_ns);
+        assert_int_equal(x->copy_beside_ns, y->copy_beside_ns);
         if (!y->absent) /* as it is where the recorder was off in a whole part */
             assert_int_equal(all_lost(x), all_lost(y));
     }

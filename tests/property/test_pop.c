@@ -76,6 +76,12 @@ static void draw_run(struct lull_random *random, struct style style, struct run 
     input->device_max_useful = 0.7 * input->runtime * uniform(random);
     input->device_max_busy = input->device_max_useful * (1.0 + 0.3 * uniform(random));
     input->device_useful = input->n_devices * input->device_max_useful * uniform(random);
+    input->device_copies = input->runtime * uniform(random);
+    input->device_copies_beside = input->device_copies * uniform(random);
+    input->device_exchanges = input->runtime * uniform(random);
+    input->device_exchanges_beside = input->device_exchanges * uniform(random);
+    input->host_busy = input->runtime;
+    input->host_runtime = input->runtime * uniform(random);
     const double lost = input->n_devices * input->runtime - input->device_useful;
     input->device_lost[lull_random_below(random, LULL_DEVICE_LOSSES)] += 0.3 * lost;
     input->device_lost[lull_random_below(random, LULL_DEVICE_LOSSES)] += 0.7 * lost;
@@ -240,6 +246,9 @@ static void draw_device(struct lull_random *random, const struct lull_thread_bre
                                        .n_processes = 1};
     device->kernel_ns = useful + (int64_t)lull_random_below(random, (uint64_t)idle + 1);
     device->lost_ns[lull_random_below(random, LULL_DEVICE_LOSSES)] = 1000 - device->kernel_ns;
+    device->copy_ns = (int64_t)lull_random_below(random, (uint64_t)device->kernel_ns + 1);
+    device->copy_beside_ns = (int64_t)lull_random_below(random, (uint64_t)device->copy_ns + 1);
+    device->exchange_ns = (int64_t)lull_random_below(random, (uint64_t)device->kernel_ns + 1);
     device->busy_ns =
         device->kernel_ns + (int64_t)lull_random_below(
                                 random, (uint64_t)(useful + moving + idle - device->kernel_ns) + 1);

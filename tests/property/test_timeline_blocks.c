@@ -2,6 +2,7 @@
  * those of the spans to 1/255, nothing vanishes, and steps and messages are the same. */
 #include "report/model.h"
 #include "report/page/timeline_blocks.h"
+#include "stats/random.h"
 #include "support/branches.h"
 #include "support/memory_trace.h"
 #include "support/random_windows.h"
@@ -191,6 +192,53 @@ static void check_messages(const struct lull_picture_timeline *picture)
     lull_bytes_free(&bytes);
 }
 
+/* Drawn gaps, because random traces have none. */
+static void check_gaps(const struct lull_picture_timeline *picture)
+{
+    struct lull_picture_gap gaps[20];
+    struct lull_random random;
+    lull_random_seed(&random, picture->n_steps);
+    struct lull_picture_timeline with = *picture;
+    int64_t begin = picture->begin;
+    with.gaps = gaps;
+    with.n_gaps = (uint32_t)lull_random_below(&random, 20);
+    for (uint32_t i = 0; i < with.n_gaps; i++) {
+        begin += (int64_t)lull_random_below(&random, 1000);
+        struct lull_picture_gap *gap = &gaps[i];
+        *gap = (struct lull_picture_gap){.begin = begin, .region = (uint32_t)i, .cause = i % 9};
+        gap->end = begin + (int64_t)lull_random_below(&random, 1 << 20);
+        gap->until = gap->end + (int64_t)lull_random_below(&random, 300);
+        gap->submitted = gap->until - (int64_t)lull_random_below(&random, 1 << 21) + 1000;
+        gap->leaf = (uint32_t)lull_random_below(&random, 300);
+        gap->submitter = i % 3 ? (uint32_t)lull_random_below(&random, 300) : LULL_PICTURE_NO_ROW;
+        if (i % 4 == 0)
+            gap->region = LULL_PICTURE_NO_ROW;
+    }
+    struct lull_bytes bytes = {0};
+    assert_true(lull_block_gaps(&with, &bytes));
+    struct decoder decoder = {bytes.data, bytes.data + bytes.size};
+    assert_int_equal(take_varint(&decoder), with.n_gaps);
+    begin = picture->begin;
+    for (uint32_t i = 0; i < with.n_gaps; i++) {
+        const struct lull_picture_gap *gap = &gaps[i];
+        begin += (int64_t)take_varint(&decoder);
+        const int64_t end = begin + (int64_t)take_varint(&decoder);
+        const int64_t until = end + (int64_t)take_varint(&decoder);
+        assert_int_equal(begin, gap->begin);
+        assert_int_equal(end, gap->end);
+        assert_int_equal(until, gap->until);
+        assert_int_equal(until - take_zigzag(&decoder), gap->submitted);
+        assert_int_equal(take_varint(&decoder), gap->leaf);
+        assert_int_equal(take_varint(&decoder),
+                         gap->submitter == LULL_PICTURE_NO_ROW ? 0 : gap->submitter + 1);
+        assert_int_equal(take_varint(&decoder),
+                         gap->region == LULL_PICTURE_NO_ROW ? 0 : gap->region + 1);
+        assert_int_equal(take_varint(&decoder), gap->cause);
+    }
+    assert_ptr_equal(decoder.at, decoder.end);
+    lull_bytes_free(&bytes);
+}
+
 static float take_float(struct decoder *decoder)
 {
     uint32_t bits = 0;
@@ -251,6 +299,7 @@ static void check_one(struct lull_random *random, unsigned round)
             check_tile(random, &made, picture);
         check_steps(picture);
         check_messages(picture);
+        check_gaps(picture);
         check_counts(picture);
         assert_string_equal(picture->command, "lull report 'it'\\''s here' --window");
     }

@@ -29,7 +29,7 @@ if(LULL_TESTS AND Python3_FOUND)
     if(TARGET liblull-team-openmpi AND NOT LULL_SANITIZE)
         set(members_of_test_code mpiexec.openmpi)
     endif()
-    foreach(test test_absent test_agreement test_charts test_code ${bounded_tests})
+    foreach(test test_absent test_agreement test_charts test_code test_devices ${bounded_tests})
         add_test(NAME report.${test}
                  COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/${test}.py $<TARGET_FILE:lull>
                          ${PROJECT_SOURCE_DIR}/tests ${members_of_${test}})

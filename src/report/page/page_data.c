@@ -18,7 +18,7 @@
  * each beside its blocks. */
 
 struct page_block {
-    const char *kind;      /* "tile", "messages", "counts", "steps" or "layer" */
+    const char *kind;      /* "tile", "messages", "gaps", "counts", "steps" or "layer" */
     unsigned level;        /* of a tile */
     const uint32_t *rows;  /* of a tile, [count] */
     uint32_t first, count; /* leaves of steps and counts, number of a layer */
@@ -121,7 +121,7 @@ static void put_timeline_rows(struct lull_json *json, const struct lull_picture_
     lull_json_object_end(json);
 }
 
-/* The regions that places and kept steps name. */
+/* The regions that places, gaps and kept steps name. */
 static bool *find_used_regions(const struct page_picture *picture, struct lull_arena *arena)
 {
     const struct lull_picture_timeline *timeline = picture->timeline;
@@ -129,6 +129,9 @@ static bool *find_used_regions(const struct page_picture *picture, struct lull_a
     for (uint32_t i = 0; i < timeline->n_places; i++)
         if (timeline->places[i].region != LULL_PICTURE_NO_ROW)
             used[timeline->places[i].region] = true;
+    for (uint32_t i = 0; i < timeline->n_gaps; i++)
+        if (timeline->gaps[i].region != LULL_PICTURE_NO_ROW)
+            used[timeline->gaps[i].region] = true;
     for (uint32_t leaf = 0; leaf < picture->kept_leaves; leaf++) {
         uint32_t pieces = timeline->pieces(timeline->data, leaf);
         for (uint32_t p = 0; p < pieces; p++) {
@@ -181,6 +184,20 @@ static void put_places(struct lull_json *json, const struct lull_picture_timelin
     lull_json_array_end(json);
 }
 
+static void put_causes(struct lull_json *json, const struct lull_picture_timeline *timeline)
+{
+    lull_json_key(json, "causes");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < timeline->n_causes; i++) {
+        lull_json_object_begin(json);
+        lull_json_key(json, "label");
+        lull_json_string(json, timeline->causes[i].label);
+        put_count(json, "paint", timeline->causes[i].paint);
+        lull_json_object_end(json);
+    }
+    lull_json_array_end(json);
+}
+
 static void put_timeline(struct lull_json *json, const struct page_picture *picture,
                          struct lull_arena *arena)
 {
@@ -199,6 +216,7 @@ static void put_timeline(struct lull_json *json, const struct page_picture *pict
     put_timeline_rows(json, timeline, arena);
     put_regions(json, picture, arena);
     put_places(json, timeline);
+    put_causes(json, timeline);
 }
 
 static void put_names(struct lull_json *json, const char *key, const char *const *names,
@@ -437,6 +455,18 @@ static void add_messages(struct lull_page_data *data, struct page_picture *pictu
     lull_bytes_free(&bytes);
 }
 
+static void add_gaps(struct lull_page_data *data, struct page_picture *picture)
+{
+    struct lull_bytes bytes = {0};
+    struct page_block block = {.kind = "gaps"};
+    if (!is_there(picture) || picture->timeline->n_gaps == 0)
+        return;
+    if (!lull_block_gaps(picture->timeline, &bytes) ||
+        !add_block(data, picture, block, &bytes, false))
+        leave_out(picture, "gaps of devices");
+    lull_bytes_free(&bytes);
+}
+
 /* What blocks of neighbouring leaves hold. */
 struct by_leaves {
     const char *kind, *left_out;
@@ -595,6 +625,8 @@ static struct lull_page_data *pack(const struct lull_document *document, const s
     add_fine(data);
     for (size_t i = 0; i < data->n_timelines; i++)
         add_messages(data, &data->pictures[i]);
+    for (size_t i = 0; i < data->n_timelines; i++)
+        add_gaps(data, &data->pictures[i]);
     for (size_t i = 0; i < data->n_timelines; i++)
         add_by_leaves(data, &data->pictures[i], &counts, data->size + room / LAYER_PART);
     for (size_t i = 0; i < data->n_timelines; i++)

@@ -94,6 +94,7 @@ const struct lull_picture_timeline *lull_page_fold(const struct lull_picture_tim
     picture->data = folded;
     picture->all_steps = false;
     picture->n_kept_messages = 0;
+    picture->n_gaps = picture->n_causes = 0;
     picture->n_counters = picture->n_differing = 0;
     return picture;
 }

@@ -114,6 +114,12 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
 
 /* ---- steps and messages -------------------------------------------------------------------- */
 
+/* A leaf or a region, of which there may be none. */
+static unsigned char *put_maybe(unsigned char *to, uint32_t index)
+{
+    return lull_put_varint(to, index == LULL_PICTURE_NO_ROW ? 0 : index + UINT64_C(1));
+}
+
 static bool put_timeline_piece(const struct lull_picture_timeline *timeline,
                                const struct lull_picture_piece *piece, struct lull_bytes *bytes)
 {
@@ -130,9 +136,7 @@ static bool put_timeline_piece(const struct lull_picture_timeline *timeline,
             return false;
         to = lull_put_varint(to, (uint64_t)(step.end - began));
         *to++ = step.activity;
-        take_room(bytes, lull_put_varint(to, step.region == LULL_PICTURE_NO_ROW
-                                                 ? 0
-                                                 : step.region + UINT64_C(1)));
+        take_room(bytes, put_maybe(to, step.region));
         began = step.end;
     }
     return true;
@@ -174,6 +178,30 @@ bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lu
         to = lull_put_varint(to, message->bytes);
         take_room(bytes, lull_put_varint(to, lull_zigzag((uint64_t)message->tag)));
         before = message->sent;
+    }
+    return to != NULL;
+}
+
+bool lull_block_gaps(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes)
+{
+    unsigned char *to = make_room(bytes, LULL_MOST_VARINT);
+    int64_t before = timeline->begin;
+    if (to)
+        take_room(bytes, lull_put_varint(to, timeline->n_gaps));
+    for (uint32_t i = 0; to && i < timeline->n_gaps; i++) {
+        const struct lull_picture_gap *gap = &timeline->gaps[i];
+        to = make_room(bytes, 8 * LULL_MOST_VARINT);
+        if (!to)
+            return false;
+        to = lull_put_varint(to, (uint64_t)(gap->begin - before));
+        to = lull_put_varint(to, (uint64_t)(gap->end - gap->begin));
+        to = lull_put_varint(to, (uint64_t)(gap->until - gap->end));
+        to = lull_put_varint(to, lull_zigzag((uint64_t)(gap->until - gap->submitted)));
+        to = lull_put_varint(to, gap->leaf);
+        to = put_maybe(to, gap->submitter);
+        to = put_maybe(to, gap->region);
+        take_room(bytes, lull_put_varint(to, gap->cause));
+        before = gap->begin;
     }
     return to != NULL;
 }

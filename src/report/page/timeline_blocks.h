@@ -22,6 +22,7 @@ bool lull_block_tile(const struct lull_picture_timeline *timeline, unsigned leve
 bool lull_block_steps(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
                       struct lull_bytes *bytes);
 bool lull_block_messages(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes);
+bool lull_block_gaps(const struct lull_picture_timeline *timeline, struct lull_bytes *bytes);
 bool lull_block_counts(const struct lull_picture_timeline *timeline, uint32_t first, uint32_t count,
                        struct lull_bytes *bytes);
 /* One layer of a matrix: its values, row by row. */

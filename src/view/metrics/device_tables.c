@@ -24,36 +24,75 @@ static const struct {
 };
 enum { DEVICE_COLUMNS = sizeof device_columns / sizeof *device_columns, DEVICE_FIRST_LOSS = 2 };
 
-/* A loss that no device of a run has is left out. */
-static unsigned device_losses(const struct lull_breakdown *breakdown, uint8_t *ret_columns)
+/* What devices move, and how much of that beside kernels, has a column where a device moves it. */
+enum { DEVICE_MOVES = 2 };
+static const struct {
+    const char *id, *title, *absent;
+} device_moves[DEVICE_MOVES] = {
+    {"copy_overlap", "copies beside\nkernels", "no copies"},
+    {"exchange_overlap", "NCCL beside\nkernels", "no exchanges of NCCL"},
+};
+
+static int64_t moved_ns(const struct lull_device_breakdown *device, unsigned move)
 {
-    unsigned n = 0;
+    return move == 0 ? device->copy_ns : device->exchange_ns;
+}
+
+static int64_t moved_beside_ns(const struct lull_device_breakdown *device, unsigned move)
+{
+    return move == 0 ? device->copy_beside_ns : device->exchange_beside_ns;
+}
+
+/* Which columns a table of devices has. */
+struct device_shape {
+    uint8_t losses[DEVICE_COLUMNS], moves[DEVICE_MOVES];
+    unsigned n_losses, n_moves;
+};
+
+static struct device_shape shape_of_devices(const struct lull_breakdown *breakdown)
+{
+    struct device_shape shape = {.n_losses = 0};
     for (unsigned c = 0; c < DEVICE_COLUMNS; c++) {
         bool any = false;
         for (uint32_t d = 0; d < breakdown->n_devices; d++)
             any |= breakdown->devices[d].lost_ns[device_columns[c].loss] > 0;
         if (any)
-            ret_columns[n++] = (uint8_t)c;
+            shape.losses[shape.n_losses++] = (uint8_t)c;
     }
-    return n;
+    for (unsigned move = 0; move < DEVICE_MOVES; move++) {
+        bool any = false;
+        for (uint32_t d = 0; d < breakdown->n_devices; d++)
+            any |= moved_ns(&breakdown->devices[d], move) > 0;
+        if (any)
+            shape.moves[shape.n_moves++] = (uint8_t)move;
+    }
+    return shape;
 }
 
 static void set_device(struct lull_table *table, uint32_t row,
-                       const struct lull_device_breakdown *device, const uint8_t *columns,
-                       unsigned n)
+                       const struct lull_device_breakdown *device, const struct device_shape *shape)
 {
+    const unsigned first_move = DEVICE_FIRST_LOSS + shape->n_losses,
+                   others = first_move + shape->n_moves;
     int64_t all = device->kernel_ns;
-    lull_table_set(table, row, DEVICE_FIRST_LOSS + n, lull_cell_count(device->n_streams));
-    lull_table_set(table, row, DEVICE_FIRST_LOSS + n + 1, lull_cell_count(device->n_processes));
+    lull_table_set(table, row, others, lull_cell_count(device->n_streams));
+    lull_table_set(table, row, others + 1, lull_cell_count(device->n_processes));
     if (device->absent) {
-        for (unsigned column = 0; column < DEVICE_FIRST_LOSS + n; column++)
+        for (unsigned column = 0; column < others; column++)
             lull_table_set(table, row, column, lull_cell_absent(device->absent));
         return;
     }
-    for (unsigned i = 0; i < n; i++) {
-        const int64_t lost = device->lost_ns[device_columns[columns[i]].loss];
+    for (unsigned i = 0; i < shape->n_losses; i++) {
+        const int64_t lost = device->lost_ns[device_columns[shape->losses[i]].loss];
         lull_table_set(table, row, DEVICE_FIRST_LOSS + i, lull_cell_time(lost));
         all += lost;
+    }
+    for (unsigned i = 0; i < shape->n_moves; i++) {
+        const int64_t ns = moved_ns(device, shape->moves[i]),
+                      beside = moved_beside_ns(device, shape->moves[i]);
+        lull_table_set(table, row, first_move + i,
+                       ns > 0 ? lull_cell_share((double)beside / (double)ns)
+                              : lull_cell_absent(device_moves[shape->moves[i]].absent));
     }
     if (all > 0)
         lull_table_set(table, row, 0, lull_cell_share((double)device->kernel_ns / (double)all));
@@ -70,15 +109,17 @@ void lull_tables_by_device(struct lull_document *document, const struct lull_run
                                runs->runs[i].name);
             continue;
         }
-        uint8_t columns[DEVICE_COLUMNS];
-        const unsigned n = device_losses(breakdown, columns);
+        const struct device_shape shape = shape_of_devices(breakdown);
         struct lull_table *table =
             lull_table_of_parts(document, "devices", "Devices", "Device", &runs->runs[i], arena);
         lull_table_column(table, "share", "efficiency");
         lull_table_column(table, "kernels", "kernels");
-        for (unsigned c = 0; c < n; c++)
-            lull_table_column(table, lull_device_loss_id(device_columns[columns[c]].loss),
-                              device_columns[columns[c]].title);
+        for (unsigned c = 0; c < shape.n_losses; c++)
+            lull_table_column(table, lull_device_loss_id(device_columns[shape.losses[c]].loss),
+                              device_columns[shape.losses[c]].title);
+        for (unsigned c = 0; c < shape.n_moves; c++)
+            lull_table_column(table, device_moves[shape.moves[c]].id,
+                              device_moves[shape.moves[c]].title);
         lull_table_column(table, "streams", "streams");
         lull_table_column(table, "processes", "processes");
         for (uint32_t d = 0; d < breakdown->n_devices; d++) {
@@ -88,7 +129,7 @@ void lull_tables_by_device(struct lull_document *document, const struct lull_run
                 *device->name ? lull_arena_printf(arena, "%s, %s", device->id, device->name)
                               : device->id,
                 LULL_NO_ROW);
-            set_device(table, row, device, columns, n);
+            set_device(table, row, device, &shape);
         }
     }
 }

@@ -239,9 +239,9 @@ static void use_region(struct adapter *adapter, struct lull_picture_timeline *pi
     regions[picture->n_regions++] = (struct lull_picture_region){from->name, from->site};
 }
 
-/* Adds the regions of the steps and waits that are kept, in the order of their first use. */
-static void add_timeline_regions(struct adapter *adapter, struct lull_picture_timeline *picture,
-                                 struct lull_arena *arena)
+/* Adds the regions of the steps, waits and gaps that are kept, in the order of their first use. */
+static void add_timeline_regions(struct adapter *adapter, const struct lull_breakdown *breakdown,
+                                 struct lull_picture_timeline *picture, struct lull_arena *arena)
 {
     const struct lull_timeline *timeline = adapter->timeline;
     const uint32_t n = timeline->trace->n_regions;
@@ -256,6 +256,8 @@ static void add_timeline_regions(struct adapter *adapter, struct lull_picture_ti
             for (size_t s = 0; s < timeline->leaves[l].pieces[p].count; s++)
                 use_region(adapter, picture, regions,
                            timeline->leaves[l].pieces[p].steps[s].region);
+    for (uint32_t i = 0; breakdown && i < breakdown->n_stretches; i++)
+        use_region(adapter, picture, regions, breakdown->stretches[i].region);
     picture->regions = regions;
 }
 
@@ -289,6 +291,60 @@ static void add_messages(const struct lull_timeline *timeline,
     picture->n_kept_messages = timeline->n_kept_messages;
     picture->n_messages = timeline->n_messages;
     picture->all_messages = timeline->all_messages;
+}
+
+/* What an idle device waited for, in the colours of what the host does then. */
+static const struct lull_picture_cause gap_causes[LULL_DEVICE_LOSSES] = {
+    [LULL_LOST_COPYING] = {"copies run", LULL_PAINT_DEVICE},
+    [LULL_LOST_EXCHANGING] = {"NCCL moves data", LULL_PAINT_DEVICE},
+    [LULL_LOST_HOST] = {"the host computes before it submits", LULL_PAINT_USEFUL},
+    [LULL_LOST_MPI] = {"the host is in MPI before it submits", LULL_PAINT_MPI},
+    [LULL_LOST_RUNTIME] = {"the host is in other calls of the runtime before it submits",
+                           LULL_PAINT_DEVICE},
+    [LULL_LOST_LAUNCH] = {"from the call that submits to the begin", LULL_PAINT_SCHEDULE},
+    [LULL_LOST_OTHER_DEVICE] = {"another device is waited for", LULL_PAINT_SYNC},
+    [LULL_LOST_NO_WORK] = {"nothing comes any more", LULL_PAINT_IDLE},
+    [LULL_LOST_UNKNOWN] = {"not known", LULL_PAINT_NOTHING},
+};
+
+/* Gaps that nothing ends are on no stream's row, and left out. */
+static void add_gaps(const struct adapter *adapter, const struct lull_breakdown *breakdown,
+                     struct lull_picture_timeline *picture, struct lull_arena *arena)
+{
+    const struct lull_timeline *timeline = adapter->timeline;
+    const uint32_t n_locations = timeline->trace->n_locations;
+    struct lull_picture_cause *used =
+        lull_arena_zero(arena, LULL_DEVICE_LOSSES, sizeof *used); /* those that gaps have */
+    uint8_t numbers[LULL_DEVICE_LOSSES] = {0};
+    uint32_t *leaf_of = lull_arena_alloc(arena, (n_locations + (size_t)1) * sizeof *leaf_of);
+    struct lull_picture_gap *gaps =
+        lull_arena_zero(arena, breakdown->n_stretches + (size_t)1, sizeof *gaps);
+    for (uint32_t l = 0; l < n_locations; l++)
+        leaf_of[l] = LULL_PICTURE_NO_ROW;
+    for (uint32_t leaf = 0; leaf < timeline->n_leaves; leaf++)
+        leaf_of[timeline->leaves[leaf].location] = leaf;
+    for (uint32_t i = 0; i < breakdown->n_stretches; i++) {
+        const struct lull_device_stretch *from = &breakdown->stretches[i];
+        if (from->location == LULL_NONE || leaf_of[from->location] == LULL_PICTURE_NO_ROW ||
+            from->begin < timeline->begin || from->until > timeline->end)
+            continue;
+        if (!numbers[from->loss]) {
+            used[picture->n_causes++] = gap_causes[from->loss];
+            numbers[from->loss] = (uint8_t)picture->n_causes;
+        }
+        gaps[picture->n_gaps++] = (struct lull_picture_gap){
+            .begin = from->begin,
+            .end = from->end,
+            .submitted = from->submitted,
+            .until = from->until,
+            .leaf = leaf_of[from->location],
+            .submitter =
+                from->submitter == LULL_NONE ? LULL_PICTURE_NO_ROW : leaf_of[from->submitter],
+            .region = region_in_picture(adapter, from->region),
+            .cause = (uint8_t)(numbers[from->loss] - 1)};
+    }
+    picture->gaps = gaps;
+    picture->causes = used;
 }
 
 static void add_differing(const struct lull_report_run *of, struct lull_picture_timeline *picture,
@@ -330,8 +386,10 @@ void lull_report_add_timeline(struct lull_document *document, const struct lull_
     add_activities(adapter, picture, arena);
     add_timeline_counters(adapter, picture, arena);
     add_timeline_rows(timeline, picture, arena);
-    add_timeline_regions(adapter, picture, arena);
+    add_timeline_regions(adapter, run->breakdown, picture, arena);
     add_places(adapter, picture, arena);
     add_messages(timeline, picture, arena);
+    if (run->breakdown)
+        add_gaps(adapter, run->breakdown, picture, arena);
     add_differing(of, picture, arena);
 }

@@ -522,7 +522,9 @@ static void test_device_without_mpi(void **state)
                                            .n_streams = 1,
                                            .n_processes = 1,
                                            .kernel_ns = 70,
-                                           .busy_ns = 90};
+                                           .busy_ns = 90,
+                                           .copy_ns = 30,
+                                           .copy_beside_ns = 10};
     breakdown->devices = &device;
     breakdown->n_devices = 1;
     const struct lull_pop_input *input = input_of(breakdown, arena);
@@ -533,6 +535,9 @@ static void test_device_without_mpi(void **state)
     check_metric(input, "mpi_serialisation", 1.0);
     check_metric(input, "device_parallel_efficiency", 0.7);
     check_metric(input, "device_orchestration", 0.9);
+    check_metric(input, "device_copy_overlap", 1.0 / 3);
+    check_absent(values, "device_exchange_overlap", "no exchanges of NCCL");
+    check_metric(input, "host_offload_efficiency", 0.01);
     lull_arena_destroy(arena);
 }
 

@@ -64,6 +64,7 @@ class Timeline {
         this.stepBlocks = [];
         this.countBlocks = [];
         this.messageBlock = -1;
+        this.gapBlock = -1;
         meta.blocks.forEach((block, index) => this.addBlock(block, index));
         this.findStepped();
         this.loading = new Map();
@@ -114,6 +115,8 @@ class Timeline {
         block.index = index;
         if (block.kind === "messages")
             this.messageBlock = index;
+        else if (block.kind === "gaps")
+            this.gapBlock = index;
         else if (block.kind === "steps")
             this.stepBlocks.push(block);
         else if (block.kind === "counts")
@@ -276,6 +279,30 @@ class Timeline {
         if (this.messageBlock >= 0 && !this.messageList)
             this.load(this.messageBlock, (bytes) => this.unpackMessages(bytes));
         return this.messageList || null;
+    }
+
+    unpackGaps(bytes) {
+        const numbers = new Varints(bytes);
+        this.gaps = new Map();
+        let begin = 0;
+        for (let n = numbers.number(); n > 0; n--) {
+            begin += numbers.number();
+            const end = begin + numbers.number(), until = end + numbers.number();
+            const submitted = until - numbers.signed(), leaf = numbers.number();
+            const gap = {begin, end, until, submitted, submitter: numbers.number() - 1, region: numbers.number() - 1,
+                         cause: this.causes[numbers.number()]};
+            if (!this.gaps.has(leaf))
+                this.gaps.set(leaf, []);
+            this.gaps.get(leaf).push(gap);
+        }
+    }
+
+    // The stretches in which the device of a leaf ran nothing before the leaf's operations, by their begins; empty while
+    // they are on their way, or if there are none.
+    gapsOf(leaf) {
+        if (this.gapBlock >= 0 && !this.gaps)
+            this.load(this.gapBlock, (bytes) => this.unpackGaps(bytes));
+        return this.gaps && this.gaps.get(leaf) || [];
     }
 
     unpackCounts(block, bytes) {

@@ -1,6 +1,7 @@
 // Panel: one run of the timeline. Its canvas, what is drawn there, and which time and row a point is.
 
 const mostDrawnLeaves = 4096; // drawn from steps in one picture, of all rows that are seen
+const gapBand = 0.4; // of the height of a row
 const labelWidth = 150, axisHeight = 22, flowHeight = 18, lowestRow = 1, highestRow = 28;
 
 class Panel {
@@ -111,6 +112,7 @@ class Panel {
         context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
         this.drawAxis(context);
         this.drawLabels(context);
+        this.drawGaps(context);
         if (this.viewer.messages)
             this.drawMessages(context);
         this.drawHits(context);
@@ -245,18 +247,20 @@ class Panel {
             for (const i of chosen) {
                 const own = leaf >= 0 && (list.sender[i] === leaf || list.receiver[i] === leaf);
                 context.globalAlpha = own ? Math.min(1, 2 * thick) : thick;
-                this.drawArrow(context, list, i, own ? palette.accent : palette.arrow, thick === 1);
+                const message = {sender: list.sender[i], sent: list.sent[i], receiver: list.receiver[i],
+                                 received: list.received[i]};
+                this.drawArrow(context, message, own ? palette.accent : palette.arrow, thick === 1);
             }
         }
         context.restore();
     }
 
-    drawArrow(context, list, i, colour, head) {
-        const from = this.rows.placeOfLeaf(list.sender[i]), to = this.rows.placeOfLeaf(list.receiver[i]);
+    drawArrow(context, {sender, sent, receiver, received}, colour, head) {
+        const from = this.rows.placeOfLeaf(sender), to = this.rows.placeOfLeaf(receiver);
         if (from === undefined || to === undefined || from === to)
             return;
-        const x = this.xOf(list.sent[i]), y = this.yOf(from);
-        const endX = this.xOf(list.received[i]), endY = this.yOf(to);
+        const x = this.xOf(sent), y = this.yOf(from);
+        const endX = this.xOf(received), endY = this.yOf(to);
         context.strokeStyle = context.fillStyle = colour;
         context.beginPath();
         context.moveTo(x, y);
@@ -270,6 +274,40 @@ class Panel {
         context.lineTo(endX - 7 * Math.cos(angle - 0.4), endY - 7 * Math.sin(angle - 0.4));
         context.lineTo(endX - 7 * Math.cos(angle + 0.4), endY - 7 * Math.sin(angle + 0.4));
         context.fill();
+    }
+
+    // Draws what an idle device waits for as a band in its row, in the colour of what the host does then, and the
+    // submissions that end its gaps as arrows, while there are few.
+    drawGaps(context) {
+        const {palette, view} = this.viewer, ends = new Map();
+        if (this.timeline.gapBlock < 0)
+            return;
+        context.save();
+        context.beginPath();
+        context.rect(this.labels, this.top, this.plot, this.height);
+        context.clip();
+        for (let i = 0; i < this.seen; i++) {
+            const leaf = this.timeline.rows.leaf[this.rows.list[this.scroll + i].row];
+            const height = Math.max(1, this.rowHeight * gapBand), y = this.yOf(this.scroll + i) - height / 2;
+            let drawn = -1;
+            for (const gap of leaf >= 0 ? this.timeline.gapsOf(leaf) : []) {
+                if (gap.begin > view.to || gap.until < view.from)
+                    continue;
+                ends.set(leaf + " " + gap.until, {leaf, gap});
+                const x = Math.max(drawn, this.xOf(gap.begin)), end = this.xOf(gap.end);
+                if (end <= x)
+                    continue;
+                drawn = Math.max(end, x + 1);
+                context.fillStyle = `rgb(${palette.colours[gap.cause.paint].join(" ")})`;
+                context.fillRect(x, y, drawn - x, height);
+            }
+        }
+        if (this.viewer.messages && ends.size <= plainArrows)
+            for (const {leaf, gap} of ends.values())
+                if (gap.submitter >= 0)
+                    this.drawArrow(context, {sender: gap.submitter, sent: gap.submitted, receiver: leaf, received: gap.until},
+                                   palette.arrow, true);
+        context.restore();
     }
 
     // Draws a band whose height says how many messages are on their way.
@@ -345,7 +383,21 @@ class Panel {
         } else if (leaf >= 0 && !step && timeline.length / 2 ** (this.timeline.cells.get(row) || {level: 0}).level > perColumn) {
             sentences.push("single steps are not on this page here");
         }
+        if (leaf >= 0)
+            sentences.push(...this.describeGap(leaf, perColumn));
         return [...sentences, ...this.describeCounts(row)].join("; ") + ".";
+    }
+
+    // What the device of a leaf waits for where the cursor is.
+    describeGap(leaf, perColumn) {
+        const {timeline} = this, at = this.cursor.time;
+        const gap = timeline.gapsOf(leaf).find(({begin, end}) => begin <= at && at < Math.max(end, begin + perColumn));
+        if (!gap)
+            return [];
+        const region = timeline.regionText(gap.region), next = region ? ` before ${region}` : "";
+        const by = gap.submitter >= 0 ? `, which ${timeline.rows.name[timeline.leafRows[gap.submitter]]} submits at `
+            + formatTime(timeline.begin + gap.submitted, 6) : "";
+        return [`the device is idle for ${formatTime(gap.end - gap.begin)}${next}${by}: ${gap.cause.label}`];
     }
 
     // What was counted in the 1/64 of the run where the cursor is. The frequency is told only if enough of this time

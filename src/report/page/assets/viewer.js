@@ -101,14 +101,20 @@ class Viewer {
         return this.legend;
     }
 
-    // Shows each activity that one of the runs has, once.
+    // Shows each activity, and each cause of a device's gaps, that one of the runs has, once.
     fillLegend() {
-        const known = new Map();
-        for (const panel of this.panels)
+        const known = new Map(), causes = new Map();
+        for (const panel of this.panels) {
             for (const activity of panel.timeline.activities)
                 known.set(activity.id, activity);
-        this.legend.replaceChildren(...[...known.values()].map((activity) =>
-            make("li", {}, swatch(this.palette, activity.paint), activity.label)));
+            for (const cause of panel.timeline.causes)
+                causes.set(cause.label, cause);
+        }
+        this.legend.replaceChildren(
+            ...[...known.values()].map((activity) =>
+                make("li", {}, swatch(this.palette, activity.paint), activity.label)),
+            ...[...causes.values()].map((cause) =>
+                make("li", {}, bandKey(cause.paint), "device idle: " + cause.label)));
     }
 
     redraw() {
@@ -241,6 +247,13 @@ class Viewer {
         panel.cursor.place = clamp(panel.cursor.place, 0, panel.rows.list.length - 1);
         this.redraw();
     }
+}
+
+// A small band in the colour of an activity.
+function bandKey(paint) {
+    const key = make("span", {class: "band", "aria-hidden": "true"});
+    key.style.background = `var(--paint${paint})`;
+    return key;
 }
 
 // A small square in the colour and hatching of an activity.
