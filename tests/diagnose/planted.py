@@ -29,6 +29,9 @@ QUIET = {"messages": SILENT, "collectives": SILENT, "threads": 3 * SILENT}
 # A report puts parts of a wait down to other places, each too short to be told: so large a share of what is
 # found.
 WITHIN = 0.01
+# A region is told for itself if so much of what is charged to its rank is charged to it; else the region around it is
+# (ALONE_LEAST of src/diagnose/rule.c).
+ALONE = 0.75
 # OpenMP's runtime is entered between two readings of a thread, and nothing beneath it reads the clock.
 OF_A_THREAD = 20e-6
 SECONDS = 120
@@ -159,6 +162,8 @@ def is_planted(found, finding, expected):
                 and (found.culprit is None or place["thread"] in (expected.thread, None)))
     if finding["rule"] in ("imbalance", "eager_limit"):
         return place["region"] == "solve"  # of all ranks
+    if place["region"] == found.name: # the region of the phase, around all that it does
+        return place["process"] == found.culprit and found.elsewhere + found.less > (1 - ALONE) * found.seconds
     return (place["process"], place["region"]) == (found.culprit, "solve")
 
 
