@@ -293,7 +293,8 @@ struct lull_step {
             uint64_t bytes; /* device stream: that the operation moved */
             uint32_t
                 stream; /* thread: it waits for all operations of this location; LULL_NONE: of none */
-            uint32_t call; /* device stream: region of the call that submitted it, or LULL_NONE */
+            uint32_t call; /* device stream: region of the call that submitted it; thread: of that
+                              which waits; or LULL_NONE */
         } phase;
         struct {
             uint64_t number, other;

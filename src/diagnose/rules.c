@@ -31,6 +31,7 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_device_imbalance,
     &lull_rule_device_copies,
     &lull_rule_device_exchange,
+    &lull_rule_device_sync,
     &lull_rule_device_starved,
     &lull_rule_device_mpi,
     &lull_rule_device_runtime,

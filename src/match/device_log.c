@@ -12,7 +12,8 @@ struct log_location {
      * (enum lull_operation_kind), its number; with NAMES also its region (n_regions: none), the region of the call that
      * submitted it plus 1, and its bytes.
      * Of a thread, with PLACES, for each piece of time: 16 times its length, plus twice where it is, plus 1 if there
-     * follow the number of the operation and the stream, plus 1, that it waits for. */
+     * follow the number of the operation and the stream, plus 1, that it waits for, and the region, plus 1, of the
+     * call that does so. */
     struct lull_varints phases;
     struct lull_varints submits; /* of a thread: numbers of operations, and when the calls began */
     struct lull_varints depends; /* numbers of operations, and of those that they wait for */
@@ -24,8 +25,8 @@ struct log_location {
     uint64_t submit, depend, wait; /* the last numbers in the lists */
     int64_t begin;                 /* of the thread's piece that goes on: it is in no list so far */
     uint64_t waits_for;
-    uint32_t stream;
-    uint8_t place; /* enum lull_device_place */
+    uint32_t stream, waiting; /* waiting: region of the call that does so */
+    uint8_t place;            /* enum lull_device_place */
 };
 
 struct lull_device_log {
@@ -52,6 +53,7 @@ static bool close_place(struct log_location *of)
     if (refers) {
         lull_varints_put(&of->phases, of->waits_for);
         lull_varints_put(&of->phases, of->stream == LULL_NONE ? 0 : (uint64_t)of->stream + 1);
+        lull_varints_put(&of->phases, of->waiting == LULL_NONE ? 0 : (uint64_t)of->waiting + 1);
     }
     of->begin = of->end;
     return true;
@@ -71,12 +73,15 @@ static bool take_phase_of_thread(struct log_location *of, const struct lull_step
     const uint8_t place = place_of(phase->activity);
     const uint64_t waits_for = place == LULL_PLACE_RUNTIME ? phase->phase.number : 0;
     const uint32_t stream = place == LULL_PLACE_RUNTIME ? phase->phase.stream : LULL_NONE;
-    if (place != of->place || waits_for != of->waits_for || stream != of->stream) {
+    const uint32_t waiting = place == LULL_PLACE_RUNTIME ? phase->phase.call : LULL_NONE;
+    if (place != of->place || waits_for != of->waits_for || stream != of->stream ||
+        waiting != of->waiting) {
         if (!close_place(of))
             return false;
         of->place = place;
         of->waits_for = waits_for;
         of->stream = stream;
+        of->waiting = waiting;
     }
     of->end = phase->phase.end;
     return true;
@@ -201,7 +206,7 @@ static bool fill_uses(struct lull_device_log *log, uint32_t application)
                             lull_is_exchange(trace->regions[r].name);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         log->uses[trace->locations[l].process] |= lull_is_of_device(trace, l, application);
-        log->locations[l].stream = LULL_NONE;
+        log->locations[l].stream = log->locations[l].waiting = LULL_NONE;
     }
     return true;
 }
@@ -383,6 +388,8 @@ bool lull_device_piece_next(struct lull_device_piece *piece)
     piece->place = length / 2 % 8;
     piece->waits_for = refers ? lull_varints_get(&piece->reader) : 0;
     const uint64_t stream = refers ? lull_varints_get(&piece->reader) : 0;
+    const uint64_t call = refers ? lull_varints_get(&piece->reader) : 0;
     piece->stream = stream > 0 ? (uint32_t)(stream - 1) : LULL_NONE;
+    piece->call = call > 0 ? (uint32_t)(call - 1) : LULL_NONE;
     return true;
 }

@@ -127,6 +127,7 @@ struct lull_device_piece {
     int64_t begin, end;
     uint64_t waits_for; /* number of an operation; 0: none */
     uint32_t stream;    /* it waits for all operations of that location; LULL_NONE: of none */
+    uint32_t call;      /* region of the call that waits; LULL_NONE: none, or it is not known */
     uint8_t place;      /* enum lull_device_place */
 };
 struct lull_device_piece lull_device_piece_open(const struct lull_device_log *log,

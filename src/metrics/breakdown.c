@@ -334,6 +334,9 @@ static void fold_device(struct join *join, struct lull_device_breakdown *to,
     add(join, &to->exchange_beside_ns, from->exchange_beside_ns);
     for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
         add(join, &to->lost_ns[loss], from->lost_ns[loss]);
+    to->n_behind_waits += from->n_behind_waits;
+    for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        add(join, &to->behind_wait_ns[loss], from->behind_wait_ns[loss]);
 }
 
 static void join_devices(struct join *join)

@@ -103,6 +103,9 @@ struct lull_device_breakdown {
     int64_t copy_ns, copy_beside_ns, exchange_ns, exchange_beside_ns;
     /* With kernel_ns the length of the windows of its processes, each moment once. */
     int64_t lost_ns[LULL_DEVICE_LOSSES];
+    /* What of lost_ns lies behind waits of the host, and in how many gaps (struct lull_device_wait_breakdown). */
+    uint64_t n_behind_waits;
+    int64_t behind_wait_ns[LULL_DEVICE_LOSSES];
 };
 
 /* The least, the median, and the largest of several lengths, ns. */
@@ -152,6 +155,20 @@ struct lull_operation_breakdown {
         longest[LULL_DEVICE_LOSSES]; /* that with most of each loss; ns 0: none */
 };
 
+/* What devices lost behind waits of the host in one call for one operation: the calls of one call site, and the
+ * operations of one name. A gap of a device is *behind a wait* if it begins, because the last operation has ended, while
+ * the thread that submits the next one is in a call that waits for this device. Example: a thread launches a kernel that
+ * ends at 10, waits for it until 12, computes until 15, and launches the next one, which begins at 19: the gap from 10 to
+ * 19 is behind that wait, with 2 of the runtime, 3 of the host and 4 of the launch. */
+struct lull_device_wait_breakdown {
+    const char *call, *site; /* of the call that waits; "": not known */
+    const char *operation;   /* the one that has ended when the gap begins */
+    uint64_t n_gaps;
+    int64_t lost_ns
+        [LULL_DEVICE_LOSSES];       /* in these gaps; the same time is in lost_ns of their device */
+    struct lull_device_gap longest; /* ns: to all causes */
+};
+
 /* A device stream. */
 struct lull_stream_breakdown {
     uint32_t rank, number; /* of its process; of the stream among those of the process */
@@ -195,6 +212,8 @@ struct lull_breakdown {
      * sums are known, and in breakdowns that were merged or saved. */
     struct lull_operation_breakdown *operations;
     uint32_t n_operations;
+    struct lull_device_wait_breakdown *device_waits;
+    uint32_t n_device_waits;
     struct lull_stream_breakdown *streams;
     uint32_t n_streams;
     /* The longest of all devices, by their begins; with `operations`, and NULL like them. */
@@ -220,7 +239,7 @@ struct lull_breakdown_options {
      * none. May be NULL: all of the first application, by this process alone. */
     const struct lull_reading *reading;
     bool regions; /* fill regions[] */
-    /* Fill operations[] and streams[]: some 3 bytes more for each operation while the run is read, and 16 when its
+    /* Fill operations[], device_waits[] and streams[]: some 3 bytes more for each operation while the run is read, and 16 when its
      * lengths are sorted. */
     bool operations;
     uint8_t source;  /* enum lull_breakdown_source */

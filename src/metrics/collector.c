@@ -562,6 +562,8 @@ lull_status lull_collector_result(const struct lull_collector *collector, struct
         status = lull_breakdown_join(breakdown, NULL, arena, breakdown, err);
     breakdown->operations = filled.operations;
     breakdown->n_operations = filled.n_operations;
+    breakdown->device_waits = filled.device_waits;
+    breakdown->n_device_waits = filled.n_device_waits;
     breakdown->streams = filled.streams;
     breakdown->n_streams = filled.n_streams;
     breakdown->stretches = filled.stretches;

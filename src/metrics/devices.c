@@ -219,6 +219,10 @@ struct gathering {
     struct operation_sums
         *sums;              /* [n_regions + 1], and what follows: where operations are to be told */
     struct lull_hash calls; /* by region of an operation and that of its call: how many */
+    struct lull_hash
+        waits; /* by region of an operation and that of the call that waits for it: index in */
+    struct lull_device_wait_breakdown *device_waits; /* [waits.count], without names */
+    size_t waits_capacity;
     struct lull_stream_breakdown *streams; /* [n_locations] */
     /* At most twice LULL_MOST_STRETCHES. */
     struct lull_device_stretch *stretches;
@@ -307,7 +311,7 @@ struct operation_sums {
     uint8_t kind;
 };
 
-/* For the hash of calls. */
+/* For the hashes of calls and of waits. `call`: region plus 1; 0: not known. */
 struct call_key {
     uint64_t region, call;
 };
@@ -333,7 +337,8 @@ struct sweep {
     int64_t *lost; /* [LULL_DEVICE_LOSSES] */
     struct spans windows;
     size_t window;                      /* the first that ends behind what is charged */
-    size_t submit;                      /* behind the submission that was found last */
+    size_t submit;                      /* the submission that was found last */
+    uint64_t ended;                     /* region of the operation that has ended last */
     struct lull_device_stretch stretch; /* of the gap that is charged */
 };
 
@@ -423,21 +428,30 @@ static enum lull_device_loss loss_of(const struct sweep *sweep, const struct ope
                : losses[piece->place];
 }
 
+/* The piece of a thread's time that holds a moment, no earlier than the last one that was asked for; NULL: there is none. */
+static const struct lull_device_piece *piece_at(const struct sweep *sweep, uint32_t location,
+                                                int64_t time)
+{
+    struct charged *charged = &sweep->gathering->charged[location];
+    if (charged->device != sweep->device + 1)
+        *charged = (struct charged){lull_device_piece_open(sweep->gathering->log, location),
+                                    sweep->device + 1};
+    while (charged->piece.end <= time)
+        if (!lull_device_piece_next(&charged->piece))
+            return NULL;
+    return &charged->piece;
+}
+
 /* Until the call begins that submits the next operation, its thread decides. */
 static void charge_thread(struct sweep *sweep, const struct operations *operations,
                           uint32_t location, int64_t from, int64_t to)
 {
-    struct charged *charged = &sweep->gathering->charged[location];
-    struct lull_device_piece *piece = &charged->piece;
-    if (charged->device != sweep->device + 1)
-        *charged = (struct charged){lull_device_piece_open(sweep->gathering->log, location),
-                                    sweep->device + 1};
     while (from < to) {
-        while (piece->end <= from)
-            if (!lull_device_piece_next(piece)) {
-                lose(sweep, LULL_LOST_UNKNOWN, from, to);
-                return;
-            }
+        const struct lull_device_piece *piece = piece_at(sweep, location, from);
+        if (!piece) {
+            lose(sweep, LULL_LOST_UNKNOWN, from, to);
+            return;
+        }
         const int64_t until = piece->end < to ? piece->end : to;
         lose(sweep, loss_of(sweep, operations, piece), from, until);
         from = until;
@@ -465,18 +479,25 @@ static int64_t within(int64_t time, int64_t from, int64_t to)
     return time < from ? from : time > to ? to : time;
 }
 
-/* NULL: not known. It often is the one behind that which was found last. */
+static bool is_submit(const struct operations *operations, size_t at, uint64_t number)
+{
+    return at < operations->n_submits && operations->submits[at].number == number;
+}
+
+/* NULL: not known. It often is that which was found last, or the one behind it. */
 static const struct submit *find_submit(struct sweep *sweep, const struct operations *operations,
                                         uint64_t number)
 {
     size_t at = sweep->submit;
-    if (at >= operations->n_submits || operations->submits[at].number != number)
+    if (number == 0)
+        return NULL;
+    if (!is_submit(operations, at, number) && !is_submit(operations, ++at, number))
         at = lull_sorted_first_u64(operations->submits, operations->n_submits,
                                    sizeof *operations->submits, offsetof(struct submit, number),
                                    number);
-    if (number == 0 || at == operations->n_submits || operations->submits[at].number != number)
+    if (!is_submit(operations, at, number))
         return NULL;
-    sweep->submit = at + 1;
+    sweep->submit = at;
     return &operations->submits[at];
 }
 
@@ -511,14 +532,78 @@ static void charge(struct sweep *sweep, int64_t from, int64_t to,
     lose(sweep, LULL_LOST_LAUNCH, ready, to);
 }
 
-static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
+/* ---- gaps behind waits ----------------------------------------------------------------------- */
+
+/* The call that waits for the device when it runs out of work, by the thread that submits the next operation when it has
+ * waited; NULL: there is none. */
+static const struct lull_device_piece *find_wait(struct sweep *sweep, int64_t from,
+                                                 const struct lull_device_run *next)
+{
+    const struct operations *operations =
+        sweep->gathering->of_process[sweep->gathering->trace->locations[next->location].process];
+    const struct submit *submit = find_submit(sweep, operations, next->number);
+    if (!submit || submit->time <= from || from == 0)
+        return NULL;
+    const struct lull_device_piece *piece = piece_at(sweep, submit->location, from);
+    return piece && (piece->waits_for > 0 || piece->stream != LULL_NONE) &&
+                   loss_of(sweep, operations, piece) == LULL_LOST_RUNTIME
+               ? piece
+               : NULL;
+}
+
+/* The row of waits in a call for the operation that has ended last; NULL: no memory. */
+static struct lull_device_wait_breakdown *find_row_of_wait(const struct sweep *sweep, uint32_t call)
+{
+    struct gathering *gathering = sweep->gathering;
+    const struct call_key key = {sweep->ended, call == LULL_NONE ? 0 : call + UINT64_C(1)};
+    const size_t n = gathering->waits.count;
+    bool fresh;
+    const uint64_t *index = lull_hash_add(&gathering->waits, &key, sizeof key, n, &fresh);
+    if (!index)
+        return NULL;
+    gathering->device_waits =
+        lull_arena_grow(gathering->scratch, gathering->device_waits, &gathering->waits_capacity,
+                        n + 1, sizeof *gathering->device_waits);
+    if (fresh)
+        gathering->device_waits[n] = (struct lull_device_wait_breakdown){0};
+    return &gathering->device_waits[*index];
+}
+
+/* `before`: what the device had lost before the gap. False: no memory. */
+static bool add_gap_behind_wait(struct sweep *sweep, uint32_t call, const int64_t *before,
+                                struct lull_device_gap gap)
+{
+    struct lull_device_breakdown *device = &sweep->gathering->to->devices[sweep->device];
+    struct lull_device_wait_breakdown *row =
+        sweep->gathering->operations ? find_row_of_wait(sweep, call) : NULL;
+    device->n_behind_waits++;
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
+        const int64_t ns = sweep->lost[loss] - before[loss];
+        device->behind_wait_ns[loss] += ns;
+        gap.ns += ns;
+        if (row)
+            row->lost_ns[loss] += ns;
+    }
+    if (!row)
+        return !sweep->gathering->operations;
+    row->n_gaps++;
+    if (gap.ns > row->longest.ns)
+        row->longest = gap;
+    return true;
+}
+
+/* ---- all gaps -------------------------------------------------------------------------------- */
+
+/* False: no memory. */
+static bool charge_gap(struct sweep *sweep, int64_t from, int64_t to,
                        const struct lull_device_run *next)
 {
     const struct spans *windows = &sweep->windows;
     int64_t before[LULL_DEVICE_LOSSES];
-    const bool told = next && sweep->gathering->operations;
-    if (told)
-        memcpy(before, sweep->lost, sizeof before);
+    const struct lull_device_piece *wait = next ? find_wait(sweep, from, next) : NULL;
+    const bool waits = wait != NULL;
+    const uint32_t call = waits ? wait->call : LULL_NONE; /* charging moves the piece */
+    memcpy(before, sweep->lost, sizeof before);
     while (sweep->window < windows->count && windows->items[sweep->window].end <= from)
         sweep->window++;
     for (size_t w = sweep->window; w < windows->count && windows->items[w].begin < to; w++) {
@@ -527,8 +612,11 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
         if (begin < end)
             charge(sweep, begin, end, next);
     }
-    if (!told)
-        return;
+    if (waits && !add_gap_behind_wait(sweep, call, before,
+                                      (struct lull_device_gap){from, to, 0, next->location}))
+        return false;
+    if (!next || !sweep->gathering->operations)
+        return true;
     struct operation_sums *sums = &sweep->gathering->sums[next->region];
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
         const int64_t ns = sweep->lost[loss] - before[loss];
@@ -536,6 +624,7 @@ static void charge_gap(struct sweep *sweep, int64_t from, int64_t to,
         if (ns > sums->longest[loss].ns)
             sums->longest[loss] = (struct lull_device_gap){from, to, ns, next->location};
     }
+    return true;
 }
 
 /* ---- operations one by one ------------------------------------------------------------------- */
@@ -624,6 +713,11 @@ static void tell_calls(const struct gathering *gathering, const uint32_t *row_of
     }
 }
 
+static const char *name_of_operations(const struct lull_trace *trace, uint64_t region)
+{
+    return region < trace->n_regions ? trace->regions[region].name : "(no name)";
+}
+
 static void tell_operations(struct gathering *gathering)
 {
     const struct lull_trace *trace = gathering->trace;
@@ -634,7 +728,7 @@ static void tell_operations(struct gathering *gathering)
         lull_arena_zero(gathering->arena, trace->n_regions + (size_t)1, sizeof *to->operations);
     for (uint32_t r = 0; r <= trace->n_regions; r++) {
         struct operation_sums *sums = &gathering->sums[r];
-        const char *name = r < trace->n_regions ? trace->regions[r].name : "(no name)";
+        const char *name = name_of_operations(trace, r);
         if (sums->lengths.count == 0)
             continue;
         row_of[r] = to->n_operations;
@@ -659,6 +753,44 @@ static void tell_operations(struct gathering *gathering)
     }
     if (to->n_operations > 0)
         qsort(to->operations, to->n_operations, sizeof *to->operations, by_operation_time);
+}
+
+static int64_t time_of_waits(const struct lull_device_wait_breakdown *of)
+{
+    int64_t ns = 0;
+    for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+        ns += of->lost_ns[loss];
+    return ns;
+}
+
+static int by_time_of_waits(const void *a, const void *b)
+{
+    const struct lull_device_wait_breakdown *x = a, *y = b;
+    const int64_t i = time_of_waits(x), j = time_of_waits(y);
+    int order = i != j ? (i > j ? -1 : 1) : strcmp(x->call, y->call);
+    order = order != 0 ? order : strcmp(x->site, y->site);
+    return order != 0 ? order : strcmp(x->operation, y->operation);
+}
+
+static void tell_waits(struct gathering *gathering)
+{
+    const struct lull_trace *trace = gathering->trace;
+    struct lull_breakdown *to = gathering->to;
+    to->n_device_waits = (uint32_t)gathering->waits.count;
+    to->device_waits =
+        lull_arena_zero(gathering->arena, to->n_device_waits, sizeof *to->device_waits);
+    for (uint32_t i = 0; i < to->n_device_waits; i++) {
+        struct lull_device_wait_breakdown *row = &to->device_waits[i];
+        struct call_key key;
+        memcpy(&key, lull_hash_key(&gathering->waits, i), sizeof key);
+        const struct lull_region *call = key.call > 0 ? &trace->regions[key.call - 1] : NULL;
+        *row = gathering->device_waits[i];
+        row->call = lull_arena_strdup(gathering->arena, call ? call->name : "");
+        row->site = lull_arena_strdup(gathering->arena, call ? call->site : "");
+        row->operation = lull_arena_strdup(gathering->arena, name_of_operations(trace, key.region));
+    }
+    if (to->n_device_waits > 0)
+        qsort(to->device_waits, to->n_device_waits, sizeof *to->device_waits, by_time_of_waits);
 }
 
 static void tell_streams(struct gathering *gathering)
@@ -724,8 +856,10 @@ static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
     fill_heap(sweep->gathering, sweep->device, &heap);
     while (heap.count > 0) {
         struct lull_device_run *run = &heap.runs[0];
-        if (run->begin > busy.until)
-            charge_gap(sweep, busy.until, run->begin, run);
+        if (run->begin > busy.until && !charge_gap(sweep, busy.until, run->begin, run))
+            return false;
+        if (run->end > busy.until)
+            sweep->ended = run->region;
         struct covered *own = run->kind == LULL_OPERATION_KERNEL ? &kernels
                               : run->kind == LULL_OPERATION_COPY ? &copies
                                                                  : &exchanges;
@@ -741,7 +875,8 @@ static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
             *run = heap.runs[--heap.count];
         sift_down(&heap, 0);
     }
-    charge_gap(sweep, busy.until, INT64_MAX, NULL);
+    if (!charge_gap(sweep, busy.until, INT64_MAX, NULL))
+        return false;
     device->kernel_ns = kernels.ns;
     device->busy_ns = busy.ns;
     device->copy_ns = copies.ns;
@@ -930,6 +1065,7 @@ lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
         good = conclude(&gathering, d);
     if (good && gathering.sums) {
         tell_operations(&gathering);
+        tell_waits(&gathering);
         tell_streams(&gathering);
         tell_stretches(&gathering);
     }
@@ -938,6 +1074,7 @@ lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
         free(gathering.sums[r].delays.ns);
     }
     lull_hash_free(&gathering.calls);
+    lull_hash_free(&gathering.waits);
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (gathering.of_process[p])
             operations_free(gathering.of_process[p]);

@@ -72,9 +72,10 @@ static const struct lull_region regions[REGIONS] = {
                   .whole = LULL_NONE},
 };
 
-enum { DELAYED = LULL_DEVICE_LOSSES + 1, COPIES_BESIDE, EXCHANGES_BESIDE, BRANCHES };
+enum { DELAYED = LULL_DEVICE_LOSSES + 1, BEHIND_WAIT, COPIES_BESIDE, EXCHANGES_BESIDE, BRANCHES };
 static struct branch branches[BRANCHES] = {
     [DELAYED] = {.what = "the delay of an operation is known", .least = 300},
+    [BEHIND_WAIT] = {.what = "the host waits when a device runs out of work", .least = 300},
     [COPIES_BESIDE] = {.what = "copies run beside kernels", .least = 300},
     [EXCHANGES_BESIDE] = {.what = "exchanges run beside kernels", .least = 300},
     [LULL_LOST_COPYING] = {.what = "copies run alone", .least = 300},
@@ -445,11 +446,55 @@ struct lost_before {
     int64_t all[REGIONS][LULL_DEVICE_LOSSES], most[REGIONS][LULL_DEVICE_LOSSES];
 };
 
-static void check_device(const struct drawn *drawn, uint32_t device,
-                         const struct lull_device_breakdown *found, struct lost_before *before)
+/* What was lost in gaps that begin while the host waits, by the operation that has ended: in all, and in one at most. */
+struct lost_behind {
+    uint64_t n[REGIONS];
+    int64_t all[REGIONS][LULL_DEVICE_LOSSES], most[REGIONS];
+};
+
+/* Whether the thread that submits `next` waits for the device at a moment, before it does so. */
+static bool waits_at(const struct drawn *drawn, const struct operation *next, uint32_t device,
+                     int64_t time)
 {
-    int64_t gap[LULL_DEVICE_LOSSES] = {0};
+    const struct lull_location *thread = &drawn->made.trace->locations[next->thread];
+    const uint32_t t = thread->process * THREADS + thread->number;
+    return next->told && time < next->called && drawn->activity[t][time] == WAIT &&
+           (drawn->waits_for[t][time] > 0 || drawn->waits_stream[t][time] != LULL_NONE) &&
+           loss_of_host(drawn, next, device, time) == LULL_LOST_RUNTIME;
+}
+
+/* The region of the operation that ended at a moment; of several that which had begun first, as far as is seen. */
+static uint32_t region_of_ended(const struct drawn *drawn, uint32_t device, int64_t end)
+{
+    const struct operation *ended = NULL;
+    int64_t ended_from = INT64_MAX;
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        const struct operation *operation = &drawn->operations[i];
+        int64_t from = end;
+        if (operation->device != device)
+            continue;
+        while (from > operation->begin && from <= operation->end &&
+               in_window(drawn, operation->process, from - 1))
+            from--;
+        if (from == end || from > ended_from ||
+            (from == ended_from && operation->stream > ended->stream))
+            continue;
+        ended = operation;
+        ended_from = from;
+    }
+    assert_non_null(ended);
+    return ended->region;
+}
+
+static void check_device(const struct drawn *drawn, uint32_t device,
+                         const struct lull_device_breakdown *found, struct lost_before *before,
+                         struct lost_behind *behind)
+{
+    int64_t gap[LULL_DEVICE_LOSSES] = {0}, behind_all[LULL_DEVICE_LOSSES] = {0}, in_gap = 0;
     const struct operation *last = NULL;
+    uint32_t waited_for = REGIONS; /* REGIONS: the gap is behind no wait, or there is none */
+    uint64_t n_behind = 0;
+    bool ran = false;
     const struct lull_trace *trace = drawn->made.trace;
     int64_t expected[LULL_DEVICE_LOSSES + 1] = {0}, all = found->kernel_ns, windows = 0;
     for (int64_t t = 0; t < DURATION; t++) {
@@ -459,11 +504,30 @@ static void check_device(const struct drawn *drawn, uint32_t device,
                       trace->locations[l].stream->device == device &&
                       in_window(drawn, trace->locations[l].process, t);
         windows += inside;
-        if (!inside)
+        if (!inside) {
+            ran = false;
             continue;
+        }
         const struct operation *next;
         const unsigned loss = loss_at(drawn, device, t, &next);
+        const bool runs =
+            loss == LULL_DEVICE_LOSSES || loss == LULL_LOST_COPYING || loss == LULL_LOST_EXCHANGING;
         expected[loss]++;
+        if (runs)
+            waited_for = REGIONS;
+        if (ran && next && waits_at(drawn, next, device, t)) {
+            waited_for = region_of_ended(drawn, device, t);
+            behind->n[waited_for]++;
+            n_behind++;
+            in_gap = 0;
+        }
+        ran = runs;
+        if (waited_for < REGIONS) {
+            behind_all[loss]++;
+            behind->all[waited_for][loss]++;
+            if (++in_gap > behind->most[waited_for])
+                behind->most[waited_for] = in_gap;
+        }
         if (!next || next != last)
             memset(gap, 0, sizeof gap);
         last = next;
@@ -478,10 +542,13 @@ static void check_device(const struct drawn *drawn, uint32_t device,
                 found->id, lull_device_loss_id(loss), (long long)found->lost_ns[loss],
                 (long long)expected[loss]);
         branch_reach(&branches[loss], expected[loss] > 0);
+        assert_int_equal(found->behind_wait_ns[loss], behind_all[loss]);
         all += found->lost_ns[loss];
     }
     assert_int_equal(found->kernel_ns, expected[LULL_DEVICE_LOSSES]);
     assert_int_equal(all, windows);
+    assert_int_equal(found->n_behind_waits, n_behind);
+    branch_reach(&branches[BEHIND_WAIT], n_behind > 0);
     branch_reach(&branches[LULL_DEVICE_LOSSES], found->n_processes > 1);
     check_moving(drawn, device, found);
 }
@@ -568,6 +635,26 @@ static void check_operations(const struct drawn *drawn, const struct lull_breakd
     }
 }
 
+static void check_waits(const struct lull_breakdown *breakdown, const struct lost_behind *behind)
+{
+    uint32_t rows = 0;
+    for (uint32_t r = 0; r < breakdown->n_device_waits; r++) {
+        const struct lull_device_wait_breakdown *row = &breakdown->device_waits[r];
+        uint32_t region = 0;
+        while (strcmp(regions[region].name, row->operation) != 0)
+            region++;
+        assert_string_equal(row->call, "cudaStreamSynchronize");
+        assert_int_equal(row->n_gaps, behind->n[region]);
+        for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
+            assert_int_equal(row->lost_ns[loss], behind->all[region][loss]);
+        assert_int_equal(row->longest.ns, behind->most[region]);
+        assert_true(row->longest.end - row->longest.begin >= row->longest.ns);
+    }
+    for (uint32_t region = 0; region < REGIONS; region++)
+        rows += behind->n[region] > 0;
+    assert_int_equal(breakdown->n_device_waits, rows);
+}
+
 static void check_one(struct lull_random *random, bool windowed)
 {
     struct drawn *drawn = calloc(1, sizeof *drawn);
@@ -578,9 +665,11 @@ static void check_one(struct lull_random *random, bool windowed)
     struct lull_breakdown *breakdown =
         feed_breakdown(random, &drawn->made, &wanted, drawn->made.trace->arena);
     struct lost_before before = {0};
+    struct lost_behind behind = {0};
     for (uint32_t d = 0; d < breakdown->n_devices; d++)
         check_device(drawn, strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1,
-                     &breakdown->devices[d], &before);
+                     &breakdown->devices[d], &before, &behind);
+    check_waits(breakdown, &behind);
     for (uint32_t r = 0; r < breakdown->n_operations; r++) {
         uint32_t region = 0;
         while (strcmp(regions[region].name, breakdown->operations[r].name) != 0)

@@ -1,22 +1,41 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What devices lose their time by: their part of the run in which they ran no kernel.
- * Evidence: what each device lost (metrics/devices.h), in all and before the operations of each name; how long these took,
- * and how long after their launch they began. Formula: the sum over all devices, as a share of their time; told as lost
+ * Evidence: what each device lost (metrics/devices.h), in all, before the operations of each name, and behind waits of the
+ * host; how long operations took, and how long after their launch they began. Formula: the sum over all devices, as a share of their time; told as lost
  * is that share of the core time, so that findings of devices and of threads are in one order. Silent: below 1 % of the
  * devices' time, and where sums alone are known. */
 #include "diagnose/rules.h"
 
 #include <string.h>
 
+/* A time of all devices together. */
+struct device_time {
+    int64_t ns, most_ns;
+    const struct lull_device_breakdown *most; /* which has most of it, most_ns */
+};
+
 /* What all devices of the run have and lose. */
 struct device_sums {
     uint32_t n; /* of which it is known */
     int64_t kernel_ns, most_kernel_ns;
     int64_t time_ns; /* of all of them */
-    int64_t lost_ns[LULL_DEVICE_LOSSES];
-    const struct lull_device_breakdown *most[LULL_DEVICE_LOSSES]; /* loses most of all */
-    const struct lull_device_breakdown *longest;                  /* with most_kernel_ns */
+    struct device_time lost[LULL_DEVICE_LOSSES];
+    struct device_time
+        behind_wait[LULL_DEVICE_LOSSES]; /* what of that is behind waits of the host */
+    struct device_time waited; /* behind waits, while the host is in the runtime or launches */
+    uint64_t n_behind_waits;
+    const struct lull_device_breakdown *longest; /* with most_kernel_ns */
 };
+
+static void add_device_time(struct device_time *time, const struct lull_device_breakdown *device,
+                            int64_t ns)
+{
+    time->ns += ns;
+    if (time->most && ns <= time->most_ns)
+        return;
+    time->most_ns = ns;
+    time->most = device;
+}
 
 static struct device_sums sum_devices(const struct lull_case *c)
 {
@@ -34,20 +53,28 @@ static struct device_sums sum_devices(const struct lull_case *c)
             sums.longest = device;
         }
         for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
-            sums.lost_ns[loss] += device->lost_ns[loss];
             sums.time_ns += device->lost_ns[loss];
-            if (!sums.most[loss] || device->lost_ns[loss] > sums.most[loss]->lost_ns[loss])
-                sums.most[loss] = device;
+            add_device_time(&sums.lost[loss], device, device->lost_ns[loss]);
+            add_device_time(&sums.behind_wait[loss], device, device->behind_wait_ns[loss]);
         }
+        sums.n_behind_waits += device->n_behind_waits;
+        add_device_time(&sums.waited, device,
+                        device->behind_wait_ns[LULL_LOST_RUNTIME] +
+                            device->behind_wait_ns[LULL_LOST_LAUNCH]);
     }
     return sums;
+}
+
+static bool is_device_loss(const struct device_sums *sums, int64_t ns)
+{
+    return sums->time_ns > 0 && ns > 0 && (double)ns >= LULL_FINDING_LEAST * (double)sums->time_ns;
 }
 
 /* The finding of so much time of the devices, of which one loses `most`; NULL: it is too little. */
 static struct lull_finding *add_finding(struct lull_case *c, const struct device_sums *sums,
                                         int64_t ns, int64_t most)
 {
-    if (sums->time_ns <= 0 || (double)ns < LULL_FINDING_LEAST * (double)sums->time_ns || ns < 1)
+    if (!is_device_loss(sums, ns))
         return NULL;
     const double share = (double)ns / (double)sums->time_ns;
     struct lull_finding *finding = lull_case_add(c, (int64_t)(share * (double)c->core_ns));
@@ -60,11 +87,9 @@ static struct lull_finding *add_finding(struct lull_case *c, const struct device
 }
 
 static struct lull_finding *add_loss(struct lull_case *c, const struct device_sums *sums,
-                                     unsigned loss)
+                                     const struct device_time *lost)
 {
-    return sums->n == 0
-               ? NULL
-               : add_finding(c, sums, sums->lost_ns[loss], sums->most[loss]->lost_ns[loss]);
+    return add_finding(c, sums, lost->ns, lost->most_ns);
 }
 
 /* A device is named where it loses so many times what a device loses on average. */
@@ -73,18 +98,17 @@ static struct lull_finding *add_loss(struct lull_case *c, const struct device_su
 /* "The device loses 3.1 ms (31 % of its time)"; "The devices lose 3.1 ms (31 % of
  * their time), 'rank 3 device 0' 2.9 ms of it,". */
 static const char *tell_loss(const struct lull_case *c, const struct device_sums *sums,
-                             unsigned loss)
+                             const struct device_time *lost)
 {
-    const double lost = (double)sums->lost_ns[loss];
-    const struct lull_device_breakdown *most = sums->most[loss];
-    const bool one = sums->n > 1 && (double)most->lost_ns[loss] * sums->n > ONE_DEVICE_LEAST * lost;
+    const bool one =
+        sums->n > 1 && (double)lost->most_ns * sums->n > ONE_DEVICE_LEAST * (double)lost->ns;
     const char *text = lull_arena_printf(
         c->arena,
         sums->n == 1 ? "The device loses %s (%.0f %% of its time)"
                      : "The devices lose %s (%.0f %% of their time)",
-        lull_case_time(c, sums->lost_ns[loss]), 100 * lost / (double)sums->time_ns);
-    return one ? lull_arena_printf(c->arena, "%s, '%s' %s of it,", text, most->id,
-                                   lull_case_time(c, most->lost_ns[loss]))
+        lull_case_time(c, lost->ns), 100 * (double)lost->ns / (double)sums->time_ns);
+    return one ? lull_arena_printf(c->arena, "%s, '%s' %s of it,", text, lost->most->id,
+                                   lull_case_time(c, lost->most_ns))
                : text;
 }
 
@@ -102,14 +126,20 @@ static const struct lull_operation_breakdown *find_operation(const struct lull_c
     return most;
 }
 
+/* "cudaLaunchKernel in step (heat.cu:40)" */
+static const char *name_call(const struct lull_case *c, const char *call, const char *site)
+{
+    return *site ? lull_arena_printf(c->arena, "%s in %s", call, site) : call;
+}
+
 /* "'smooth', which cudaLaunchKernel in step (heat.cu:40) submits". */
 static const char *name_operation(const struct lull_case *c,
                                   const struct lull_operation_breakdown *of)
 {
     if (!*of->call)
         return lull_arena_printf(c->arena, "'%s'", of->name);
-    return lull_arena_printf(c->arena, "'%s', which %s%s%s submits", of->name, of->call,
-                             *of->site ? " in " : "", of->site);
+    return lull_arena_printf(c->arena, "'%s', which %s submits", of->name,
+                             name_call(c, of->call, of->site));
 }
 
 static void set_place(struct lull_finding *finding, const struct lull_operation_breakdown *of)
@@ -143,6 +173,98 @@ static void tell_operation(struct lull_finding *finding, const struct lull_opera
                               (double)of->delay.median_ns);
 }
 
+/* What it would save if the thread came long before: that is the most, as its own work may be what the operation needs. */
+static void suppose_ahead(struct lull_case *c, struct lull_finding *finding)
+{
+    if (!finding)
+        return;
+    lull_finding_fix(c, finding)->devices.ahead = true;
+    finding->fixed = "Submitted ahead, at most";
+}
+
+/* ---- a wait behind each operation ------------------------------------------------------------ */
+
+/* What devices lose behind waits of the host while it returns from them and launches: a host that had submitted the next
+ * operation before the wait would lose none of that. What it computes, or does in MPI, between wait and launch is told as
+ * such (device_starved, device_mpi), and so are latencies that are nearly all of it (device_launch). */
+#define WAITED_GAPS_LEAST   3
+#define WAITED_LATENCY_MOST 0.9
+#define WAITED_MOSTLY       0.8
+
+static bool is_waited(const struct device_sums *sums)
+{
+    return sums->n_behind_waits >= WAITED_GAPS_LEAST && is_device_loss(sums, sums->waited.ns) &&
+           (double)sums->behind_wait[LULL_LOST_LAUNCH].ns <=
+               WAITED_LATENCY_MOST * (double)sums->waited.ns;
+}
+
+static bool is_mostly_behind_waits(const struct device_sums *sums, unsigned loss)
+{
+    return (double)sums->behind_wait[loss].ns >= WAITED_MOSTLY * (double)sums->lost[loss].ns;
+}
+
+/* A loss that is told as one behind waits is not told again. */
+static bool is_told_as_waited(const struct device_sums *sums, unsigned loss)
+{
+    return is_waited(sums) && is_mostly_behind_waits(sums, loss);
+}
+
+/* The call behind which most is lost, while the host is in the runtime or launches; NULL: none, or calls are not told. */
+static const struct lull_device_wait_breakdown *find_waiting_call(const struct lull_case *c)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    const struct lull_device_wait_breakdown *most = NULL;
+    int64_t most_ns = 0;
+    for (uint32_t i = 0; i < breakdown->n_device_waits; i++) {
+        const struct lull_device_wait_breakdown *of = &breakdown->device_waits[i];
+        const int64_t ns = of->lost_ns[LULL_LOST_RUNTIME] + of->lost_ns[LULL_LOST_LAUNCH];
+        if (!*of->call || ns <= most_ns)
+            continue;
+        most_ns = ns;
+        most = of;
+    }
+    return most;
+}
+
+static void find_sync(struct lull_case *c)
+{
+    const struct device_sums sums = sum_devices(c);
+    if (!is_waited(&sums))
+        return;
+    const struct lull_device_wait_breakdown *of = find_waiting_call(c);
+    struct lull_finding *finding = add_loss(c, &sums, &sums.waited);
+    finding->sentence = lull_arena_printf(
+        c->arena, "%s in %llu gaps behind waits of the host%s.", tell_loss(c, &sums, &sums.waited),
+        (unsigned long long)sums.n_behind_waits,
+        of ? lull_arena_printf(c->arena, ", most behind %s, which waits for '%s'",
+                               name_call(c, of->call, of->site), of->operation)
+           : "");
+    finding->cause = lull_arena_printf(
+        c->arena,
+        "The host submits the next operation only when it has waited: it returns from waits for "
+        "%s, and launches for %s. Wait once, where results are needed; the order of a stream and "
+        "events let operations wait for each other.",
+        lull_case_time(c, sums.behind_wait[LULL_LOST_RUNTIME].ns),
+        lull_case_time(c, sums.behind_wait[LULL_LOST_LAUNCH].ns));
+    lull_finding_add_fact(finding, "gaps", "gaps behind waits", LULL_FACT_COUNT,
+                          (double)sums.n_behind_waits);
+    if (of) {
+        finding->place.region = of->call;
+        finding->place.site = *of->site ? of->site : NULL;
+        finding->place.location = of->longest.location;
+        finding->place.begin = of->longest.begin;
+        finding->place.end = of->longest.end;
+        lull_finding_add_fact(finding, "there", "of these behind that call", LULL_FACT_COUNT,
+                              (double)of->n_gaps);
+    }
+    suppose_ahead(c, finding);
+}
+
+const struct lull_rule lull_rule_device_sync = {
+    "device_sync", "host waits for each operation",
+    "devices have nothing to do while the host returns from waits for them and launches again",
+    find_sync};
+
 /* ---- the host is late ------------------------------------------------------------------------ */
 
 /* The host, or MPI, or the runtime keeps the thread that submits the next operation. */
@@ -151,26 +273,17 @@ static struct lull_finding *find_late(struct lull_case *c, unsigned loss, const 
 {
     const struct device_sums sums = sum_devices(c);
     const struct lull_operation_breakdown *of = find_operation(c, loss);
-    struct lull_finding *finding = add_loss(c, &sums, loss);
+    struct lull_finding *finding = add_loss(c, &sums, &sums.lost[loss]);
     if (!finding)
         return NULL;
     finding->sentence =
-        lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, loss), what,
-                          of ? ", most before " : "", of ? name_operation(c, of) : "");
+        lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, &sums.lost[loss]),
+                          what, of ? ", most before " : "", of ? name_operation(c, of) : "");
     finding->cause = cause;
     if (of)
         tell_operation(finding, of, loss);
     set_next(c, finding, of ? "kernel" : "device");
     return finding;
-}
-
-/* What it would save if the thread came long before: that is the most, as its own work may be what the operation needs. */
-static void suppose_ahead(struct lull_case *c, struct lull_finding *finding)
-{
-    if (!finding)
-        return;
-    lull_finding_fix(c, finding)->devices.ahead = true;
-    finding->fixed = "Submitted ahead, at most";
 }
 
 static void find_starved(struct lull_case *c)
@@ -190,6 +303,9 @@ static void find_mpi(struct lull_case *c)
 
 static void find_runtime(struct lull_case *c)
 {
+    const struct device_sums sums = sum_devices(c);
+    if (is_told_as_waited(&sums, LULL_LOST_RUNTIME))
+        return;
     suppose_ahead(
         c, find_late(c, LULL_LOST_RUNTIME, "the host is in other calls of the runtime",
                      "It waits there for operations that have ended, allocates, or submits to "
@@ -211,15 +327,16 @@ const struct lull_rule lull_rule_device_runtime = {
 static void find_launch(struct lull_case *c)
 {
     const struct device_sums sums = sum_devices(c);
+    const struct device_time *lost = &sums.lost[LULL_LOST_LAUNCH];
     const struct lull_operation_breakdown *of = find_operation(c, LULL_LOST_LAUNCH);
-    struct lull_finding *finding = add_loss(c, &sums, LULL_LOST_LAUNCH);
+    struct lull_finding *finding =
+        is_told_as_waited(&sums, LULL_LOST_LAUNCH) ? NULL : add_loss(c, &sums, lost);
     if (!finding)
         return;
     const bool is_short = of && of->n_delays > 0 && of->length.median_ns < of->delay.median_ns;
-    finding->sentence =
-        lull_arena_printf(c->arena, "%s from launches to the beginnings of the operations%s%s.",
-                          tell_loss(c, &sums, LULL_LOST_LAUNCH), of ? ", most of " : "",
-                          of ? name_operation(c, of) : "");
+    finding->sentence = lull_arena_printf(
+        c->arena, "%s from launches to the beginnings of the operations%s%s.",
+        tell_loss(c, &sums, lost), of ? ", most of " : "", of ? name_operation(c, of) : "");
     finding->cause =
         is_short
             ? lull_arena_printf(c->arena,
@@ -227,6 +344,9 @@ static void find_launch(struct lull_case *c)
                                 "launch many of them as one graph.",
                                 lull_case_time(c, of->length.median_ns),
                                 lull_case_time(c, of->delay.median_ns))
+        : is_mostly_behind_waits(&sums, LULL_LOST_LAUNCH)
+            ? "The host has waited for the operation before, and launches only then: wait less "
+              "often, and submit ahead."
             : "The device has nothing else to do when the launch comes: submit ahead.";
     if (of)
         tell_operation(finding, of, LULL_LOST_LAUNCH);
@@ -254,12 +374,12 @@ static struct lull_finding *find_moving(struct lull_case *c, unsigned loss, uint
 {
     const struct device_sums sums = sum_devices(c);
     const struct lull_operation_breakdown *of = longest_of(c, kind);
-    struct lull_finding *finding = add_loss(c, &sums, loss);
+    struct lull_finding *finding = add_loss(c, &sums, &sums.lost[loss]);
     if (!finding)
         return NULL;
     finding->sentence = lull_arena_printf(c->arena, "%s to %s beside which no kernel runs%s%s.",
-                                          tell_loss(c, &sums, loss), what, of ? ", most to " : "",
-                                          of ? name_operation(c, of) : "");
+                                          tell_loss(c, &sums, &sums.lost[loss]), what,
+                                          of ? ", most to " : "", of ? name_operation(c, of) : "");
     if (!of)
         return finding;
     set_place(finding, of);
