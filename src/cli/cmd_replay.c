@@ -19,7 +19,7 @@ static struct {
     char *threads[LULL_THREADS_CHANGES];
     char *device_speed, **kernels;
     char *against, *window;
-    int no_launch_latency, submit_ahead, no_copies, balance_devices;
+    int no_launch_latency, submit_ahead, no_copies, overlap_copies, balance_devices;
     int eager, no_noise, application, raw_names, force, whole;
 } replay_settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
@@ -78,6 +78,8 @@ static const struct poptOption replay_options[] = {
      "what if all kernels were X times as fast", "X"},
     {"no-copies", '\0', POPT_ARG_NONE, &replay_settings.no_copies, 0,
      "what if copies and fills of devices took no time", NULL},
+    {"overlap-copies", '\0', POPT_ARG_NONE, &replay_settings.overlap_copies, 0,
+     "what if copies and fills ran beside the other operations of their stream", NULL},
     {"no-launch-latency", '\0', POPT_ARG_NONE, &replay_settings.no_launch_latency, 0,
      "what if operations of devices could begin when the call that submits them does", NULL},
     {"submit-ahead", '\0', POPT_ARG_NONE, &replay_settings.submit_ahead, 0,
@@ -131,6 +133,7 @@ static lull_status read_what_if(struct lull_what_if_options *what_if, struct lul
     devices->no_latency = replay_settings.no_launch_latency;
     devices->ahead = replay_settings.submit_ahead;
     devices->no_copies = replay_settings.no_copies;
+    devices->overlap = replay_settings.overlap_copies;
     devices->balance = replay_settings.balance_devices;
     lull_status status =
         lull_what_if_kernels_read(replay_settings.kernels, call->arena, devices, &call->err);

@@ -187,6 +187,16 @@ bool lull_is_of_device(const struct lull_trace *trace, uint32_t location, uint32
            !(stream->stream && lull_is_communicator(&trace->devices[stream->stream->device]));
 }
 
+static bool is_exchange(const struct lull_region *region)
+{
+    return region->paradigm == LULL_PARADIGM_DEVICE && lull_is_exchange(region->name);
+}
+
+bool lull_is_copy(const struct lull_region *region)
+{
+    return lull_activity_on(region, LULL_LOCATION_DEVICE) == LULL_DEVICE && !is_exchange(region);
+}
+
 bool lull_device_log_uses(const struct lull_device_log *log, uint32_t process)
 {
     return log->uses[process];
@@ -202,8 +212,7 @@ static bool fill_uses(struct lull_device_log *log, uint32_t application)
     if (!log->uses || !log->exchanges)
         return false;
     for (uint32_t r = 0; r < trace->n_regions; r++)
-        log->exchanges[r] = trace->regions[r].paradigm == LULL_PARADIGM_DEVICE &&
-                            lull_is_exchange(trace->regions[r].name);
+        log->exchanges[r] = is_exchange(&trace->regions[r]);
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         log->uses[trace->locations[l].process] |= lull_is_of_device(trace, l, application);
         log->locations[l].stream = log->locations[l].waiting = LULL_NONE;

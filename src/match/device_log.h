@@ -69,6 +69,8 @@ bool lull_device_log_get(struct lull_device_log *log, uint32_t location, struct 
 /* Whether a location is a stream of a device. Communicators are no devices: their operations are kernels of streams of a
  * device. */
 bool lull_is_of_device(const struct lull_trace *trace, uint32_t location, uint32_t application);
+/* Whether a region of a device stream is a copy or a fill. */
+bool lull_is_copy(const struct lull_region *region);
 /* Whether the process has such streams. */
 bool lull_device_log_uses(const struct lull_device_log *log, uint32_t process);
 

@@ -116,6 +116,13 @@ lull_status lull_replay_open(const struct lull_trace *trace,
 /* For a COMPUTE of a replay: when it was measured. */
 void lull_replay_measured(const struct lull_op *op, int64_t *ret_begin, int64_t *ret_end);
 
+/* Whether a stream is that of the copies of a device stream, whose other operations are on another one (program/devices.h).
+ */
+bool lull_replay_is_of_copies(const struct lull_program *program, uint32_t stream);
+
+/* A replay of the trace has no more streams. */
+uint32_t lull_replay_most_streams(const struct lull_trace *trace);
+
 /* Whether a stream is that of a master thread. */
 bool lull_replay_is_master(const struct lull_program *program, uint32_t stream);
 

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "match/device_log.h"
 #include "trace/format.h"
 
 #include <errno.h>
@@ -147,28 +148,140 @@ const struct lull_knot *lull_knots_at(const struct lull_knots *knots, uint32_t i
 
 /* ==== warp ==================================================================================== */
 
+/* The locations of the simulated run, where copies have some of their own. */
+struct warp_layout {
+    struct lull_arena *arena;
+    uint32_t n;
+    uint32_t *sources;   /* [n]: the measured location */
+    bool *copies;        /* [n]: it has the copies of its source alone */
+    uint32_t *locations; /* [n_locations of the measured run]: where the rest of its events is */
+    bool *split;         /* [n_locations of the measured run]: its copies are elsewhere */
+};
+
 struct lull_warp {
     const struct lull_program *program;
     const struct lull_trace *trace;
-    struct lull_knots
-        *knots; /* of each process, and then of each location that is a device stream */
+    /* Of each process; of each location that is a device stream; and with a layout of the copies of each location. */
+    struct lull_knots *knots;
+    struct warp_layout *layout; /* NULL: the locations are those of the measured run */
     struct lull_sim_sink sink;
 };
 
+/* ---- locations ----------------------------------------------------------------------------- */
+
+static void add_location(struct warp_layout *layout, uint32_t source, bool copies)
+{
+    layout->sources[layout->n] = source;
+    layout->copies[layout->n] = copies;
+    if (!copies)
+        layout->locations[source] = layout->n;
+    layout->n++;
+}
+
+/* Of a program that has copies apart. */
+static struct warp_layout *make_layout(const struct lull_program *program,
+                                       const struct lull_trace *trace)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct warp_layout *layout = lull_arena_zero(arena, 1, sizeof *layout);
+    const size_t most = 2 * (size_t)trace->n_locations;
+    *layout = (struct warp_layout){
+        .arena = arena,
+        .sources = lull_arena_zero(arena, most, sizeof *layout->sources),
+        .copies = lull_arena_zero(arena, most, sizeof *layout->copies),
+        .locations = lull_arena_zero(arena, trace->n_locations, sizeof *layout->locations),
+        .split = lull_arena_zero(arena, trace->n_locations, sizeof *layout->split)};
+    for (uint32_t s = 0; s < program->n_streams; s++)
+        if (lull_replay_is_of_copies(program, s))
+            layout->split[lull_replay_location(program, s)] = true;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const uint32_t first = trace->processes[p].first_location,
+                       end = first + trace->processes[p].n_locations;
+        for (uint32_t l = first; l < end; l++)
+            add_location(layout, l, false);
+        for (uint32_t l = first; l < end; l++)
+            if (layout->split[l])
+                add_location(layout, l, true);
+    }
+    return layout;
+}
+
+static bool has_copies_apart(const struct lull_program *program)
+{
+    bool any = false;
+    for (uint32_t s = 0; !any && s < program->n_streams; s++)
+        any = lull_replay_is_of_copies(program, s);
+    return any;
+}
+
+/* Communicators of thread teams, whose members are locations. */
+static void lay_out_teams(const struct warp_layout *layout, struct lull_trace *trace)
+{
+    struct lull_comm *comms = lull_arena_zero(trace->arena, trace->n_comms, sizeof *comms);
+    for (uint32_t c = 0; c < trace->n_comms; c++) {
+        struct lull_comm *comm = &comms[c];
+        *comm = trace->comms[c];
+        if (comm->paradigm != LULL_PARADIGM_OPENMP || comm->size == 0)
+            continue;
+        uint32_t *members = lull_arena_zero(trace->arena, comm->size, sizeof *members);
+        for (uint32_t m = 0; m < comm->size; m++)
+            members[m] = layout->locations[comm->members ? comm->members[m] : comm->first + m];
+        comm->members = members;
+    }
+    trace->comms = comms;
+}
+
+/* Gives the trace, so far with the measured locations, those of the layout. */
+static void lay_out(const struct warp_layout *layout, struct lull_trace *trace)
+{
+    struct lull_arena *arena = trace->arena;
+    struct lull_process *processes = lull_arena_zero(arena, trace->n_processes, sizeof *processes);
+    struct lull_location *locations = lull_arena_zero(arena, layout->n, sizeof *locations);
+    int64_t *ends = trace->ends ? lull_arena_zero(arena, layout->n, sizeof *ends) : NULL;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        processes[p] = trace->processes[p];
+        processes[p].n_locations = 0;
+        if (trace->processes[p].n_locations > 0)
+            processes[p].first_location = layout->locations[trace->processes[p].first_location];
+    }
+    for (uint32_t l = 0, number = 0; l < layout->n; l++) {
+        const struct lull_location *source = &trace->locations[layout->sources[l]];
+        struct lull_process *process = &processes[source->process];
+        number = process->n_locations == 0 ? 0 : number;
+        locations[l] = *source;
+        if (layout->copies[l]) {
+            locations[l].name = lull_arena_printf(arena, "%s copies", source->name);
+            locations[l].number = number;
+        }
+        if (source->kind == LULL_LOCATION_DEVICE && number <= locations[l].number)
+            number = locations[l].number + 1;
+        if (ends)
+            ends[l] = trace->ends[layout->sources[l]];
+        process->n_locations++;
+    }
+    lay_out_teams(layout, trace);
+    trace->processes = processes;
+    trace->locations = locations;
+    trace->n_locations = layout->n;
+    trace->ends = ends;
+}
+
 /* ---- making -------------------------------------------------------------------------------- */
 
-static uint32_t list_of_stream(const struct lull_trace *trace, uint32_t location)
+static uint32_t list_of_stream(const struct lull_trace *trace, uint32_t location, bool copies)
 {
-    return trace->n_processes + location;
+    return trace->n_processes + location + (copies ? trace->n_locations : 0);
 }
 
 /* Without device streams, no list is kept for locations. */
-static struct lull_knots *create_knots(const struct lull_trace *trace)
+static struct lull_knots *create_knots(const struct lull_warp *warp)
 {
+    const struct lull_trace *trace = warp->trace;
     bool streams = false;
     for (uint32_t l = 0; !streams && l < trace->n_locations; l++)
         streams = trace->locations[l].kind == LULL_LOCATION_DEVICE;
-    return lull_knots_create(trace->n_processes + (streams ? trace->n_locations : 0));
+    const uint32_t lists = warp->layout ? 2 : streams ? 1 : 0;
+    return lull_knots_create(trace->n_processes + lists * trace->n_locations);
 }
 
 static lull_status warp_computation(void *context, uint32_t stream, const struct lull_op *op,
@@ -178,8 +291,9 @@ static lull_status warp_computation(void *context, uint32_t stream, const struct
     struct lull_warp *warp = context;
     const uint32_t location = lull_replay_location(warp->program, stream);
     const bool device = warp->trace->locations[location].kind == LULL_LOCATION_DEVICE;
-    const uint32_t list =
-        device ? list_of_stream(warp->trace, location) : lull_replay_process(warp->program, stream);
+    const uint32_t list = device ? list_of_stream(warp->trace, location,
+                                                  lull_replay_is_of_copies(warp->program, stream))
+                                 : lull_replay_process(warp->program, stream);
     int64_t measured_begin, measured_end;
     (void)noise;
     (void)delay;
@@ -201,22 +315,26 @@ static void again(void *context)
 {
     struct lull_warp *warp = context;
     lull_knots_destroy(warp->knots);
-    warp->knots = create_knots(warp->trace);
+    warp->knots = create_knots(warp);
 }
 
 struct lull_warp *lull_warp_create(const struct lull_program *replay,
                                    const struct lull_trace *trace)
 {
     struct lull_warp *warp = calloc(1, sizeof *warp);
-    struct lull_knots *knots = create_knots(trace);
-    if (!warp || !knots) {
-        free(warp);
-        lull_knots_destroy(knots);
+    if (!warp)
         return NULL;
-    }
-    *warp = (struct lull_warp){.program = replay, .trace = trace, .knots = knots};
+    *warp =
+        (struct lull_warp){.program = replay,
+                           .trace = trace,
+                           .layout = has_copies_apart(replay) ? make_layout(replay, trace) : NULL};
     warp->sink = (struct lull_sim_sink){
         .context = warp, .any_order = true, .again = again, .compute = warp_computation};
+    warp->knots = create_knots(warp);
+    if (!warp->knots) {
+        lull_warp_destroy(warp);
+        return NULL;
+    }
     return warp;
 }
 
@@ -225,6 +343,8 @@ void lull_warp_destroy(struct lull_warp *warp)
     if (!warp)
         return;
     lull_knots_destroy(warp->knots);
+    if (warp->layout)
+        lull_arena_destroy(warp->layout->arena);
     free(warp);
 }
 
@@ -247,12 +367,13 @@ static struct map map_of(const struct lull_warp *warp, uint32_t list)
     return (struct map){warp->knots, list, lull_knots_count(warp->knots, list)};
 }
 
-static struct map map_of_location(const struct lull_warp *warp, uint32_t location)
+/* Of a measured location, or of its copies. */
+static struct map map_of_location(const struct lull_warp *warp, uint32_t location, bool copies)
 {
     const struct lull_location *of = &warp->trace->locations[location];
-    const struct map map =
-        map_of(warp, of->kind == LULL_LOCATION_DEVICE ? list_of_stream(warp->trace, location)
-                                                      : of->process);
+    const struct map map = map_of(warp, of->kind == LULL_LOCATION_DEVICE
+                                            ? list_of_stream(warp->trace, location, copies)
+                                            : of->process);
     return map.count > 0 ? map : map_of(warp, of->process);
 }
 
@@ -319,6 +440,11 @@ int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t m
 /* ---- the trace ----------------------------------------------------------------------------- */
 
 struct warp_stream {
+    const struct lull_trace *trace;   /* the measured one */
+    const struct warp_layout *layout; /* NULL: the locations are the measured ones */
+    uint64_t mask;                    /* the kinds that were asked for */
+    bool split, copies;               /* it has the copies of its source, or all the rest */
+    bool copying;                     /* the last region of the source is a copy */
     struct map map;
     int64_t duration; /* of the simulated run */
     bool device;      /* a device stream */
@@ -332,13 +458,23 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
                                void **ret_stream, struct lull_error *err)
 {
     const struct lull_warp *warp = trace->format_data;
+    const struct warp_layout *layout = warp->layout;
+    const uint32_t source = layout ? layout->sources[location] : location;
     struct warp_stream *stream = calloc(1, sizeof *stream);
     if (!stream)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    stream->map = map_of_location(warp, location);
+    stream->trace = warp->trace;
+    stream->layout = layout;
+    stream->mask = mask;
+    stream->split = layout && layout->split[source];
+    stream->copies = layout && layout->copies[location];
+    stream->map = map_of_location(warp, source, stream->copies);
     stream->duration = trace->duration;
     stream->device = trace->locations[location].kind == LULL_LOCATION_DEVICE;
-    lull_status status = lull_cursor_open(warp->trace, location, mask, &stream->cursor, err);
+    /* Which operation an OPERATION is about, the CALL before tells. */
+    lull_status status = lull_cursor_open(warp->trace, source,
+                                          mask | (stream->split ? LULL_MASK(LULL_EVENT_CALL) : 0),
+                                          &stream->cursor, err);
     if (status != LULL_OK) {
         free(stream);
         return status;
@@ -379,23 +515,50 @@ static void warp_event(struct warp_stream *stream, struct lull_event *event)
     event->duration = end > event->time ? end - event->time : 0;
 }
 
+/* Whether an event of the source is one of this location. */
+static bool has_event(struct warp_stream *stream, const struct lull_event *event)
+{
+    const bool region = event->kind <= LULL_EVENT_CALL; /* ENTER and LEAVE as well */
+    if (!stream->split)
+        return true;
+    if (region)
+        stream->copying = event->id < stream->trace->n_regions &&
+                          lull_is_copy(&stream->trace->regions[event->id]);
+    const bool copying = (region || event->kind == LULL_EVENT_OPERATION) && stream->copying;
+    return copying == stream->copies && stream->mask >> event->kind & 1;
+}
+
+static void move_reference(const struct warp_stream *stream, struct lull_event *event)
+{
+    const bool refers = event->kind == LULL_EVENT_SUBMIT || event->kind == LULL_EVENT_DEVICE_WAIT ||
+                        event->kind == LULL_EVENT_OPERATION;
+    if (refers && stream->layout && event->operation.location < stream->trace->n_locations)
+        event->operation.location = stream->layout->locations[event->operation.location];
+}
+
 static lull_status read_stream(void *opened, struct lull_event *events, size_t capacity,
                                size_t *ret_count, struct lull_error *err)
 {
     struct warp_stream *stream = opened;
-    if (stream->next == stream->block.count) {
-        lull_status status = lull_cursor_next(stream->cursor, &stream->block, err);
-        if (status != LULL_OK)
-            return status;
-        stream->next = 0;
+    size_t count = 0;
+    while (count == 0) {
+        if (stream->next == stream->block.count) {
+            lull_status status = lull_cursor_next(stream->cursor, &stream->block, err);
+            if (status != LULL_OK)
+                return status;
+            stream->next = 0;
+            if (stream->block.count == 0)
+                break;
+        }
+        for (; stream->next < stream->block.count && count < capacity; stream->next++) {
+            const struct lull_event *event = &stream->block.events[stream->next];
+            if (!has_event(stream, event))
+                continue;
+            events[count] = *event;
+            warp_event(stream, &events[count]);
+            move_reference(stream, &events[count++]);
+        }
     }
-    size_t count = stream->block.count - stream->next;
-    count = count < capacity ? count : capacity;
-    if (count)
-        memcpy(events, stream->block.events + stream->next, count * sizeof *events);
-    stream->next += (uint32_t)count;
-    for (size_t i = 0; i < count; i++)
-        warp_event(stream, &events[i]);
     *ret_count = count;
     return LULL_OK;
 }
@@ -419,5 +582,7 @@ struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime
     trace->duration = runtime;
     trace->has_sums = false;
     trace->has_main = false; /* the part that was replayed is the whole run now */
+    if (warp->layout)
+        lay_out(warp->layout, trace);
     return trace;
 }

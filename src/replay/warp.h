@@ -6,7 +6,9 @@
  * monotone, and linear between knots. The simulated run is the measured trace seen through these
  * maps: all threads, regions, messages and counters are there, at other times. Threads other than
  * the master follow their master's map; device streams that took part in the replay have maps of their
- * own, and the others follow the master, too.
+ * own, and the others follow the master, too. Where the copies of a device stream are replayed beside its other operations
+ * (program/devices.h), they are a location of their own in the simulated run, "stream 7 copies", behind the other locations of
+ * their process, as operations of a location never overlap.
  *
  * Knots are kept in a temporary file, so that memory does not grow with the trace. */
 #ifndef LULL_REPLAY_WARP_H

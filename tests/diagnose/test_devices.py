@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """What devices lose their time by, in made-up traces of PyTorch's profiler: schedules whose devices wait for the host, for
 launches, for copies or for each other, by 5 % and by 20 %. The diagnosis names the cause first, and its price is what
-the same schedule without the cause is shorter by (of launches: without any latency, also that which was not planted);
+the same schedule without the cause is shorter by (of launches: without any latency, also that which was not planted; of
+copies: with the copies on a stream of their own);
 where the cause is absent it keeps silent.
 
 usage: test_devices.py --lull LULL
@@ -91,10 +92,10 @@ def late_launch(lost):
     return program
 
 
-def copies(lost, memory="Pinned"):
+def copies(lost, memory="Pinned", stream=7):
     program = Program()
     for _ in range(ITERATIONS):
-        program.copy(lost, memory=memory)
+        program.copy(lost, memory=memory, stream=stream)
         program.launch(KERNEL)
         program.synchronise()
     return program
@@ -140,13 +141,15 @@ def hidden_copies(lost):
     return program
 
 
+# What is supposed: the option of lull replay, the program, and how long it takes then.
+SUPPOSED = [("--overlap-copies", lambda: copies(KERNEL // 4), lambda: copies(KERNEL // 4, stream=20))]
 # What is planted: the rule, the program, and what its price supposes; None: a replay cannot tell.
-PLANTED = [("device_starved", starved, lambda lost: starved(0)),
+PLANTED = [("device_starved", starved, lambda _: starved(0)),
            ("device_sync", synchronised, lambda lost: synchronised(lost, every=ITERATIONS)),
            ("device_sync", synchronised_small, lambda lost: synchronised_small(lost, every=ITERATIONS)),
-           ("device_launch", late_launch, lambda lost: late_launch(-LATENCY)),
-           ("device_copies", copies, lambda lost: copies(0)), ("device_exchange", exchanges, None),
-           ("device_imbalance", uneven, lambda lost: uneven(0))]
+           ("device_launch", late_launch, lambda _: late_launch(-LATENCY)),
+           ("device_copies", copies, lambda lost: copies(lost, stream=20)), ("device_exchange", exchanges, None),
+           ("device_imbalance", uneven, lambda _: uneven(0))]
 # Of these nothing is told beside them that would be the same time again.
 SAME_TIME = {"device_sync": ("device_runtime", "device_launch", "device_starved")}
 # Where rules have nothing to say.
@@ -184,6 +187,24 @@ def check_planted(lull, folder, rule, make, without, percent):
     return [] if found[0].get("next") else [f"{rule}: no next step"]
 
 
+def check_supposed(lull, folder, option, make, without):
+    """What is wrong, as a list of lines: the run takes as long as the schedule without the cause, and the simulated run has
+    the operations of that schedule."""
+    path, simulated, other = folder / "supposed.json", folder / f"supposed{option}", folder / f"other{option}.json"
+    kineto.write(path, make().maker.document())
+    kineto.write(other, without().maker.document())
+    tables = []
+    for words in (("replay", path, option, "-o", simulated), ("metrics", "--by", "device", simulated),
+                  ("metrics", "--by", "device", other)):
+        text = subprocess.run([lull, *words, "--format", "json"], check=True, capture_output=True, text=True).stdout
+        tables.append(json.loads(text)["tables"])
+    (replayed,), told, truth = ([row["values"][2] for row in tables[0]["replay"]["rows"] if row["id"] == "runtime"],
+                                *(next(iter(table.values()))["rows"][0]["values"] for table in tables[1:]))
+    print(f"{option}: {1e3 * replayed:.6f} ms, the schedule without the cause {1e-6 * without().runtime():.6f} ms")
+    wrong = [] if abs(1e9 * replayed - without().runtime()) < 1 else [f"{option}: takes {replayed} s"]
+    return wrong + ([] if told[:-2] == truth[:-2] else [f"{option}: of the device {told}, not {truth}"])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--lull", required=True)
@@ -194,6 +215,8 @@ def main():
         for rule, make, without in PLANTED:
             for percent in (5, 20):
                 wrong += check_planted(lull, folder, rule, make, without, percent)
+        for option, make, without in SUPPOSED:
+            wrong += check_supposed(lull, folder, option, make, without)
         for rule, make in TWINS:
             for percent in (5, 20):
                 found = findings(lull, folder, f"no-{rule}-{percent}", make(KERNEL * percent // (100 - percent)))

@@ -28,7 +28,19 @@ enum {
 
 enum region { LAUNCH, WAIT, KERNEL, OTHER_KERNEL, COPY, MAKES_THREADS, REGIONS };
 
-enum { SUBMISSION, BEFORE, DEPENDS, AWAITED, ELSEWHERE, LAGS, SHORTER, LONGER, BRANCHES };
+enum {
+    SUBMISSION,
+    BEFORE,
+    DEPENDS,
+    AWAITED,
+    ELSEWHERE,
+    LAGS,
+    SHORTER,
+    LONGER,
+    BESIDE,
+    OVERLAP,
+    BRANCHES
+};
 static struct branch branches[BRANCHES] = {
     [SUBMISSION] = {.what = "an operation begins by its submission", .least = 900},
     [BEFORE] = {.what = "an operation begins by the one before", .least = 900},
@@ -38,6 +50,8 @@ static struct branch branches[BRANCHES] = {
     [LAGS] = {.what = "streams lag", .least = 300},
     [SHORTER] = {.what = "a supposition makes the run shorter", .least = 120},
     [LONGER] = {.what = "a supposition makes the run longer", .least = 60},
+    [BESIDE] = {.what = "an operation runs beside the one before on its stream", .least = 100},
+    [OVERLAP] = {.what = "overlapping copies alone makes the run shorter", .least = 80},
 };
 
 struct operation {
@@ -73,6 +87,7 @@ struct drawn {
     struct operation operations[MOST_OPERATIONS];
     uint32_t n_operations;
     uint32_t last[PROCESSES][STREAMS]; /* the last operation */
+    bool has[PROCESSES][STREAMS][2];   /* other operations than copies; copies */
 };
 
 static uint32_t below(struct lull_random *random, uint32_t n)
@@ -127,6 +142,7 @@ static void draw_submission(struct lull_random *random, struct drawn *drawn, uin
     branch_reach(&branches[DEPENDS], depends > launched && depends > before);
     action->submits = drawn->n_operations;
     action->end = action->begin + LAUNCHES;
+    drawn->has[p][stream][of->region == COPY] = true;
     drawn->last[p][stream] = drawn->n_operations++;
 }
 
@@ -321,8 +337,30 @@ struct times {
 
 struct supposed {
     double kernel, copies;
-    bool no_latency, ahead;
+    bool no_latency, ahead, overlap;
 };
+
+/* The operation that one comes behind. */
+static uint32_t find_before(const struct drawn *drawn, uint32_t i, bool overlap)
+{
+    const bool copies = drawn->operations[i].region == COPY;
+    uint32_t before = drawn->operations[i].before;
+    while (overlap && before != LULL_NONE && (drawn->operations[before].region == COPY) != copies)
+        before = drawn->operations[before].before;
+    return before;
+}
+
+/* When an operation and all before it on its stream have ended; -1: not known so far. */
+static int64_t all_ended(const struct drawn *drawn, const struct times *times, uint32_t i)
+{
+    int64_t end = 0;
+    for (; i != LULL_NONE; i = drawn->operations[i].before) {
+        if (times[i].end < 0)
+            return -1;
+        end = most(end, times[i].end);
+    }
+    return end;
+}
 
 /* A thread beside the master that has to do with no operation is not in the replay. */
 static bool takes_part(const struct thread *thread)
@@ -347,17 +385,20 @@ static int64_t evaluate(const struct drawn *drawn, const struct supposed *suppos
         for (uint32_t i = 0; i < drawn->n_operations; i++) {
             const struct operation *of = &drawn->operations[i];
             struct times *times = &ret_times[i];
-            const struct times *before = of->before == LULL_NONE ? NULL : &ret_times[of->before];
-            const struct times *depends = of->depends == LULL_NONE ? NULL : &ret_times[of->depends];
+            const uint32_t behind = find_before(drawn, i, supposed->overlap);
+            const struct times *before = behind == LULL_NONE ? NULL : &ret_times[behind];
             if (times->end >= 0 || (times->submitted < 0 && !supposed->ahead) ||
-                (before && before->end < 0) || (depends && depends->end < 0))
+                (before && before->end < 0))
+                continue;
+            const int64_t depends = all_ended(drawn, ret_times, of->depends);
+            if (depends < 0)
                 continue;
             const double factor = of->region == KERNEL ? supposed->kernel
                                   : of->region == COPY ? supposed->copies
                                                        : 1;
             times->begin =
                 most(supposed->ahead ? 0 : times->submitted + (supposed->no_latency ? 0 : LATENCY),
-                     most(before ? before->end + drawn->lag : 0, depends ? depends->end : 0));
+                     most(before ? before->end + drawn->lag : 0, depends));
             times->end = times->begin + llround(factor * (double)of->length);
             more = true;
         }
@@ -367,17 +408,15 @@ static int64_t evaluate(const struct drawn *drawn, const struct supposed *suppos
                 if (at[p][t] == thread->n_actions)
                     continue;
                 const struct action *action = &thread->actions[at[p][t]];
-                const struct times *awaited = action->waits && action->awaited != LULL_NONE
-                                                  ? &ret_times[action->awaited]
-                                                  : NULL;
-                if (awaited && awaited->end < 0)
+                const int64_t awaited = all_ended(drawn, ret_times, action->awaited);
+                if (awaited < 0)
                     continue;
                 now[p][t] += action->computes;
                 if (action->submits != LULL_NONE) {
                     ret_times[action->submits].submitted = now[p][t];
                     now[p][t] += LAUNCHES;
                 } else if (action->waits) {
-                    now[p][t] = most(now[p][t], awaited ? awaited->end : 0) + RETURNS;
+                    now[p][t] = most(now[p][t], awaited) + RETURNS;
                 }
                 at[p][t]++;
                 more = true;
@@ -402,8 +441,14 @@ struct seen {
     const struct lull_program *program;
     struct drawn *drawn;
     struct times times[MOST_OPERATIONS];
-    uint32_t next[PROCESSES * LOCATIONS]; /* where to look for the next one of a stream */
+    /* Where to look for the next one of a stream: of copies, and of others. */
+    uint32_t next[PROCESSES * LOCATIONS][2];
 };
+
+static uint32_t location_of(const struct operation *of)
+{
+    return of->process * LOCATIONS + THREADS + of->stream;
+}
 
 static lull_status see(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
                        int64_t end, int64_t noise, int64_t delay, struct lull_error *err)
@@ -417,10 +462,10 @@ static lull_status see(void *context, uint32_t stream, const struct lull_op *op,
     if (drawn->trace->locations[location].kind != LULL_LOCATION_DEVICE ||
         op->region == LULL_OP_NO_REGION)
         return LULL_OK;
-    uint32_t *i = &seen->next[location];
-    while (*i < drawn->n_operations &&
-           drawn->operations[*i].process * LOCATIONS + THREADS + drawn->operations[*i].stream !=
-               location)
+    const bool copies = op->region == COPY;
+    uint32_t *i = &seen->next[location][copies];
+    while (*i < drawn->n_operations && (location_of(&drawn->operations[*i]) != location ||
+                                        (drawn->operations[*i].region == COPY) != copies))
         ++*i;
     assert_true(*i < drawn->n_operations);
     assert_int_equal(op->measured, drawn->operations[*i].begin);
@@ -458,7 +503,7 @@ static void check_times(const struct drawn *drawn, const struct times *found,
 
 static void check_measured(struct drawn *drawn, struct lull_arena *arena)
 {
-    static const struct supposed nothing = {1, 1, false, false};
+    static const struct supposed nothing = {.kernel = 1, .copies = 1};
     const struct lull_replay_options options = {.devices = true};
     struct times expected[MOST_OPERATIONS];
     struct seen seen;
@@ -474,12 +519,16 @@ static void check_supposed(struct lull_random *random, struct drawn *drawn,
                            struct lull_arena *arena)
 {
     static const double factors[] = {0, 0.5, 1, 3};
-    const struct supposed supposed = {factors[below(random, 4)], below(random, 2),
-                                      below(random, 3) == 0, below(random, 4) == 0};
+    const struct supposed supposed = {.kernel = factors[below(random, 4)],
+                                      .copies = below(random, 2),
+                                      .no_latency = below(random, 3) == 0,
+                                      .ahead = below(random, 4) == 0,
+                                      .overlap = below(random, 2)};
     struct lull_replay_options options = {.devices = true};
     struct lull_what_if_options wanted = {.devices = {.no_copies = supposed.copies == 0,
                                                       .no_latency = supposed.no_latency,
-                                                      .ahead = supposed.ahead}};
+                                                      .ahead = supposed.ahead,
+                                                      .overlap = supposed.overlap}};
     struct times expected[MOST_OPERATIONS];
     struct lull_survey *survey;
     struct lull_what_if *what_if;
@@ -500,50 +549,104 @@ static void check_supposed(struct lull_random *random, struct drawn *drawn,
     check_times(drawn, seen.times, expected);
     branch_reach(&branches[SHORTER], runtime < drawn->trace->duration);
     branch_reach(&branches[LONGER], runtime > drawn->trace->duration);
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        branch_reach(&branches[BESIDE],
+                     drawn->operations[i].before != LULL_NONE &&
+                         expected[i].begin < expected[drawn->operations[i].before].end);
     lull_what_if_destroy(what_if);
     lull_survey_destroy(survey);
 }
 
+/* Nothing begins later because copies overlap. */
+static void check_overlap(const struct drawn *drawn)
+{
+    static const struct supposed overlap = {.kernel = 1, .copies = 1, .overlap = true};
+    struct times expected[MOST_OPERATIONS];
+    const int64_t runtime = evaluate(drawn, &overlap, expected);
+    assert_true(runtime <= drawn->trace->duration);
+    branch_reach(&branches[OVERLAP], runtime < drawn->trace->duration);
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        assert_true(expected[i].begin <= drawn->operations[i].begin);
+}
+
+/* Whether an operation is on a location of the simulated run. Streams with copies and other operations have a second one
+ * for the copies, behind the locations of their process and in the order of the first ones. */
+static bool is_shown(const struct drawn *drawn, const struct lull_trace *simulated,
+                     uint32_t location, const struct operation *of, bool overlap)
+{
+    const struct lull_process *process = &simulated->processes[of->process];
+    const bool(*has)[2] = drawn->has[of->process];
+    uint32_t shown = process->first_location + THREADS + of->stream;
+    if (overlap && of->region == COPY && has[of->stream][false]) {
+        shown = process->first_location + LOCATIONS;
+        for (uint32_t s = 0; s < of->stream; s++)
+            shown += has[s][false] && has[s][true];
+    }
+    return location == shown;
+}
+
+static void check_warped(const struct drawn *drawn, const struct lull_trace *simulated,
+                         uint32_t location, const struct times *expected, bool overlap)
+{
+    const uint64_t mask = LULL_MASK(LULL_EVENT_CALL) | LULL_MASK(LULL_EVENT_OPERATION);
+    struct lull_block block;
+    struct lull_cursor *cursor;
+    struct lull_error err;
+    uint32_t i = 0;
+    assert_int_equal(lull_cursor_open(simulated, location, mask, &cursor, &err), LULL_OK);
+    while (lull_cursor_next(cursor, &block, &err) == LULL_OK && block.count > 0)
+        for (uint32_t e = 0; e < block.count; e++) {
+            const struct lull_event *event = &block.events[e];
+            while (i < drawn->n_operations &&
+                   !is_shown(drawn, simulated, location, &drawn->operations[i], overlap))
+                i++;
+            assert_true(i < drawn->n_operations);
+            fail_if(event->time != expected[i].begin,
+                    "location %u of %u%s: %s of operation %u at %lld, expected %lld", location,
+                    simulated->n_locations, overlap ? " (overlap)" : "",
+                    lull_event_kind_name(event->kind), i, (long long)event->time,
+                    (long long)expected[i].begin);
+            if (event->kind == LULL_EVENT_CALL) {
+                assert_int_equal(event->time + event->duration, expected[i].end);
+                continue;
+            }
+            assert_int_equal(event->operation.number, drawn->operations[i].number);
+            assert_int_equal(event->operation.location,
+                             simulated->processes[drawn->operations[i].process].first_location +
+                                 drawn->operations[i].thread);
+            i++;
+        }
+    lull_cursor_close(cursor);
+    while (i < drawn->n_operations &&
+           !is_shown(drawn, simulated, location, &drawn->operations[i], overlap))
+        i++;
+    assert_int_equal(i, drawn->n_operations);
+}
+
 /* The simulated run has the operations where the simulation had them. */
-static void check_warp(struct drawn *drawn, struct lull_arena *arena)
+static void check_warp(struct drawn *drawn, bool overlap, struct lull_arena *arena)
 {
     struct lull_replay_options options = {.devices = true, .pieces = true};
-    const struct supposed shorter = {1, 0, false, false};
-    static const struct lull_device_change change = {.copies = 0};
+    const struct supposed supposed = {.kernel = 1, .copies = overlap, .overlap = overlap};
+    const struct lull_device_change change = {.copies = overlap, .overlap = overlap};
     struct times expected[MOST_OPERATIONS];
     struct lull_program *program;
     struct lull_network network;
     struct lull_sim_result result;
-    struct lull_block block;
-    struct lull_cursor *cursor;
     struct lull_error err;
     if (drawn->lag > 0)
         return;
     options.change = &change;
-    evaluate(drawn, &shorter, expected);
+    evaluate(drawn, &supposed, expected);
     lull_network_init(&network, lull_network_find("ideal"));
     fail_if(lull_replay_open(drawn->trace, &options, &program, &err) != LULL_OK, "%s", err.text);
     struct lull_warp *warp = lull_warp_create(program, drawn->trace);
     const struct lull_sim_options wanted = {.network = &network, .sink = lull_warp_sink(warp)};
     fail_if(lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK, "%s", err.text);
     struct lull_trace *simulated = lull_warp_trace(warp, result.runtime);
-    for (uint32_t l = 0; l < simulated->n_locations; l++) {
-        uint32_t i = 0;
-        if (simulated->locations[l].kind != LULL_LOCATION_DEVICE)
-            continue;
-        assert_int_equal(lull_cursor_open(simulated, l, LULL_MASK(LULL_EVENT_CALL), &cursor, &err),
-                         LULL_OK);
-        while (lull_cursor_next(cursor, &block, &err) == LULL_OK && block.count > 0)
-            for (uint32_t e = 0; e < block.count; e++, i++) {
-                while (drawn->operations[i].process * LOCATIONS + THREADS +
-                           drawn->operations[i].stream !=
-                       l)
-                    i++;
-                assert_int_equal(block.events[e].time, expected[i].begin);
-                assert_int_equal(block.events[e].time + block.events[e].duration, expected[i].end);
-            }
-        lull_cursor_close(cursor);
-    }
+    for (uint32_t l = 0; l < simulated->n_locations; l++)
+        if (simulated->locations[l].kind == LULL_LOCATION_DEVICE)
+            check_warped(drawn, simulated, l, expected, overlap);
     lull_trace_close(simulated);
     lull_warp_destroy(warp);
     lull_program_close(program);
@@ -581,7 +684,9 @@ static void test_replays(void **state)
         draw(&random, drawn);
         check_measured(drawn, arena);
         check_supposed(&random, drawn, arena);
-        check_warp(drawn, arena);
+        check_overlap(drawn);
+        check_warp(drawn, false, arena);
+        check_warp(drawn, true, arena);
         check_window(&random, drawn, arena);
         lull_trace_close(drawn->trace);
         lull_arena_destroy(arena);

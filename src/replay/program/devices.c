@@ -85,6 +85,7 @@ struct device_lists {
     struct lull_varints apart;
     int64_t kernel_ns;
     bool needed;
+    bool copies, others; /* whether a stream has such operations */
 };
 
 struct lull_replay_devices {
@@ -194,6 +195,13 @@ static uint32_t last_of_number(const struct device_scene *scene, uint64_t number
     return last;
 }
 
+/* Whether the order of a stream says that one operation comes behind the other, also where copies overlap. */
+static bool are_in_order(const struct device_operation *a, const struct device_operation *b)
+{
+    return a->stream == b->stream &&
+           (a->kind == LULL_OPERATION_COPY) == (b->kind == LULL_OPERATION_COPY);
+}
+
 /* The operations of a graph have one number. What depends on it depends on the one that ends last. */
 static bool gather_depends(struct device_scene *scene, uint32_t location)
 {
@@ -203,7 +211,7 @@ static bool gather_depends(struct device_scene *scene, uint32_t location)
         const uint32_t on = of ? last_of_number(scene, depend.other) : LULL_NONE;
         for (; on != LULL_NONE && has_number(scene, of, depend.number); of++) {
             if (on >= of->index ||
-                scene->operations[of->index].stream == scene->operations[on].stream)
+                are_in_order(&scene->operations[of->index], &scene->operations[on]))
                 continue;
             if (!lull_array_reserve(&scene->depends, &scene->depends_capacity, scene->n_depends + 1,
                                     sizeof *scene->depends))
@@ -635,6 +643,10 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
     }
     if (of->kind == LULL_OPERATION_KERNEL)
         devices->locations[of->stream].kernel_ns += of->end - of->begin;
+    if (of->kind == LULL_OPERATION_COPY)
+        devices->locations[of->stream].copies = true;
+    else
+        devices->locations[of->stream].others = true;
     last->number = index;
     last->end = of->end;
     last->region = of->region;
@@ -735,6 +747,11 @@ int64_t lull_replay_devices_kernel_ns(const struct lull_replay_devices *devices,
     return devices->locations[location].kernel_ns;
 }
 
+bool lull_replay_devices_mixes(const struct lull_replay_devices *devices, uint32_t location)
+{
+    return devices->locations[location].copies && devices->locations[location].others;
+}
+
 /* ==== threads ================================================================================= */
 
 static void read_apart(struct lull_device_caller *caller)
@@ -798,8 +815,11 @@ bool lull_device_caller_waits(struct lull_device_caller *caller,
     return true;
 }
 
-struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_t number,
-                                uint32_t waiting, int64_t delay)
+/* Kinds of SYNCs; see also stream.c. TURN: the other track of a stream has come to an operation that waits for both. */
+enum { SUBMITTED = UINT32_MAX - 2, COMPLETED = UINT32_MAX - 3, TURN = UINT32_MAX - 4 };
+
+static struct lull_op device_sync(enum lull_sync_part part, uint32_t kind, uint32_t number,
+                                  uint32_t waiting)
 {
     return (struct lull_op){.kind = LULL_OP_SYNC,
                             .collective = (uint8_t)part,
@@ -808,8 +828,29 @@ struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_
                             .tag = number,
                             .comm = kind,
                             .request = LULL_OP_NO_REQUEST,
-                            .bytes = waiting,
-                            .delay = delay};
+                            .bytes = waiting};
+}
+
+struct lull_op lull_device_submitted(enum lull_sync_part part, uint32_t number, uint32_t waiting,
+                                     int64_t delay)
+{
+    struct lull_op sync = device_sync(part, SUBMITTED, number, waiting);
+    sync.delay = delay;
+    return sync;
+}
+
+/* Both tracks of a stream arrive; a stream with one track arrives for both. */
+static uint32_t arrivals_of(const struct lull_device_change *change)
+{
+    return change && change->overlap ? 2 : 1;
+}
+
+struct lull_op lull_device_completed(enum lull_sync_part part, uint32_t number, uint32_t waiting,
+                                     const struct lull_device_change *change)
+{
+    struct lull_op sync = device_sync(part, COMPLETED, number, waiting);
+    sync.peer = arrivals_of(change);
+    return sync;
 }
 
 /* ==== streams ================================================================================= */
@@ -817,6 +858,7 @@ struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_
 /* What an operation does, in this order. */
 enum device_stage {
     STAGE_READS,
+    STAGE_TAKES_TURN,
     STAGE_LAGS,
     STAGE_AWAITS_SUBMISSION,
     STAGE_AWAITS_OTHERS,
@@ -831,6 +873,8 @@ struct lull_device_stream {
     struct lull_varint_reader reader;
     uint8_t stage, kind;
     bool submitted, left_out;
+    bool own;          /* the operation is on this track */
+    uint32_t arrivals; /* that its completion still needs of this track */
     uint64_t index, region, depends;
     uint32_t first, same, waiters, location;
     int64_t before, begin, end; /* measured; `before`: the end of the operation before */
@@ -871,6 +915,11 @@ static void read_operation(struct lull_device_stream *s)
     s->after = (int64_t)lull_varints_get(&s->reader);
     s->waiters = (uint32_t)lull_varints_get(&s->reader);
     s->left_out = false;
+    s->own = s->options.track == LULL_TRACK_ALL ||
+             (s->options.track == LULL_TRACK_COPIES) == (s->kind == LULL_OPERATION_COPY);
+    s->arrivals = s->waiters == 0                      ? 0
+                  : s->options.track == LULL_TRACK_ALL ? arrivals_of(s->options.change)
+                                                       : 1;
     if (!s->submitted)
         return;
     const int64_t submitted = s->begin - (int64_t)lull_unzigzag(lull_varints_get(&s->reader));
@@ -935,16 +984,23 @@ bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_o
                 return false;
             read_operation(s);
             break;
+        case STAGE_TAKES_TURN:
+            if (s->submitted || s->options.track == LULL_TRACK_ALL)
+                break;
+            *ret_op = device_sync(s->own ? LULL_SYNC_WAITS : LULL_SYNC_ARRIVES, TURN,
+                                  (uint32_t)s->index, 1);
+            return true;
         case STAGE_LAGS: {
             const int64_t lag = part_of(s, s->before, s->before + s->lag);
-            if (lag > 0 && !s->left_out)
+            if (lag > 0 && s->own && !s->left_out)
                 return take_time(s, lag, s->before, s->before + s->lag, false, ret_op);
             break;
         }
         case STAGE_AWAITS_SUBMISSION:
-            if (!s->submitted || s->left_out || (s->options.change && s->options.change->ahead))
+            if (!s->own || !s->submitted || s->left_out ||
+                (s->options.change && s->options.change->ahead))
                 break;
-            *ret_op = lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_SUBMITTED, s->first, s->same, 0);
+            *ret_op = lull_device_submitted(LULL_SYNC_WAITS, s->first, s->same, 0);
             return true;
         case STAGE_AWAITS_OTHERS:
             if (s->depends == 0)
@@ -953,25 +1009,30 @@ bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_o
             s->stage = STAGE_AWAITS_OTHERS;
             const uint64_t other = s->index - lull_varints_get(&s->reader);
             const uint32_t waiting = (uint32_t)lull_varints_get(&s->reader);
+            if (!s->own)
+                break;
             *ret_op =
-                lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_COMPLETED, (uint32_t)other, waiting, 0);
+                lull_device_completed(LULL_SYNC_WAITS, (uint32_t)other, waiting, s->options.change);
             return true;
         case STAGE_COMES_AFTER: {
             const int64_t after = part_of(s, s->begin - s->after, s->begin);
-            if (after > 0 && !s->left_out)
+            if (after > 0 && s->own && !s->left_out)
                 return take_time(s, after, s->begin - s->after, s->begin, false, ret_op);
             break;
         }
         case STAGE_RUNS: {
+            if (!s->own)
+                break;
             const int64_t ns = s->left_out ? 0 : part_of(s, s->begin, s->end);
             return take_time(s, changed_length(s, ns), s->begin, s->end, true, ret_op);
         }
         default:
-            s->stage = STAGE_READS;
-            if (s->waiters == 0)
+            s->stage = s->arrivals > 0 ? STAGE_ENDS : STAGE_READS;
+            if (s->arrivals == 0)
                 break;
-            *ret_op = lull_device_sync(LULL_SYNC_ARRIVES, LULL_SYNC_COMPLETED, (uint32_t)s->index,
-                                       s->waiters, 0);
+            s->arrivals--;
+            *ret_op = lull_device_completed(LULL_SYNC_ARRIVES, (uint32_t)s->index, s->waiters,
+                                            s->options.change);
             return true;
         }
     }

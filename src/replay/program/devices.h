@@ -27,7 +27,16 @@
  * is submitted 10 after the begin of that call.
  *
  * A wait or dependence is left out if what it needs was submitted later: clocks or numbers are wrong then, and the replay
- * would never end. */
+ * would never end.
+ *
+ * Copies overlapped (`overlap` of struct lull_device_change): the copies and fills of a stream that also has other
+ * operations are on a *track* of their own, which is a stream of the program. Each operation comes behind the one before on
+ * its track, not on its stream; its submission and the operations that it depends on, as the run tells, are as before. Who
+ * waits for an operation, in the host or on another stream, waits for all of its stream up to that, on both tracks, as an
+ * event of the device's runtime does. An operation of which no submission is known still comes behind all before it on its
+ * stream. So nothing begins later than without the change. Example: a stream copies from 0 to 10 and computes from 10 to
+ * 40, both were submitted before 0, and the host waits for the stream: the kernel runs from 0 to 30, and the host goes on at
+ * 30. Mostly nothing but their order tells that the kernel needs what the copy brings; so this is the most that can be had. */
 #ifndef LULL_REPLAY_PROGRAM_DEVICES_H
 #define LULL_REPLAY_PROGRAM_DEVICES_H
 
@@ -51,6 +60,9 @@ bool lull_replay_devices_need(const struct lull_replay_devices *devices, uint32_
 
 /* How long kernels ran on a stream, ns. */
 int64_t lull_replay_devices_kernel_ns(const struct lull_replay_devices *devices, uint32_t location);
+
+/* Whether a stream had both copies (or fills) and other operations. */
+bool lull_replay_devices_mixes(const struct lull_replay_devices *devices, uint32_t location);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -89,11 +101,6 @@ struct lull_device_awaited {
 bool lull_device_caller_waits(struct lull_device_caller *caller,
                               struct lull_device_awaited *ret_awaited);
 
-/* SYNCs of devices. */
-enum { LULL_SYNC_SUBMITTED = UINT32_MAX - 2, LULL_SYNC_COMPLETED = UINT32_MAX - 3 };
-struct lull_op lull_device_sync(enum lull_sync_part part, uint32_t kind, uint32_t number,
-                                uint32_t waiting, int64_t delay);
-
 /* What is supposed of devices. */
 struct lull_device_change {
     const double *kernels; /* [n_regions]: factor of kernels by name; NULL: as measured */
@@ -101,11 +108,21 @@ struct lull_device_change {
     double copies;         /* factor of copies and fills */
     bool no_latency;       /* operations could begin when the call that submits them does */
     bool ahead;            /* operations need no submission: it came long before */
+    bool overlap;          /* copies and fills run beside the other operations of their stream */
 };
+
+/* SYNCs of devices. `change`, which may be NULL, decides how many arrive at the completion of an operation. */
+struct lull_op lull_device_submitted(enum lull_sync_part part, uint32_t number, uint32_t waiting,
+                                     int64_t delay);
+struct lull_op lull_device_completed(enum lull_sync_part part, uint32_t number, uint32_t waiting,
+                                     const struct lull_device_change *change);
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
 struct lull_device_stream;
+
+/* Which operations of a device stream are on a stream of the program. */
+enum lull_device_track { LULL_TRACK_ALL, LULL_TRACK_COPIES, LULL_TRACK_OTHERS };
 
 /* `window`: what lies outside takes no time; submissions from `ends_at` on do not come. `change` may be NULL. */
 struct lull_device_stream_options {
@@ -113,6 +130,7 @@ struct lull_device_stream_options {
     int64_t ends_at;
     int64_t shift; /* ns, before everything */
     const struct lull_device_change *change;
+    uint8_t track; /* enum lull_device_track */
 };
 struct lull_device_stream *
 lull_device_stream_open(const struct lull_replay_devices *devices, uint32_t location,

@@ -45,7 +45,8 @@ static lull_status open_device_stream(struct lull_replay *replay, uint32_t strea
                           : (struct lull_interval){0, replay->trace->duration},
         .ends_at = replay->ends_at,
         .shift = lull_survey_shift(replay->survey, process),
-        .change = replay->options.change};
+        .change = replay->options.change,
+        .track = replay->tracks[stream]};
     replay->device_streams[stream] = lull_device_stream_open(replay->devices, location, &options);
     return replay->device_streams[stream]
                ? LULL_OK
@@ -95,6 +96,20 @@ uint32_t lull_replay_process(const struct lull_program *program, uint32_t stream
 {
     const struct lull_replay *replay = program->data;
     return replay->trace->locations[replay->locations[stream]].process;
+}
+
+bool lull_replay_is_of_copies(const struct lull_program *program, uint32_t stream)
+{
+    const struct lull_replay *replay = program->data;
+    return replay->tracks[stream] == LULL_TRACK_COPIES;
+}
+
+uint32_t lull_replay_most_streams(const struct lull_trace *trace)
+{
+    uint32_t most = trace->n_locations;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        most += trace->locations[l].kind == LULL_LOCATION_DEVICE;
+    return most;
 }
 
 bool lull_replay_is_master(const struct lull_program *program, uint32_t stream)
@@ -152,11 +167,18 @@ static bool has_stream(const struct lull_replay *replay, uint32_t location)
            lull_survey_meets(replay->survey, location);
 }
 
+static void add_stream(struct lull_replay *replay, uint32_t location, uint8_t track)
+{
+    replay->locations[replay->n_streams] = location;
+    replay->tracks[replay->n_streams++] = track;
+}
+
 /* Numbers ranks in the order of processes and streams in the order of locations, so that the
  * streams of a rank are neighbours. */
 static void number_streams(struct lull_replay *replay)
 {
     const struct lull_trace *trace = replay->trace;
+    const bool overlap = replay->options.change && replay->options.change->overlap;
     replay->n_ranks = replay->n_streams = 0;
     memset(replay->meets, 0, trace->n_processes * sizeof *replay->meets);
     for (uint32_t p = 0; p < trace->n_processes; p++)
@@ -171,7 +193,11 @@ static void number_streams(struct lull_replay *replay)
         }
         replay->meets[replay->ranks[process]] += trace->locations[l].kind == LULL_LOCATION_THREAD &&
                                                  trace->locations[l].role != LULL_THREAD_FREE;
-        replay->locations[replay->n_streams++] = l;
+        const bool device = trace->locations[l].kind == LULL_LOCATION_DEVICE;
+        const bool two = device && overlap && lull_replay_devices_mixes(replay->devices, l);
+        add_stream(replay, l, two ? LULL_TRACK_OTHERS : LULL_TRACK_ALL);
+        if (two)
+            add_stream(replay, l, LULL_TRACK_COPIES);
     }
     replay->first_stream[replay->n_ranks] = replay->n_streams;
 }
@@ -190,15 +216,17 @@ static lull_status number_ranks(struct lull_replay *replay, struct lull_arena *a
                                 struct lull_error *err)
 {
     const struct lull_trace *trace = replay->trace;
-    size_t processes = trace->n_processes + (size_t)1, locations = trace->n_locations + (size_t)1;
+    size_t processes = trace->n_processes + (size_t)1,
+           streams = lull_replay_most_streams(trace) + (size_t)1;
     replay->ranks = lull_arena_try(arena, processes, sizeof *replay->ranks);
     replay->meets = lull_arena_try(arena, processes, sizeof *replay->meets);
     replay->first_stream = lull_arena_try(arena, processes, sizeof *replay->first_stream);
-    replay->locations = lull_arena_try(arena, locations, sizeof *replay->locations);
-    replay->streams = lull_arena_try(arena, locations, sizeof(struct lull_replay_stream *));
-    replay->device_streams = lull_arena_try(arena, locations, sizeof(struct lull_device_stream *));
+    replay->locations = lull_arena_try(arena, streams, sizeof *replay->locations);
+    replay->tracks = lull_arena_try(arena, streams, sizeof *replay->tracks);
+    replay->streams = lull_arena_try(arena, streams, sizeof(struct lull_replay_stream *));
+    replay->device_streams = lull_arena_try(arena, streams, sizeof(struct lull_device_stream *));
     if (!replay->ranks || !replay->meets || !replay->first_stream || !replay->locations ||
-        !replay->streams || !replay->device_streams)
+        !replay->tracks || !replay->streams || !replay->device_streams)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
     number_streams(replay);
     if (!replay->devices || most_streams(replay) <= LULL_RANK_STREAMS)

@@ -436,8 +436,8 @@ static lull_status submit_operation(stream_t *s, const struct lull_step *step,
     const int64_t latency = change && change->no_latency
                                 ? 0
                                 : time_in_part(s, step->time, step->time + submission.latency);
-    const struct lull_op sync = lull_device_sync(LULL_SYNC_ARRIVES, LULL_SYNC_SUBMITTED,
-                                                 submission.sync, submission.waiting, latency);
+    const struct lull_op sync =
+        lull_device_submitted(LULL_SYNC_ARRIVES, submission.sync, submission.waiting, latency);
     return push_device_sync(s, &sync, err);
 }
 
@@ -454,9 +454,9 @@ static lull_status submit_apart(stream_t *s, const struct lull_item *item, struc
         const int64_t from = anchor > item->begin ? item->begin : anchor;
         if (change && change->ahead)
             continue;
-        const struct lull_op sync = lull_device_sync(
-            LULL_SYNC_ARRIVES, LULL_SYNC_SUBMITTED, submission.sync, submission.waiting,
-            time_in_part(s, from, anchor + submission.latency));
+        const struct lull_op sync =
+            lull_device_submitted(LULL_SYNC_ARRIVES, submission.sync, submission.waiting,
+                                  time_in_part(s, from, anchor + submission.latency));
         lull_status status = push_device_sync(s, &sync, err);
         if (status != LULL_OK)
             return status;
@@ -471,8 +471,8 @@ static lull_status await_operation(stream_t *s, struct lull_error *err)
         return LULL_OK;
     if (awaited.end > s->awaited)
         s->awaited = awaited.end;
-    const struct lull_op sync =
-        lull_device_sync(LULL_SYNC_WAITS, LULL_SYNC_COMPLETED, awaited.sync, awaited.waiting, 0);
+    const struct lull_op sync = lull_device_completed(LULL_SYNC_WAITS, awaited.sync,
+                                                      awaited.waiting, s->replay->options.change);
     return push_device_sync(s, &sync, err);
 }
 

@@ -31,6 +31,7 @@ struct lull_replay {
         ends_at; /* ns: streams end with the call that they are in then; INT64_MAX: at their end */
     uint32_t *first_stream;              /* [n_ranks + 1] */
     uint32_t *locations;                 /* [n_streams]: of the trace */
+    uint8_t *tracks;                     /* [n_streams]: enum lull_device_track, of a device */
     uint32_t *meets;                     /* [n_ranks]: how many streams meet at forks and joins */
     struct lull_replay_stream **streams; /* [n_streams]; NULL: that of a device */
     struct lull_device_stream **device_streams; /* [n_streams]; NULL: that of a thread */

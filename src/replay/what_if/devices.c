@@ -11,7 +11,7 @@
 bool lull_what_if_devices_supposes(const struct lull_what_if_devices *devices)
 {
     return devices->n_kernels > 0 || devices->speed > 0 || devices->no_latency || devices->ahead ||
-           devices->no_copies || devices->balance;
+           devices->no_copies || devices->overlap || devices->balance;
 }
 
 lull_status lull_what_if_kernels_read(char *const *texts, struct lull_arena *arena,
@@ -175,7 +175,8 @@ lull_status lull_what_if_devices_change(const struct lull_trace *trace,
                                                                       : NULL,
                                           .copies = devices->no_copies ? 0 : 1,
                                           .no_latency = devices->no_latency,
-                                          .ahead = devices->ahead};
+                                          .ahead = devices->ahead,
+                                          .overlap = devices->overlap};
     *ret_change = change;
     return LULL_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is supposed of devices: other lengths of kernels and copies, and no latency of their launches. Nothing is to be
+/* What is supposed of devices: other lengths of kernels and copies, copies beside kernels, and no latency of launches. Nothing is to be
  * learned for that but what the survey of a replay knows. Internal to the room but for the options and their reading. */
 #ifndef LULL_REPLAY_WHAT_IF_DEVICES_H
 #define LULL_REPLAY_WHAT_IF_DEVICES_H
@@ -17,6 +17,7 @@ struct lull_what_if_devices {
     bool no_latency; /* operations may begin when the call that submits them does */
     bool ahead;      /* operations need not wait for the call that submits them */
     bool no_copies;  /* copies and fills take no time */
+    bool overlap;    /* copies and fills run beside the other operations of their stream */
     bool balance;    /* kernels of each device take as long in all as on average */
 };
 

@@ -353,6 +353,8 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
         add_word(&words, "--submit-ahead");
     if (options->devices.no_copies)
         add_word(&words, "--no-copies");
+    if (options->devices.overlap)
+        add_word(&words, "--overlap-copies");
     if (options->devices.balance)
         add_word(&words, "--balance-devices");
     *ret_words = words.items;
@@ -700,7 +702,7 @@ lull_status lull_what_if_create(const struct lull_trace *trace,
     w->scene = (struct lull_what_if_scene){.trace = trace,
                                            .wanted = wanted,
                                            .treatments = w->treatments,
-                                           .n_streams = trace->n_locations,
+                                           .n_streams = lull_replay_most_streams(trace),
                                            .part = part ? *part : (struct lull_what_if_part){0}};
     if (status == LULL_OK)
         status = create_kinds(w, err);
@@ -744,11 +746,12 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
                                   &survey, err);
         read.survey = survey;
     }
-    if (status == LULL_OK && lull_what_if_learns(w))
-        status = learn_all_kinds(w, &read, err);
     if (status == LULL_OK && of_devices)
         status = lull_what_if_devices_change(w->scene.trace, &w->scene.wanted->devices, read.survey,
                                              w->arena, &options->change, err);
+    read.change = options->change; /* it decides which streams there are */
+    if (status == LULL_OK && lull_what_if_learns(w))
+        status = learn_all_kinds(w, &read, err);
     lull_survey_destroy(survey);
     return status;
 }

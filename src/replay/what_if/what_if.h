@@ -216,7 +216,7 @@ struct lull_what_if_scene {
     const struct lull_trace *trace;
     const struct lull_what_if_options *wanted;
     const struct lull_treatments *treatments;
-    uint32_t n_streams;            /* an upper bound: a replay never has more streams */
+    uint32_t n_streams;            /* lull_replay_most_streams */
     struct lull_what_if_part part; /* only bursts of these processes are told to kinds */
 };
 

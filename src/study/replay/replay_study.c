@@ -405,9 +405,15 @@ static lull_status take_counters(struct lull_run *run, const struct lull_run *me
 {
     struct lull_breakdown *to = run->breakdown;
     const struct lull_breakdown *from = measured->breakdown;
-    assert(to->n_threads == from->n_threads && to->n_counters == from->n_counters);
-    for (uint32_t t = 0; t < to->n_threads; t++)
-        to->threads[t].counters = from->threads[t].counters;
+    assert(to->n_processes == from->n_processes && to->n_counters == from->n_counters);
+    for (uint32_t p = 0; p < to->n_processes; p++) {
+        const struct lull_process_breakdown *of = &from->processes[p];
+        /* Behind them may be streams of copies (replay/warp.h), which count nothing. */
+        assert(to->processes[p].n_threads >= of->n_threads);
+        for (uint32_t t = 0; t < of->n_threads; t++)
+            to->threads[to->processes[p].first_thread + t].counters =
+                from->threads[of->first_thread + t].counters;
+    }
     return lull_pop_from_breakdown(to, true, arena, &run->input, err);
 }
 
