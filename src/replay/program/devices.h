@@ -31,10 +31,10 @@
  *
  * Copies overlapped (`overlap` of struct lull_device_change): the copies and fills of a stream that also has other
  * operations are on a *track* of their own, which is a stream of the program. Each operation comes behind the one before on
- * its track, not on its stream; its submission and the operations of other streams and tracks that it depends on, as the run tells, are as before. Who
- * waits for an operation, in the host or on another stream, waits for all of its stream up to that, on both tracks, as an
- * event of the device's runtime does. An operation of which no submission is known still comes behind all before it on its
- * stream. So nothing begins later than without the change. Example: a stream copies from 0 to 10 and computes from 10 to
+ * its track, not on its stream; its submission and the operations of other streams and tracks that it depends on, as the
+ * run tells, are as before. Who waits for an operation, in the host or on another stream, waits for all of its stream up to
+ * that, on both tracks, as an event of the device's runtime does. An operation of which no submission is known still comes
+ * behind all before it on its stream. So nothing begins later than without the change. Example: a stream copies from 0 to 10 and computes from 10 to
  * 40, both were submitted before 0, and the host waits for the stream: the kernel runs from 0 to 30, and the host goes on at
  * 30. Mostly nothing but their order tells that the kernel needs what the copy brings; so this is the most that can be had.
  *
