@@ -19,7 +19,7 @@ static struct {
     char *threads[LULL_THREADS_CHANGES];
     char *device_speed, **kernels;
     char *against, *window;
-    int no_launch_latency, submit_ahead, no_copies, overlap_copies, balance_devices;
+    int no_launch_latency, submit_ahead, launch_graph, no_copies, overlap_copies, balance_devices;
     int eager, no_noise, application, raw_names, force, whole;
 } replay_settings = {
     .application = 1, .balance = not_said, .threads = {not_said, not_said, not_said, not_said}};
@@ -84,6 +84,8 @@ static const struct poptOption replay_options[] = {
      "what if operations of devices could begin when the call that submits them does", NULL},
     {"submit-ahead", '\0', POPT_ARG_NONE, &replay_settings.submit_ahead, 0,
      "what if operations of devices had been submitted long before they could begin", NULL},
+    {"launch-graph", '\0', POPT_ARG_NONE, &replay_settings.launch_graph, 0,
+     "what if one call submitted each sequence of operations that a thread submits again", NULL},
     {"balance-devices", '\0', POPT_ARG_NONE, &replay_settings.balance_devices, 0,
      "what if all devices had kernels for as long as on average", NULL},
     {"inject", '\0', POPT_ARG_ARGV, &replay_texts.inject, 0,
@@ -134,6 +136,7 @@ static lull_status read_what_if(struct lull_what_if_options *what_if, struct lul
     devices->ahead = replay_settings.submit_ahead;
     devices->no_copies = replay_settings.no_copies;
     devices->overlap = replay_settings.overlap_copies;
+    devices->graphs = replay_settings.launch_graph;
     devices->balance = replay_settings.balance_devices;
     lull_status status =
         lull_what_if_kernels_read(replay_settings.kernels, call->arena, devices, &call->err);

@@ -39,6 +39,15 @@ class Program:
     def copy(self, length, device=0, stream=7, memory="Pinned"):
         self.submit(f"Memcpy HtoD ({memory} -> Device)", length, "cudaMemcpyAsync", device, stream, "gpu_memcpy", bytes=length)
 
+    def launch_graph(self, lengths, stream=7):
+        """One call for several kernels."""
+        correlation = self.maker.call("cudaGraphLaunch", self.now, self.now + CALL)
+        for length in lengths:
+            begin = max(self.now + self.latency, self.free.get((0, stream), 0))
+            self.maker.ran("kernel", "smooth", begin, begin + length, correlation, 0, stream)
+            self.free[0, stream] = begin + length
+        self.now += CALL
+
     def synchronise(self, devices=1, returns=RETURN):
         """One call for each device, which ends so long behind what it waits for."""
         for device in range(devices):
@@ -141,8 +150,24 @@ def hidden_copies(lost):
     return program
 
 
+def short_kernels(graph):
+    """Kernels that take less time than the call that launches them, the same ones in each iteration; the first time a graph
+    is made of them."""
+    program, lengths = Program(), [1_500, 500, 1_000, 500]
+    for i in range(ITERATIONS):
+        if graph and i > 0:
+            program.launch_graph(lengths)
+        else:
+            for length in lengths:
+                program.launch(length)
+        program.synchronise()
+        program.compute(3_000)
+    return program
+
+
 # What is supposed: the option of lull replay, the program, and how long it takes then.
-SUPPOSED = [("--overlap-copies", lambda: copies(KERNEL // 4), lambda: copies(KERNEL // 4, stream=20))]
+SUPPOSED = [("--overlap-copies", lambda: copies(KERNEL // 4), lambda: copies(KERNEL // 4, stream=20)),
+            ("--launch-graph", lambda: short_kernels(False), lambda: short_kernels(True))]
 # What is planted: the rule, the program, and what its price supposes; None: a replay cannot tell.
 PLANTED = [("device_starved", starved, lambda _: starved(0)),
            ("device_sync", synchronised, lambda lost: synchronised(lost, every=ITERATIONS)),

@@ -2,6 +2,7 @@
 #include "replay/program/devices.h"
 
 #include "base/array.h"
+#include "base/hash.h"
 #include "base/sorted.h"
 #include "stats/quantile.h"
 
@@ -28,6 +29,10 @@ struct device_operation {
     uint32_t before; /* the operation before it on its stream; LULL_NONE: it is the first */
     uint32_t first;  /* of the operations of the same submission, which have one number */
     uint32_t same;   /* of `first`: how many they are */
+    /* Of `first`: the first operation of its sequence, itself if its own call submits it; LULL_NONE: nobody has looked. */
+    uint32_t leader;
+    uint32_t joined; /* of a leader: how many operations its call would submit beside its own */
+    int64_t call_ns; /* of `first`: how long the call takes that submits it */
     uint32_t waiters;
     uint32_t first_depend, n_depends;
     uint8_t kind; /* enum lull_operation_kind */
@@ -70,18 +75,20 @@ struct device_scene {
     const bool *meets; /* [n_locations] */
     size_t n_operations, n_submits, n_depends, n_foreign;
     size_t operations_capacity, submits_capacity, depends_capacity, foreign_capacity;
+    bool repeats; /* a sequence comes again */
 };
 
 struct device_lists {
     /* Of a stream, for each operation: what it is (see write_operation), its SYNC, begin, length, region, lag, after,
-     * waiters; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there; and
-     * the SYNCs of those that it depends on. Of a thread, for each submission: how many operations wait for it; if any,
-     * their SYNC and latency. */
+     * waiters; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there, and
+     * the same of the submission of its sequence; and the SYNCs of those that it depends on. Of a thread, for each
+     * submission: how many operations wait for it; if any, their SYNC and latency, and how many wait for it if it submits a
+     * sequence; 0: it is part of one, and there follows how long its call takes. */
     struct lull_varints calls;
     /* Of a thread, for each wait: how many wait for the operation; if any, its SYNC and its end. */
     struct lull_varints waits;
-    /* Of a master, what threads that are apart submit: how many operations wait for it, its SYNC, its anchor, and the
-     * latency from there on. */
+    /* Of a master, what threads that are apart submit: how many operations wait for it, its SYNC, its anchor, the
+     * latency from there on, and how many wait for it if it submits a sequence. */
     struct lull_varints apart;
     int64_t kernel_ns;
     bool needed;
@@ -90,6 +97,7 @@ struct device_lists {
 
 struct lull_replay_devices {
     const struct lull_trace *trace;
+    bool repeats;
     struct device_lists locations[]; /* [n_locations] */
 };
 
@@ -148,6 +156,7 @@ static bool gather_operations(struct device_scene *scene, uint32_t location)
                                         .region = run.region,
                                         .stream = location,
                                         .order = order,
+                                        .leader = LULL_NONE,
                                         .kind = run.kind};
         of->end = run.end > of->begin ? run.end : of->begin;
         until = of->end;
@@ -465,9 +474,148 @@ static bool decide_operations(struct device_scene *scene)
     return true;
 }
 
+/* ---- sequences ------------------------------------------------------------------------------- */
+
+/* What tells submissions apart. */
+struct device_part {
+    uint32_t region, stream, same;
+};
+
+/* What a thread has submitted since it waited last. */
+struct device_sequence {
+    struct lull_hash known;    /* sequences that it has submitted */
+    struct device_part *parts; /* [n] */
+    uint32_t *firsts;          /* [n]: the first operation of each submission */
+    uint32_t *
+        borders; /* [n]: so many of the parts up to there are also the first ones, but for all of them */
+    size_t n, parts_capacity, firsts_capacity, borders_capacity;
+};
+
+static bool is_same_part(const struct device_part *a, const struct device_part *b)
+{
+    return a->region == b->region && a->stream == b->stream && a->same == b->same;
+}
+
+/* How many parts come again and again, two at least (prefix function of Knuth, Morris and Pratt); all, if none do. */
+static size_t find_period(struct device_sequence *sequence)
+{
+    const struct device_part *parts = sequence->parts;
+    uint32_t *borders = sequence->borders, border = 0;
+    borders[0] = 0;
+    for (size_t i = 1; i < sequence->n; i++) {
+        while (border > 0 && !is_same_part(&parts[i], &parts[border]))
+            border = borders[border - 1];
+        border += is_same_part(&parts[i], &parts[border]);
+        borders[i] = border;
+    }
+    const size_t period = sequence->n - border;
+    return period >= 2 && 2 * period <= sequence->n ? period : sequence->n;
+}
+
+/* The call that submits the first of these submits the others as well. */
+static void join_sequence(struct device_scene *scene, const uint32_t *firsts, size_t n)
+{
+    struct device_operation *leader = &scene->operations[firsts[0]];
+    for (size_t i = 1; i < n; i++) {
+        scene->operations[firsts[i]].leader = firsts[0];
+        leader->joined += scene->operations[firsts[i]].same;
+    }
+    scene->repeats = true;
+}
+
+static bool end_sequence(struct device_scene *scene, struct device_sequence *sequence)
+{
+    const size_t period = sequence->n > 1 ? find_period(sequence) : 2;
+    bool is_new = true;
+    for (size_t from = 0; from + period <= sequence->n; from += period) {
+        if (!lull_hash_add(&sequence->known, &sequence->parts[from],
+                           period * sizeof *sequence->parts, 0, &is_new))
+            return false;
+        if (!is_new)
+            join_sequence(scene, &sequence->firsts[from], period);
+    }
+    sequence->n = 0;
+    return true;
+}
+
+static bool add_to_sequence(const struct device_scene *scene, struct device_sequence *sequence,
+                            uint32_t first)
+{
+    const struct device_operation *of = &scene->operations[first];
+    const size_t n = sequence->n + 1;
+    if (!lull_array_reserve(&sequence->parts, &sequence->parts_capacity, n,
+                            sizeof *sequence->parts) ||
+        !lull_array_reserve(&sequence->firsts, &sequence->firsts_capacity, n,
+                            sizeof *sequence->firsts) ||
+        !lull_array_reserve(&sequence->borders, &sequence->borders_capacity, n,
+                            sizeof *sequence->borders))
+        return false;
+    sequence->parts[sequence->n] = (struct device_part){(uint32_t)of->region, of->stream, of->same};
+    sequence->firsts[sequence->n++] = first;
+    return true;
+}
+
+/* The first operation of a submission; NULL: it is not known. */
+static struct device_operation *find_submitted(const struct device_scene *scene,
+                                               const struct lull_device_submit *submit)
+{
+    const struct device_number *at = find_number(scene, submit->number);
+    struct device_operation *of = at ? &scene->operations[at->index] : NULL;
+    return of && of->submitted == submit->time ? of : NULL;
+}
+
+static bool gather_sequences(struct device_scene *scene, uint32_t location)
+{
+    struct lull_device_submit submit = lull_device_submit_open(scene->log, location);
+    struct lull_device_wait wait = lull_device_wait_open(scene->log, location);
+    struct lull_device_piece piece = lull_device_piece_open(scene->log, location);
+    struct device_sequence sequence = {0};
+    struct device_operation *of = NULL;
+    bool good = true, more = lull_device_wait_next(&wait);
+    while (good && lull_device_submit_next(&submit)) {
+        bool waits = false;
+        for (; more && wait.time < submit.time; more = lull_device_wait_next(&wait))
+            waits = true;
+        while (piece.end <= submit.time && lull_device_piece_next(&piece))
+            waits |= piece.place == LULL_PLACE_MPI;
+        if (of) /* the call before is over at the latest */
+            of->call_ns = min_ns(of->call_ns, submit.time - of->submitted);
+        of = find_submitted(scene, &submit);
+        of = of && of->leader == LULL_NONE ? of : NULL;
+        if (waits)
+            good = end_sequence(scene, &sequence);
+        if (!of)
+            continue;
+        const int64_t end = piece.place == LULL_PLACE_RUNTIME ? piece.end : submit.time;
+        of->call_ns = max_ns((more ? min_ns(end, wait.time) : end) - submit.time, 0);
+        of->leader = (uint32_t)(of - scene->operations);
+        good = good && add_to_sequence(scene, &sequence, of->leader);
+    }
+    good = good && end_sequence(scene, &sequence);
+    lull_hash_free(&sequence.known);
+    free(sequence.parts);
+    free(sequence.firsts);
+    free(sequence.borders);
+    return good;
+}
+
+/* The operation whose call submits one where sequences are submitted at once. */
+static uint32_t leader_of(const struct device_scene *scene, const struct device_operation *of)
+{
+    const uint32_t leader = scene->operations[of->first].leader;
+    return leader == LULL_NONE ? of->first : leader;
+}
+
+/* How many operations the call that submits an operation submits then; 0: another call does. */
+static uint32_t together_of(const struct device_scene *scene, uint32_t first)
+{
+    const struct device_operation *of = &scene->operations[first];
+    return leader_of(scene, of) == first ? of->same + of->joined : 0;
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-enum { MOST_NUMBERS = 12 };
+enum { MOST_NUMBERS = 14 };
 
 /* The operation that a wait is for: of all that a stream had the last one that was submitted by then. */
 static uint32_t find_awaited(const struct device_scene *scene, const struct lull_device_wait *wait)
@@ -543,6 +691,7 @@ static bool write_foreign(struct device_scene *scene, struct lull_replay_devices
         lull_varints_put_near(list, foreign->sync, sync);
         lull_varints_put_near(list, (uint64_t)begin, (uint64_t)anchor);
         lull_varints_put(list, (uint64_t)(foreign->time - begin + of->latency));
+        lull_varints_put(list, together_of(scene, foreign->sync));
         sync = foreign->sync;
         anchor = begin;
         devices->locations[master].needed = true;
@@ -590,21 +739,24 @@ static bool write_submits(struct device_scene *scene, struct lull_replay_devices
     struct lull_device_submit submit = lull_device_submit_open(scene->log, location);
     uint64_t sync = 0;
     while (lull_device_submit_next(&submit)) {
-        const struct device_number *at = find_number(scene, submit.number);
-        const struct device_operation *of = at ? &scene->operations[at->index] : NULL;
+        const struct device_operation *of = find_submitted(scene, &submit);
+        const uint32_t first = of ? (uint32_t)(of - scene->operations) : LULL_NONE;
         if (!lull_varints_reserve(list, MOST_NUMBERS))
             return false;
-        of = of && of->submitted == submit.time ? of : NULL;
-        if (apart && of && !add_foreign(scene, submit.time, at->index))
+        if (apart && of && !add_foreign(scene, submit.time, first))
             return false;
         if (apart)
             continue;
         lull_varints_put(list, of ? of->same : 0);
         if (!of)
             continue;
-        lull_varints_put_near(list, at->index, sync);
+        const uint32_t together = together_of(scene, first);
+        lull_varints_put_near(list, first, sync);
         lull_varints_put(list, (uint64_t)of->latency);
-        sync = at->index;
+        lull_varints_put(list, together);
+        if (together == 0)
+            lull_varints_put(list, (uint64_t)of->call_ns);
+        sync = first;
         devices->locations[location].needed = true;
     }
     return true;
@@ -635,6 +787,9 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
         lull_varints_put_near(list, (uint64_t)of->begin, (uint64_t)of->submitted);
         lull_varints_put_near(list, of->first, index);
         lull_varints_put(list, scene->operations[of->first].same);
+        const uint32_t leader = leader_of(scene, of);
+        lull_varints_put_near(list, leader, of->first);
+        lull_varints_put(list, together_of(scene, leader));
     }
     for (uint32_t d = 0; d < of->n_depends; d++) {
         const uint32_t other = scene->depends[of->first_depend + d].other;
@@ -672,6 +827,9 @@ static bool write_lists(struct device_scene *scene, struct lull_replay_devices *
     bool good = true;
     for (size_t d = 0; d < scene->n_depends; d++)
         scene->operations[scene->depends[d].other].waiters++;
+    for (uint32_t l = first; good && l < end; l++)
+        good = lull_is_of_device(scene->trace, l, application) || gather_sequences(scene, l);
+    devices->repeats |= scene->repeats;
     for (uint32_t l = first; good && l < end; l++)
         good = write_waits(scene, devices, l, true);
     for (uint32_t l = first; good && l < end; l++)
@@ -747,6 +905,11 @@ int64_t lull_replay_devices_kernel_ns(const struct lull_replay_devices *devices,
     return devices->locations[location].kernel_ns;
 }
 
+bool lull_replay_devices_repeat(const struct lull_replay_devices *devices)
+{
+    return devices->repeats;
+}
+
 bool lull_replay_devices_mixes(const struct lull_replay_devices *devices, uint32_t location)
 {
     return devices->locations[location].copies && devices->locations[location].others;
@@ -763,6 +926,7 @@ static void read_apart(struct lull_device_caller *caller)
     caller->next.sync = (uint32_t)lull_varints_get_near(&caller->apart, caller->next.sync);
     caller->anchor = (int64_t)lull_varints_get_near(&caller->apart, (uint64_t)caller->anchor);
     caller->next.latency = (int64_t)lull_varints_get(&caller->apart);
+    caller->next.together = (uint32_t)lull_varints_get(&caller->apart);
 }
 
 struct lull_device_caller lull_device_caller_open(const struct lull_replay_devices *devices,
@@ -798,7 +962,18 @@ bool lull_device_caller_submits(struct lull_device_caller *caller,
         (struct lull_device_submission){.sync = (uint32_t)caller->submitted,
                                         .waiting = waiting,
                                         .latency = (int64_t)lull_varints_get(&caller->submits)};
+    ret_submission->together = (uint32_t)lull_varints_get(&caller->submits);
+    if (ret_submission->together == 0)
+        ret_submission->call_ns = (int64_t)lull_varints_get(&caller->submits);
     return true;
+}
+
+uint32_t lull_device_waiting(const struct lull_device_submission *submission,
+                             const struct lull_device_change *change)
+{
+    if (change && change->ahead)
+        return 0;
+    return change && change->graphs ? submission->together : submission->waiting;
 }
 
 bool lull_device_caller_waits(struct lull_device_caller *caller,
@@ -925,6 +1100,12 @@ static void read_operation(struct lull_device_stream *s)
     const int64_t submitted = s->begin - (int64_t)lull_unzigzag(lull_varints_get(&s->reader));
     s->first = (uint32_t)lull_varints_get_near(&s->reader, s->index);
     s->same = (uint32_t)lull_varints_get(&s->reader);
+    const uint32_t leader = (uint32_t)lull_varints_get_near(&s->reader, s->first),
+                   together = (uint32_t)lull_varints_get(&s->reader);
+    if (s->options.change && s->options.change->graphs) {
+        s->first = leader;
+        s->same = together;
+    }
     s->left_out = submitted >= s->options.ends_at;
 }
 

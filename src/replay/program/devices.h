@@ -31,12 +31,18 @@
  *
  * Copies overlapped (`overlap` of struct lull_device_change): the copies and fills of a stream that also has other
  * operations are on a *track* of their own, which is a stream of the program. Each operation comes behind the one before on
- * its track, not on its stream; its submission and the operations that it depends on, as the run tells, are as before. Who
- * waits for an operation, in the host or on another stream, waits for all of its stream up to that, on both tracks, as an
- * event of the device's runtime does. An operation of which no submission is known still comes behind all before it on its
- * stream. So nothing begins later than without the change. Example: a stream copies from 0 to 10 and computes from 10 to
+ * its track, not on its stream; its submission and the operations of other streams and tracks that it depends on, as the
+ * run tells, are as before. Who waits for an operation, in the host or on another stream, waits for all of its stream up to
+ * that, on both tracks, as an event of the device's runtime does. An operation of which no submission is known still comes
+ * behind all before it on its stream. So nothing begins later than without the change. Example: a stream copies from 0 to 10 and computes from 10 to
  * 40, both were submitted before 0, and the host waits for the stream: the kernel runs from 0 to 30, and the host goes on at
- * 30. Mostly nothing but their order tells that the kernel needs what the copy brings; so this is the most that can be had. */
+ * 30. Mostly nothing but their order tells that the kernel needs what the copy brings; so this is the most that can be had.
+ *
+ * Graphs (`graphs` of struct lull_device_change): a *sequence* is what a thread submits between two of its waits for devices
+ * or calls of MPI, by the names, streams and numbers of operations. If that is a shorter sequence of two submissions or more
+ * again and again (a b c a b c a), the shorter one counts (a b c, twice). A sequence of two submissions or more that the thread
+ * has submitted before is submitted by the call that submitted its first operation: the latency is that of the first one, and
+ * the calls of the others take no time. What the thread does in between still takes its time. */
 #ifndef LULL_REPLAY_PROGRAM_DEVICES_H
 #define LULL_REPLAY_PROGRAM_DEVICES_H
 
@@ -47,8 +53,8 @@
 struct lull_replay_devices;
 
 /* From the log of a run, with places, names and waits; `meets` says of each location whether it is known how it waits for
- * other threads of its process; the trace must outlive the result. Memory: some 12 bytes for each operation,
- * and, for one process at a time, 160. */
+ * other threads of its process; the trace must outlive the result. Memory: some 15 bytes for each operation,
+ * and, for one process at a time, 200. */
 lull_status lull_replay_devices_make(const struct lull_trace *trace, uint32_t application,
                                      const struct lull_device_log *log, const bool *meets,
                                      struct lull_replay_devices **ret_devices,
@@ -64,13 +70,23 @@ int64_t lull_replay_devices_kernel_ns(const struct lull_replay_devices *devices,
 /* Whether a stream had both copies (or fills) and other operations. */
 bool lull_replay_devices_mixes(const struct lull_replay_devices *devices, uint32_t location);
 
+/* Whether a thread submits a sequence of operations again, so that graphs would make a difference. */
+bool lull_replay_devices_repeat(const struct lull_replay_devices *devices);
+
 /* ---- threads --------------------------------------------------------------------------------- */
 
-/* `sync` numbers it in the process, `waiting` operations wait for it, `latency` (ns) is theirs. */
+struct lull_device_change;
+
+/* `sync` numbers it in the process, `waiting` operations wait for it, `latency` (ns) is theirs. Of graphs: so many operations
+ * wait if a call submits a whole sequence, 0: the sequence is submitted by another call; then this one, which takes
+ * `call_ns` in the run, takes no time. */
 struct lull_device_submission {
-    uint32_t sync, waiting;
-    int64_t latency;
+    uint32_t sync, waiting, together;
+    int64_t latency, call_ns;
 };
+/* How many operations wait for it, where `change` (NULL: nothing) is supposed; 0: none, it is left out. */
+uint32_t lull_device_waiting(const struct lull_device_submission *submission,
+                             const struct lull_device_change *change);
 
 /* What a thread submits and waits for, in its order; of a master also what threads that are apart submit. */
 struct lull_device_caller {
@@ -109,6 +125,7 @@ struct lull_device_change {
     bool no_latency;       /* operations could begin when the call that submits them does */
     bool ahead;            /* operations need no submission: it came long before */
     bool overlap;          /* copies and fills run beside the other operations of their stream */
+    bool graphs;           /* one call submits a sequence that was submitted before */
 };
 
 /* SYNCs of devices. `change`, which may be NULL, decides how many arrive at the completion of an operation. */

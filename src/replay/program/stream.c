@@ -430,14 +430,18 @@ static lull_status submit_operation(stream_t *s, const struct lull_step *step,
 {
     const struct lull_device_change *change = s->replay->options.change;
     struct lull_device_submission submission;
-    if (!s->replay->devices || !lull_device_caller_submits(&s->caller, &submission) ||
-        (change && change->ahead))
+    if (!s->replay->devices || !lull_device_caller_submits(&s->caller, &submission))
+        return LULL_OK;
+    const uint32_t waiting = lull_device_waiting(&submission, change);
+    if (change && change->graphs && submission.together == 0)
+        s->spared = step->time + submission.call_ns;
+    if (waiting == 0)
         return LULL_OK;
     const int64_t latency = change && change->no_latency
                                 ? 0
                                 : time_in_part(s, step->time, step->time + submission.latency);
     const struct lull_op sync =
-        lull_device_submitted(LULL_SYNC_ARRIVES, submission.sync, submission.waiting, latency);
+        lull_device_submitted(LULL_SYNC_ARRIVES, submission.sync, waiting, latency);
     return push_device_sync(s, &sync, err);
 }
 
@@ -452,10 +456,11 @@ static lull_status submit_apart(stream_t *s, const struct lull_item *item, struc
     for (; lull_device_caller_submits_apart(&s->caller, last, &submission);
          anchor = s->caller.anchor) {
         const int64_t from = anchor > item->begin ? item->begin : anchor;
-        if (change && change->ahead)
+        const uint32_t waiting = lull_device_waiting(&submission, change);
+        if (waiting == 0)
             continue;
         const struct lull_op sync =
-            lull_device_submitted(LULL_SYNC_ARRIVES, submission.sync, submission.waiting,
+            lull_device_submitted(LULL_SYNC_ARRIVES, submission.sync, waiting,
                                   time_in_part(s, from, anchor + submission.latency));
         lull_status status = push_device_sync(s, &sync, err);
         if (status != LULL_OK)
@@ -498,6 +503,27 @@ static lull_status push_await(stream_t *s, const struct lull_item *item, struct 
     entry->op.comm = (uint32_t)length;
     entry->op.flags = LULL_OP_NOT_SCALED;
     return LULL_OK;
+}
+
+/* A computation that begins with a call which takes no time, as its operation is submitted with others. */
+static lull_status push_spared(stream_t *s, const struct lull_item *item, struct lull_error *err)
+{
+    struct lull_item rest = *item;
+    rest.begin = s->spared < item->end ? s->spared : item->end;
+    const int64_t ns = time_in_part(s, item->begin, rest.begin);
+    rest.ns -= ns < rest.ns ? ns : rest.ns;
+    if (s->replay->options.pieces) {
+        const uint64_t length = (uint64_t)(rest.begin - item->begin);
+        struct entry *entry =
+            replay_push(s, LULL_OP_COMPUTE,
+                        item->region == LULL_NONE ? LULL_OP_NO_REGION : item->region, item->begin);
+        if (!entry)
+            return replay_no_memory(s, err);
+        entry->op.tag = (uint32_t)(length >> 32);
+        entry->op.comm = (uint32_t)length;
+        entry->op.flags = LULL_OP_NOT_SCALED;
+    }
+    return push_burst(s, &rest, err);
 }
 
 /* ---- items --------------------------------------------------------------------------------- */
@@ -588,7 +614,9 @@ static lull_status take_stream_item(stream_t *s, const struct lull_item *item,
         s->meets++;
         return push_sync(s, err);
     }
-    return item->kind == LULL_ITEM_AWAIT ? push_await(s, item, err) : push_burst(s, item, err);
+    if (item->kind == LULL_ITEM_AWAIT)
+        return push_await(s, item, err);
+    return s->spared > item->begin ? push_spared(s, item, err) : push_burst(s, item, err);
 }
 
 /* ---- pulling ------------------------------------------------------------------------------- */

@@ -121,6 +121,7 @@ struct lull_replay_stream {
     uint32_t syncs;          /* SYNCs so far */
     struct lull_device_caller caller; /* what it submits to devices and waits for there */
     int64_t awaited;              /* measured: the end of the operations that it waits for now */
+    int64_t spared;               /* measured: until then a call goes on that takes no time */
     struct lull_hash collectives; /* by communicator: how many blocking operations so far */
     struct lull_hash given_up;    /* by channel: how many messages were taken by receives that the
                                      program gave up; used in the first stream of a rank only, for

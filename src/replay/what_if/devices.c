@@ -11,7 +11,7 @@
 bool lull_what_if_devices_supposes(const struct lull_what_if_devices *devices)
 {
     return devices->n_kernels > 0 || devices->speed > 0 || devices->no_latency || devices->ahead ||
-           devices->no_copies || devices->overlap || devices->balance;
+           devices->no_copies || devices->overlap || devices->graphs || devices->balance;
 }
 
 lull_status lull_what_if_kernels_read(char *const *texts, struct lull_arena *arena,
@@ -162,6 +162,11 @@ lull_status lull_what_if_devices_change(const struct lull_trace *trace,
                          "%s: does not tell what was submitted to its devices when, so that "
                          "nothing can be supposed of them",
                          trace->path);
+    if (devices->graphs && !lull_replay_devices_repeat(known))
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: no thread submits the same operations again, so that no graph would "
+                         "submit them",
+                         trace->path);
     const double speed = devices->speed > 0 ? 1 / devices->speed : 1;
     double *kernels = all_ones(arena, trace->n_regions);
     for (uint32_t r = 0; r < trace->n_regions; r++) {
@@ -176,7 +181,8 @@ lull_status lull_what_if_devices_change(const struct lull_trace *trace,
                                           .copies = devices->no_copies ? 0 : 1,
                                           .no_latency = devices->no_latency,
                                           .ahead = devices->ahead,
-                                          .overlap = devices->overlap};
+                                          .overlap = devices->overlap,
+                                          .graphs = devices->graphs};
     *ret_change = change;
     return LULL_OK;
 }

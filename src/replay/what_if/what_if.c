@@ -355,6 +355,8 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
         add_word(&words, "--no-copies");
     if (options->devices.overlap)
         add_word(&words, "--overlap-copies");
+    if (options->devices.graphs)
+        add_word(&words, "--launch-graph");
     if (options->devices.balance)
         add_word(&words, "--balance-devices");
     *ret_words = words.items;
