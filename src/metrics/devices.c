@@ -547,10 +547,12 @@ static bool charge_gap(struct sweep *sweep, int64_t from, int64_t to,
         if (begin < end)
             charge(sweep, begin, end, next);
     }
+    if (!next)
+        return true;
     if (waits && !add_gap_behind_wait(sweep, call, before,
                                       (struct lull_device_gap){from, to, 0, next->location}))
         return false;
-    if (!next || !sweep->gathering->operations)
+    if (!sweep->gathering->operations)
         return true;
     struct operation_sums *sums = &sweep->gathering->sums[next->region];
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
