@@ -255,8 +255,7 @@ static void go_on_with_phase(struct lull_interpreter *it, const struct frame *to
     const uint32_t region = it->cpu || !top ? LULL_NONE : top->region;
     if (it->phase.activity == activity && it->phase.region == region &&
         it->phase.refers.number == it->refers.number &&
-        it->phase.refers.stream == it->refers.stream &&
-        it->phase.refers.call == it->refers.call &&
+        it->phase.refers.stream == it->refers.stream && it->phase.refers.call == it->refers.call &&
         it->phase.refers.serial == it->refers.serial)
         return;
     lull_emit_phase(it);

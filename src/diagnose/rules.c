@@ -29,6 +29,8 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_computation_scaling,
     &lull_rule_memory_bandwidth,
     &lull_rule_device_imbalance,
+    &lull_rule_device_default_stream,
+    &lull_rule_device_shared,
     &lull_rule_device_copies,
     &lull_rule_device_exchange,
     &lull_rule_device_sync,

@@ -337,6 +337,11 @@ static void fold_device(struct join *join, struct lull_device_breakdown *to,
     to->n_behind_waits += from->n_behind_waits;
     for (int loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
         add(join, &to->behind_wait_ns[loss], from->behind_wait_ns[loss]);
+    for (int hold = 0; hold < LULL_DEVICE_HOLDS; hold++) {
+        add(join, &to->held[hold].held_ns, from->held[hold].held_ns);
+        add(join, &to->held[hold].overlap_ns, from->held[hold].overlap_ns);
+        add(join, &to->held[hold].shorter_ns, from->held[hold].shorter_ns);
+    }
 }
 
 static void join_devices(struct join *join)

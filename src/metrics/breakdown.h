@@ -89,6 +89,18 @@ enum lull_device_loss {
 };
 const char *lull_device_loss_id(unsigned loss); /* "copying", "host" ... */
 
+/* Why an operation that could begin did not (metrics/held_operations.h): operations of the default stream of its process
+ * ran, or, for those of the default stream, of other streams; or kernels of other processes ran and nothing of its own. */
+enum lull_device_hold { LULL_HELD_BY_DEFAULT_STREAM, LULL_HELD_BY_PROCESS, LULL_DEVICE_HOLDS };
+
+struct lull_device_held {
+    int64_t held_ns;    /* how long at least one operation was held */
+    int64_t overlap_ns; /* how long those ran at the same time that would hold each other */
+    /* What the device could save at most by running them side by side: of what a process ran on its default stream and
+     * what it ran on others, the shorter, summed over processes; or what all processes ran, without the longest. */
+    int64_t shorter_ns;
+};
+
 /* A device, on which streams of one or several processes run kernels and copies, also at the same time. */
 struct lull_device_breakdown {
     /* Tells it from the other devices of the run: "node1 pci:0000:01:00.0"; where the tracer does not tell devices,
@@ -106,6 +118,7 @@ struct lull_device_breakdown {
     /* What of lost_ns lies behind waits of the host, and in how many gaps (struct lull_device_wait_breakdown). */
     uint64_t n_behind_waits;
     int64_t behind_wait_ns[LULL_DEVICE_LOSSES];
+    struct lull_device_held held[LULL_DEVICE_HOLDS];
 };
 
 /* The least, the median, and the largest of several lengths, ns. */
@@ -152,7 +165,9 @@ struct lull_operation_breakdown {
     /* What devices lost while one of these operations was their next one. */
     int64_t lost_ns[LULL_DEVICE_LOSSES];
     struct lull_device_gap
-        longest[LULL_DEVICE_LOSSES]; /* that with most of each loss; ns 0: none */
+        longest[LULL_DEVICE_LOSSES];    /* that with most of each loss; ns 0: none */
+    int64_t held_ns[LULL_DEVICE_HOLDS]; /* of all of them together */
+    struct lull_device_gap longest_held[LULL_DEVICE_HOLDS]; /* from ready to begin */
 };
 
 /* What devices lost behind waits of the host in one call for one operation: the calls of one call site, and the

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sorted.h"
+#include "metrics/held_operations.h"
 #include "stats/quantile.h"
 
 #include <stdlib.h>
@@ -68,7 +69,8 @@ struct ended {
 struct operations {
     struct submit *submits;
     struct depend *depends;
-    struct ended *ends; /* where the process uses several devices, and something waits for one */
+    struct ended
+        *ends; /* where the process uses several devices, or its operations wait for others */
     size_t n_submits, n_depends, n_ends;
     size_t submits_capacity, depends_capacity, ends_capacity;
 };
@@ -172,17 +174,18 @@ static bool operations_of(const struct lull_trace *trace, const struct lull_devi
 {
     const struct lull_process *of = &trace->processes[process];
     uint32_t first = LULL_NONE;
-    bool several = false, good = true;
+    bool ends = false, good = true;
     for (uint32_t l = of->first_location; l < of->first_location + of->n_locations; l++) {
         first = first == LULL_NONE ? device_of[l] : first;
-        several |= device_of[l] != LULL_NONE && device_of[l] != first;
+        ends |= device_of[l] != LULL_NONE && device_of[l] != first;
     }
-    for (uint32_t l = of->first_location; good && l < of->first_location + of->n_locations; l++) {
-        if (device_of[l] != LULL_NONE)
-            good = !several || gather_ends(log, l, device_of[l], operations);
-        else
+    for (uint32_t l = of->first_location; good && l < of->first_location + of->n_locations; l++)
+        if (device_of[l] == LULL_NONE)
             good = gather_submits(log, l, operations) && gather_depends(log, l, operations);
-    }
+    ends |= operations->n_depends > 0;
+    for (uint32_t l = of->first_location; good && l < of->first_location + of->n_locations; l++)
+        if (device_of[l] != LULL_NONE)
+            good = !ends || gather_ends(log, l, device_of[l], operations);
     if (good)
         operations_sort(operations);
     return good;
@@ -207,6 +210,7 @@ struct charged {
 struct gathering {
     struct lull_device_log *log; /* NULL: only sums are known */
     bool operations;             /* are to be told one by one */
+    bool default_streams;        /* it is known what they hold */
     const struct lull_trace *trace;
     struct lull_breakdown *to;
     struct gathered *gathered; /* [to->n_devices] */
@@ -308,6 +312,8 @@ struct operation_sums {
     struct operation_times lengths, delays;
     int64_t lost[LULL_DEVICE_LOSSES]; /* while one of them was the next one of its device */
     struct lull_device_gap longest[LULL_DEVICE_LOSSES];
+    int64_t held[LULL_DEVICE_HOLDS];
+    struct lull_device_gap longest_held[LULL_DEVICE_HOLDS];
     uint8_t kind;
 };
 
@@ -612,10 +618,12 @@ static bool charge_gap(struct sweep *sweep, int64_t from, int64_t to,
         if (begin < end)
             charge(sweep, begin, end, next);
     }
+    if (!next)
+        return true;
     if (waits && !add_gap_behind_wait(sweep, call, before,
                                       (struct lull_device_gap){from, to, 0, next->location}))
         return false;
-    if (!next || !sweep->gathering->operations)
+    if (!sweep->gathering->operations)
         return true;
     struct operation_sums *sums = &sweep->gathering->sums[next->region];
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
@@ -745,6 +753,9 @@ static void tell_operations(struct gathering *gathering)
                                               .site = ""};
         memcpy(to->operations[row_of[r]].lost_ns, sums->lost, sizeof sums->lost);
         memcpy(to->operations[row_of[r]].longest, sums->longest, sizeof sums->longest);
+        memcpy(to->operations[row_of[r]].held_ns, sums->held, sizeof sums->held);
+        memcpy(to->operations[row_of[r]].longest_held, sums->longest_held,
+               sizeof sums->longest_held);
     }
     tell_calls(gathering, row_of);
     for (uint32_t i = 0; i < to->n_operations; i++) {
@@ -888,6 +899,130 @@ static bool sweep_device(struct sweep *sweep, struct lull_device_breakdown *devi
     return true;
 }
 
+/* ---- operations that were held --------------------------------------------------------------- */
+
+/* Operations of streams may wait for others by events, graphs and functions of the host, of which nobody tells which: where
+ * a program uses these, what a default stream holds is not known. */
+static bool knows_default_streams(const struct lull_trace *trace)
+{
+    static const char *const calls[] = {"StreamWaitEvent", "StreamWaitValue", "GraphLaunch",
+                                        "LaunchHostFunc", "StreamAddCallback"};
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+            if (trace->regions[r].paradigm == LULL_PARADIGM_DEVICE &&
+                strstr(trace->regions[r].name, calls[i]))
+                return false;
+    return true;
+}
+
+/* The operations of a device, for lull_held_operations_find. */
+struct holding {
+    struct sweep *sweep;
+    const struct lull_held_stream *streams;
+    struct lull_device_run *runs; /* [n_streams] */
+    int64_t *until;               /* [n_streams]: when the last operation has ended */
+};
+
+/* INT64_MAX: not known. */
+static int64_t ready_of(struct sweep *sweep, const struct lull_device_run *run)
+{
+    const struct operations *operations =
+        sweep->gathering->of_process[sweep->gathering->trace->locations[run->location].process];
+    const struct submit *submit = find_submit(sweep, operations, run->number);
+    if (!submit)
+        return INT64_MAX;
+    int64_t ready = submit->time;
+    size_t at = lull_sorted_first_u64(operations->depends, operations->n_depends,
+                                      sizeof *operations->depends, offsetof(struct depend, number),
+                                      run->number);
+    for (; at < operations->n_depends && operations->depends[at].number == run->number; at++) {
+        const struct ended *other = find_end(operations, operations->depends[at].other);
+        if (!other)
+            return INT64_MAX;
+        ready = other->time > ready ? other->time : ready;
+    }
+    return ready;
+}
+
+static bool next_of_stream(void *context, uint32_t stream,
+                           struct lull_held_operation *ret_operation)
+{
+    const struct holding *holding = context;
+    struct lull_device_run *run = &holding->runs[stream];
+    int64_t *until = &holding->until[stream];
+    if (!lull_device_run_next(run))
+        return false;
+    const int64_t begin = run->begin > *until ? run->begin : *until;
+    const bool knows = holding->streams[stream].side != LULL_SIDE_NEITHER && !run->again;
+    int64_t ready = knows ? ready_of(holding->sweep, run) : INT64_MAX;
+    ready = ready > *until ? ready : *until;
+    *until = run->end > begin ? run->end : begin;
+    *ret_operation = (struct lull_held_operation){.ready = ready,
+                                                  .begin = begin,
+                                                  .end = *until,
+                                                  .region = run->region,
+                                                  .is_kernel = run->kind == LULL_OPERATION_KERNEL};
+    return true;
+}
+
+static void tell_held(void *context, uint32_t stream, const struct lull_held_operation *operation,
+                      enum lull_device_hold hold, int64_t ns)
+{
+    const struct holding *holding = context;
+    struct gathering *gathering = holding->sweep->gathering;
+    if (!gathering->operations)
+        return;
+    struct operation_sums *sums = &gathering->sums[operation->region];
+    sums->held[hold] += ns;
+    if (ns > sums->longest_held[hold].ns)
+        sums->longest_held[hold] = (struct lull_device_gap){operation->ready, operation->begin, ns,
+                                                            holding->runs[stream].location};
+}
+
+static uint8_t side_of(const struct lull_stream *stream)
+{
+    if (!stream || !stream->in_order)
+        return LULL_SIDE_NEITHER;
+    return stream->is_default ? LULL_SIDE_DEFAULT : LULL_SIDE_OTHER;
+}
+
+static void find_held(struct sweep *sweep, struct lull_device_breakdown *device)
+{
+    struct gathering *gathering = sweep->gathering;
+    const uint32_t n = device->n_streams;
+    const uint32_t *locations = gathering->gathered[sweep->device].streams;
+    struct lull_held_stream *streams = lull_arena_zero(gathering->scratch, n, sizeof *streams);
+    struct holding holding = {.sweep = sweep,
+                              .streams = streams,
+                              .runs = lull_arena_zero(gathering->scratch, n, sizeof *holding.runs),
+                              .until =
+                                  lull_arena_zero(gathering->scratch, n, sizeof *holding.until)};
+    uint32_t last = LULL_NONE, process = 0;
+    unsigned sides = 0; /* of the streams of a process */
+    bool both = false;  /* a process has a default stream and others */
+    for (uint32_t s = 0; s < n; s++) {
+        const struct lull_location *of = &gathering->trace->locations[locations[s]];
+        const bool fresh = of->process != last;
+        process += fresh && s > 0;
+        last = of->process;
+        streams[s] = (struct lull_held_stream){process, side_of(of->stream)};
+        sides = (fresh ? 0 : sides) | 1u << streams[s].side;
+        both |= (sides & 1u << LULL_SIDE_DEFAULT) && (sides & 1u << LULL_SIDE_OTHER);
+        holding.runs[s] = lull_device_run_open(gathering->log, locations[s]);
+    }
+    const struct lull_held_device of = {.streams = streams,
+                                        .n_streams = n,
+                                        .n_processes = process + 1,
+                                        .windows = sweep->windows.items,
+                                        .n_windows = sweep->windows.count,
+                                        .default_streams = both && gathering->default_streams,
+                                        .context = &holding,
+                                        .next = next_of_stream,
+                                        .held = tell_held};
+    if (of.default_streams || of.n_processes > 1)
+        lull_held_operations_find(&of, gathering->scratch, device->held);
+}
+
 /* ==== the result ============================================================================== */
 
 /* Nothing is known of a stream of which sums alone were kept, in a part of the run. */
@@ -953,7 +1088,10 @@ static bool conclude(struct gathering *gathering, uint32_t index)
     struct sweep sweep = {.gathering = gathering, .device = index, .lost = device->lost_ns};
     good =
         find_windows(gathering, index, &sweep.windows) && need_operations(gathering, index, true);
-    good = good && sweep_device(&sweep, device) && need_operations(gathering, index, false);
+    good = good && sweep_device(&sweep, device);
+    if (good)
+        find_held(&sweep, device);
+    good = good && need_operations(gathering, index, false);
     free(sweep.windows.items);
     return good;
 }
@@ -1045,6 +1183,7 @@ lull_status lull_devices_fill(struct lull_device_log *log, bool operations,
     struct gathering gathering = {
         .log = log,
         .operations = log && operations,
+        .default_streams = knows_default_streams(trace),
         .trace = trace,
         .to = breakdown,
         .device_of = lull_arena_zero(scratch, locations, sizeof(uint32_t)),

@@ -448,6 +448,14 @@ bool lull_is_communicator(const struct lull_device *device)
     return strcmp(device->runtime, "NCCL") == 0;
 }
 
+bool lull_is_default_stream(const char *runtime, const char *number)
+{
+    const char *its = strcmp(runtime, "CUDA") == 0   ? "7"
+                      : strcmp(runtime, "ROCm") == 0 ? "0"
+                                                     : NULL;
+    return its && number[0] == its[0] && (number[1] == '\0' || number[1] == ' ');
+}
+
 uint8_t lull_activity_on(const struct lull_region *region, unsigned location_kind)
 {
     if (location_kind == LULL_LOCATION_DEVICE) {

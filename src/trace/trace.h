@@ -164,11 +164,17 @@ struct lull_device {
  * on streams of devices proper. */
 bool lull_is_communicator(const struct lull_device *device);
 
+/* Whether the stream that a runtime calls by that number ("7", perhaps with more words behind it) is its default stream, for
+ * which all other streams of the process wait on the device, and which waits for them, unless they were made not to. CUDA: 7,
+ * as CUPTI numbers it in the first context of a process; ROCm: 0. False: it is another one, or that is not known. */
+bool lull_is_default_stream(const char *runtime, const char *number);
+
 /* What a tracer tells of a device stream. */
 struct lull_stream {
     uint32_t device;    /* index of a lull_device */
     uint32_t context;   /* number of the runtime's context in the process; 0: not known */
     bool in_order;      /* its operations run one after the other */
+    bool is_default;    /* lull_is_default_stream */
     bool summary;       /* its operations are in its sums alone: it has no events but pauses */
     uint64_t lost;      /* operations that were submitted and have no record */
     double clock_error; /* ns: by so much the times of the stream may be wrong beside those of

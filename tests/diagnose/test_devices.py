@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What devices lose their time by, in made-up traces of PyTorch's profiler: schedules whose devices wait for the host, for
-launches, for copies or for each other, by 5 % and by 20 %. The diagnosis names the cause first, and its price is what
-the same schedule without the cause is shorter by (of launches: without any latency, also that which was not planted; of
-copies: with the copies on a stream of their own);
+launches, for copies or for each other, or whose operations run one after the other and could side by side, by 5 % and by
+20 %. The diagnosis names the cause first, and its price is what the same schedule without the cause is shorter by (of
+launches: without any latency, also that which was not planted; of copies: with the copies on a stream of their own);
 where the cause is absent it keeps silent.
 
 usage: test_devices.py --lull LULL
@@ -21,16 +21,24 @@ ITERATIONS, KERNEL, CALL, LATENCY, RETURN = 40, 400_000, 2_000, 3_000, 1_000  # 
 
 
 class Program:
-    """A host thread that launches, copies and waits, and what the streams of its devices make of that."""
+    """A host thread that launches, copies and waits, and what the streams of its devices make of that. A device runs one
+    operation at a time where it is `exclusive`; `beside` is a program of another process on the same devices."""
 
-    def __init__(self, devices=1, latency=LATENCY):
-        self.maker, self.latency, self.now, self.free = kineto.Maker(0, 1, devices=devices), latency, 0, {}
+    def __init__(self, devices=1, latency=LATENCY, exclusive=False, rank=0, ranks=1, beside=None):
+        self.maker, self.latency, self.now = kineto.Maker(rank, ranks, devices=devices), latency, 0
+        self.exclusive, self.rank, self.free = exclusive, rank, beside.free if beside else {}
 
     def submit(self, name, length, call, device, stream, category, **arguments):
         correlation = self.maker.call(call, self.now, self.now + CALL)
-        begin = max(self.now + self.latency, self.free.get((device, stream), 0))
+        begin = max(self.now + self.latency, self.free.get((self.rank, device, stream), 0))
+        if self.exclusive:
+            begin = max(begin, *(free for (_, of, _), free in self.free.items() if of == device), 0)
         self.maker.ran(category, name, begin, begin + length, correlation, device, stream, **arguments)
-        self.free[device, stream] = begin + length
+        self.free[self.rank, device, stream] = begin + length
+        self.now += CALL
+
+    def call(self, name):
+        self.maker.call(name, self.now, self.now + CALL)
         self.now += CALL
 
     def launch(self, length, device=0, stream=7, name="smooth"):
@@ -51,7 +59,7 @@ class Program:
     def synchronise(self, devices=1, returns=RETURN):
         """One call for each device, which ends so long behind what it waits for."""
         for device in range(devices):
-            end = max(self.now, *(free for (of, _), free in self.free.items() if of == device)) + returns
+            end = max(self.now, *(free for (rank, of, _), free in self.free.items() if (rank, of) == (self.rank, device))) + returns
             self.maker.call("cudaDeviceSynchronize", self.now, end)
             self.now = end
 
@@ -165,6 +173,31 @@ def short_kernels(graph):
     return program
 
 
+def default_stream(lost, first=7, exclusive=True, events=False):
+    """Two streams take turns; events would say which operation waits for which, if the profiler told it."""
+    program = Program(exclusive=exclusive)
+    for i in range(ITERATIONS):
+        program.launch(lost, stream=first, name="prepare")
+        if events:
+            program.call("cudaStreamWaitEvent")
+        program.launch(KERNEL, stream=20)
+        if i % 8 == 7:
+            program.synchronise()
+    return program
+
+
+def turns(lost, exclusive=True):
+    """Two processes on one device."""
+    first = Program(exclusive=exclusive, ranks=2)
+    second = Program(exclusive=exclusive, rank=1, ranks=2, beside=first)
+    for i in range(ITERATIONS):
+        first.launch(KERNEL)
+        second.launch(lost, name="other")
+    first.synchronise()
+    second.synchronise()
+    return first, second
+
+
 # What is supposed: the option of lull replay, the program, and how long it takes then.
 SUPPOSED = [("--overlap-copies", lambda: copies(KERNEL // 4), lambda: copies(KERNEL // 4, stream=20)),
             ("--launch-graph", lambda: short_kernels(False), lambda: short_kernels(True))]
@@ -174,19 +207,41 @@ PLANTED = [("device_starved", starved, lambda _: starved(0)),
            ("device_sync", synchronised_small, lambda lost: synchronised_small(lost, every=ITERATIONS)),
            ("device_launch", late_launch, lambda _: late_launch(-LATENCY)),
            ("device_copies", copies, lambda lost: copies(lost, stream=20)), ("device_exchange", exchanges, None),
-           ("device_imbalance", uneven, lambda _: uneven(0))]
+           ("device_imbalance", uneven, lambda _: uneven(0)), ("device_default_stream", default_stream, None),
+           ("device_shared", turns, None)]
 # Of these nothing is told beside them that would be the same time again.
 SAME_TIME = {"device_sync": ("device_runtime", "device_launch", "device_starved")}
 # Where rules have nothing to say.
 TWINS = [("device_starved", ahead), ("device_launch", ahead), ("device_runtime", ahead), ("device_copies", hidden_copies),
          ("device_sync", ahead), ("device_sync", starved), ("device_sync", late_launch),
          ("device_sync", lambda lost: synchronised_small(lost, every=ITERATIONS // 2)),
-         ("device_imbalance", lambda lost: uneven(0))]
+         ("device_imbalance", lambda lost: uneven(0)),
+         ("device_default_stream", lambda lost: default_stream(lost, exclusive=False)),
+         ("device_default_stream", lambda lost: default_stream(lost, events=True)),
+         ("device_default_stream", lambda lost: default_stream(lost, first=13)), ("device_default_stream", starved),
+         ("device_default_stream", hidden_copies), ("device_shared", lambda lost: turns(lost, exclusive=False)),
+         ("device_shared", default_stream)]
+
+
+def write_shared(lull, folder, name, programs):
+    """The profiler does not tell that two processes use the same device; lull's own runs do."""
+    (folder / name).mkdir()
+    for program in programs:
+        kineto.write(folder / name / f"rank{program.rank}.json", program.maker.document())
+    path = folder / (name + ".lull")
+    subprocess.run([lull, "convert", folder / name, path, "--to", "tape"], check=True, capture_output=True)
+    for file in path.rglob("*"):
+        if file.is_file():
+            file.write_bytes(file.read_bytes().replace(b"rank 1 device 0", b"rank 0 device 0"))
+    return path
 
 
 def findings(lull, folder, name, program):
     path = folder / (name + ".json")
-    kineto.write(path, program.maker.document())
+    if isinstance(program, tuple):
+        path = write_shared(lull, folder, name, program)
+    else:
+        kineto.write(path, program.maker.document())
     text = subprocess.run([lull, "report", path, "--threads", "1", "--format", "json"], check=True, capture_output=True,
                           text=True).stdout
     return json.loads(text)["findings"]
@@ -196,7 +251,7 @@ def check_planted(lull, folder, rule, make, without, percent):
     """What is wrong, as a list of lines."""
     lost = KERNEL * percent // (100 - percent)
     with_it = make(lost)
-    found = findings(lull, folder, f"{rule}-{percent}", with_it)
+    found = findings(lull, folder, f"{make.__name__}-{percent}", with_it)
     if not found or found[0]["rule"] != rule:
         return [f"{rule}, {percent} %: {', '.join(f['rule'] for f in found) or 'nothing'}"]
     again = [f["rule"] for f in found if f["rule"] in SAME_TIME.get(rule, ())]
@@ -244,7 +299,8 @@ def main():
             wrong += check_supposed(lull, folder, option, make, without)
         for rule, make in TWINS:
             for percent in (5, 20):
-                found = findings(lull, folder, f"no-{rule}-{percent}", make(KERNEL * percent // (100 - percent)))
+                found = findings(lull, folder, f"no-{rule}-{len(list(folder.iterdir()))}",
+                                 make(KERNEL * percent // (100 - percent)))
                 told = [f["rule"] for f in found if f["rule"] == rule]
                 wrong += [f"{rule} told of {make.__name__}, {percent} %"] if told else []
         for memory, told in (("Pinned", False), ("Pageable", True)):

@@ -72,12 +72,24 @@ static const struct lull_region regions[REGIONS] = {
                   .whole = LULL_NONE},
 };
 
-enum { DELAYED = LULL_DEVICE_LOSSES + 1, BEHIND_WAIT, COPIES_BESIDE, EXCHANGES_BESIDE, BRANCHES };
+enum {
+    DELAYED = LULL_DEVICE_LOSSES + 1,
+    BEHIND_WAIT,
+    COPIES_BESIDE,
+    EXCHANGES_BESIDE,
+    HELD_BY_STREAM,
+    HELD_BY_PROCESS,
+    SIDE_BY_SIDE,
+    BRANCHES
+};
 static struct branch branches[BRANCHES] = {
     [DELAYED] = {.what = "the delay of an operation is known", .least = 300},
-    [BEHIND_WAIT] = {.what = "the host waits when a device runs out of work", .least = 300},
+    [BEHIND_WAIT] = {.what = "the host waits when a device runs out of work", .least = 100},
     [COPIES_BESIDE] = {.what = "copies run beside kernels", .least = 300},
     [EXCHANGES_BESIDE] = {.what = "exchanges run beside kernels", .least = 300},
+    [HELD_BY_STREAM] = {.what = "a default stream and another one hold each other", .least = 50},
+    [HELD_BY_PROCESS] = {.what = "a kernel of another process holds an operation", .least = 50},
+    [SIDE_BY_SIDE] = {.what = "a default stream and another one run at a time", .least = 50},
     [LULL_LOST_COPYING] = {.what = "copies run alone", .least = 300},
     [LULL_LOST_EXCHANGING] = {.what = "exchanges run alone", .least = 300},
     [LULL_LOST_HOST] = {.what = "the host computes", .least = 300},
@@ -165,6 +177,8 @@ static void define(struct lull_random *random, struct drawn *drawn)
                 continue;
             location->stream = lull_arena_zero(trace->arena, 1, sizeof *location->stream);
             location->stream->device = below(random, 2);
+            location->stream->in_order = below(random, 8) > 0;
+            location->stream->is_default = location->number == 0 && below(random, 8) > 0;
         }
     }
     drawn->made.locations = calloc(trace->n_locations, sizeof *drawn->made.locations);
@@ -441,10 +455,153 @@ static void check_moving(const struct drawn *drawn, uint32_t device,
     branch_reach(&branches[EXCHANGES_BESIDE], exchanges_beside > 0);
 }
 
-/* What was lost in front of operations of each region: in all, and in one gap at most. */
+/* What was lost in front of operations of each region, and how long these were held: in all, and at most in one gap, or
+ * of one operation. */
 struct lost_before {
     int64_t all[REGIONS][LULL_DEVICE_LOSSES], most[REGIONS][LULL_DEVICE_LOSSES];
+    int64_t held[REGIONS][LULL_DEVICE_HOLDS], most_held[REGIONS][LULL_DEVICE_HOLDS];
 };
+
+/* ---- operations that are held -------------------------------------------------------------- */
+
+enum side { OTHER, DEFAULT, NEITHER, SIDES };
+
+static enum side side_of_stream(const struct lull_stream *stream)
+{
+    return !stream->in_order ? NEITHER : stream->is_default ? DEFAULT : OTHER;
+}
+
+static enum side side_of(const struct drawn *drawn, const struct operation *operation)
+{
+    return side_of_stream(drawn->made.trace->locations[operation->stream].stream);
+}
+
+/* When an operation is ready, as far as is known of those that are seen; INT64_MAX: that is not known. */
+static int64_t ready_at(const struct drawn *drawn, const struct operation *operation)
+{
+    const struct operation *other = find(drawn, operation->other);
+    int64_t ready = operation->called;
+    if (!operation->told || side_of(drawn, operation) == NEITHER ||
+        (other && (!other->numbered || seen_end(drawn, other) == 0)))
+        return INT64_MAX;
+    if (other && seen_end(drawn, other) > ready)
+        ready = seen_end(drawn, other);
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        const struct operation *of = &drawn->operations[i];
+        if (of->stream == operation->stream && of->begin < operation->begin &&
+            seen_end(drawn, of) > ready)
+            ready = seen_end(drawn, of);
+    }
+    return ready;
+}
+
+/* How many operations of a process run at a moment, by the side of their stream. */
+struct now {
+    uint32_t running[SIDES], kernels;
+};
+
+static bool holds_each_other(const struct drawn *drawn, uint32_t device)
+{
+    const struct lull_trace *trace = drawn->made.trace;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        bool sides[SIDES] = {false};
+        for (uint32_t i = THREADS; i < process->n_locations; i++) {
+            const struct lull_stream *stream = trace->locations[process->first_location + i].stream;
+            sides[side_of_stream(stream)] |= stream->device == device;
+        }
+        if (sides[OTHER] && sides[DEFAULT])
+            return true;
+    }
+    return false;
+}
+
+static bool is_held(const struct drawn *drawn, const struct operation *operation,
+                    const struct now *now, unsigned hold)
+{
+    const struct now *own = &now[operation->process];
+    if (hold == LULL_HELD_BY_DEFAULT_STREAM)
+        return own->running[side_of(drawn, operation) == DEFAULT ? OTHER : DEFAULT] > 0;
+    bool others = false;
+    for (uint32_t p = 0; p < PROCESSES; p++)
+        others |= p != operation->process && now[p].kernels > 0;
+    return others && own->running[OTHER] + own->running[DEFAULT] + own->running[NEITHER] == 0;
+}
+
+static void check_held(const struct drawn *drawn, uint32_t device,
+                       const struct lull_device_breakdown *found, struct lost_before *before)
+{
+    static int64_t ready[MOST_OPERATIONS], begin[MOST_OPERATIONS],
+        held[MOST_OPERATIONS][LULL_DEVICE_HOLDS];
+    struct lull_device_held expected[LULL_DEVICE_HOLDS] = {{0}};
+    const bool looks = holds_each_other(drawn, device);
+    int64_t ran[PROCESSES][SIDES] = {{0}}, kernels[PROCESSES] = {0}, sum = 0, most = 0;
+    memset(held, 0, sizeof held);
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        begin[i] = next_begin(drawn, &drawn->operations[i], 0);
+        ready[i] = begin[i] == INT64_MAX ? INT64_MAX : ready_at(drawn, &drawn->operations[i]);
+    }
+    for (int64_t t = 0; t < DURATION; t++) {
+        struct now now[PROCESSES] = {{.kernels = 0}};
+        bool is[LULL_DEVICE_HOLDS] = {false}, overlaps = false;
+        uint32_t with_kernels = 0;
+        for (uint32_t i = 0; i < drawn->n_operations; i++) {
+            const struct operation *of = &drawn->operations[i];
+            if (of->device == device && of->begin <= t && t < of->end &&
+                in_window(drawn, of->process, t)) {
+                now[of->process].running[side_of(drawn, of)]++;
+                now[of->process].kernels += of->region == KERNEL;
+            }
+        }
+        for (uint32_t i = 0; i < drawn->n_operations; i++) {
+            const struct operation *of = &drawn->operations[i];
+            if (of->device != device || t < ready[i] || t >= begin[i])
+                continue;
+            for (unsigned hold = 0; hold < LULL_DEVICE_HOLDS; hold++) {
+                if (!is_held(drawn, of, now, hold) ||
+                    (hold == LULL_HELD_BY_DEFAULT_STREAM && !looks))
+                    continue;
+                is[hold] = true;
+                held[i][hold]++;
+            }
+        }
+        for (uint32_t p = 0; p < PROCESSES; p++) {
+            overlaps |= looks && now[p].running[OTHER] > 0 && now[p].running[DEFAULT] > 0;
+            with_kernels += now[p].kernels > 0;
+            kernels[p] += now[p].kernels > 0;
+            for (int side = 0; side < SIDES; side++)
+                ran[p][side] += now[p].running[side] > 0;
+        }
+        for (unsigned hold = 0; hold < LULL_DEVICE_HOLDS; hold++)
+            expected[hold].held_ns += is[hold];
+        expected[LULL_HELD_BY_DEFAULT_STREAM].overlap_ns += overlaps;
+        expected[LULL_HELD_BY_PROCESS].overlap_ns += with_kernels > 1;
+    }
+    for (uint32_t p = 0; p < PROCESSES; p++) {
+        if (looks)
+            expected[LULL_HELD_BY_DEFAULT_STREAM].shorter_ns +=
+                ran[p][OTHER] < ran[p][DEFAULT] ? ran[p][OTHER] : ran[p][DEFAULT];
+        sum += kernels[p];
+        most = kernels[p] > most ? kernels[p] : most;
+    }
+    expected[LULL_HELD_BY_PROCESS].shorter_ns = sum - most;
+    for (unsigned hold = 0; hold < LULL_DEVICE_HOLDS; hold++) {
+        assert_int_equal(found->held[hold].held_ns, expected[hold].held_ns);
+        assert_int_equal(found->held[hold].overlap_ns, expected[hold].overlap_ns);
+        assert_int_equal(found->held[hold].shorter_ns, expected[hold].shorter_ns);
+        for (uint32_t i = 0; i < drawn->n_operations; i++) {
+            const uint32_t region = drawn->operations[i].region;
+            before->held[region][hold] += held[i][hold];
+            if (held[i][hold] > before->most_held[region][hold])
+                before->most_held[region][hold] = held[i][hold];
+        }
+    }
+    branch_reach(&branches[HELD_BY_STREAM], expected[LULL_HELD_BY_DEFAULT_STREAM].held_ns > 0);
+    branch_reach(&branches[SIDE_BY_SIDE], expected[LULL_HELD_BY_DEFAULT_STREAM].overlap_ns > 0);
+    branch_reach(&branches[HELD_BY_PROCESS], expected[LULL_HELD_BY_PROCESS].held_ns > 0);
+}
+
+/* ---- gaps ---------------------------------------------------------------------------------- */
 
 /* What was lost in gaps that begin while the host waits, by the operation that has ended: in all, and in one at most. */
 struct lost_behind {
@@ -666,9 +823,11 @@ static void check_one(struct lull_random *random, bool windowed)
         feed_breakdown(random, &drawn->made, &wanted, drawn->made.trace->arena);
     struct lost_before before = {0};
     struct lost_behind behind = {0};
-    for (uint32_t d = 0; d < breakdown->n_devices; d++)
-        check_device(drawn, strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1,
-                     &breakdown->devices[d], &before, &behind);
+    for (uint32_t d = 0; d < breakdown->n_devices; d++) {
+        const uint32_t device = strcmp(breakdown->devices[d].id, "pci:1") == 0 ? 0 : 1;
+        check_device(drawn, device, &breakdown->devices[d], &before, &behind);
+        check_held(drawn, device, &breakdown->devices[d], &before);
+    }
     check_waits(breakdown, &behind);
     for (uint32_t r = 0; r < breakdown->n_operations; r++) {
         uint32_t region = 0;
@@ -676,6 +835,12 @@ static void check_one(struct lull_random *random, bool windowed)
             region++;
         for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++)
             assert_int_equal(breakdown->operations[r].lost_ns[loss], before.all[region][loss]);
+        for (unsigned hold = 0; hold < LULL_DEVICE_HOLDS; hold++) {
+            const struct lull_device_gap *longest = &breakdown->operations[r].longest_held[hold];
+            assert_int_equal(breakdown->operations[r].held_ns[hold], before.held[region][hold]);
+            assert_int_equal(longest->ns, before.most_held[region][hold]);
+            assert_true(longest->end - longest->begin >= longest->ns);
+        }
         for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES && !windowed; loss++) {
             const struct lull_device_gap *longest = &breakdown->operations[r].longest[loss];
             assert_int_equal(longest->ns, before.most[region][loss]);
@@ -694,7 +859,7 @@ static void test_against_reference(void **state)
     (void)state;
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
-    const unsigned rounds = lull_test_rounds(200);
+    const unsigned rounds = lull_test_rounds(400);
     for (unsigned i = 0; i < rounds; i++) {
         check_one(&random, i & 1);
         branches_next(branches, BRANCHES);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What devices lose their time by: their part of the run in which they ran no kernel.
+/* What devices lose their time by: their part of the run in which they ran no kernel; and what they run one after the other
+ * and could run at the same time.
  * Evidence: what each device lost (metrics/devices.h), in all, before the operations of each name, and behind waits of the
- * host; how long operations took, and how long after their launch they began. Formula: the sum over all devices, as a share of their time; told as lost
+ * host; how long operations took, how long after their launch they began, and how long others held them
+ * (metrics/held_operations.h). Formula: the sum over all devices, as a share of their time; told as lost
  * is that share of the core time, so that findings of devices and of threads are in one order. Silent: below 1 % of the
  * devices' time, and where sums alone are known. */
 #include "diagnose/rules.h"
@@ -24,6 +26,8 @@ struct device_sums {
         behind_wait[LULL_DEVICE_LOSSES]; /* what of that is behind waits of the host */
     struct device_time waited; /* behind waits, while the host is in the runtime or launches */
     uint64_t n_behind_waits;
+    struct device_time held[LULL_DEVICE_HOLDS], spared[LULL_DEVICE_HOLDS];
+    int64_t overlap_ns[LULL_DEVICE_HOLDS];
     const struct lull_device_breakdown *longest; /* with most_kernel_ns */
 };
 
@@ -56,6 +60,13 @@ static struct device_sums sum_devices(const struct lull_case *c)
             sums.time_ns += device->lost_ns[loss];
             add_device_time(&sums.lost[loss], device, device->lost_ns[loss]);
             add_device_time(&sums.behind_wait[loss], device, device->behind_wait_ns[loss]);
+        }
+        for (unsigned hold = 0; hold < LULL_DEVICE_HOLDS; hold++) {
+            const struct lull_device_held *held = &device->held[hold];
+            sums.overlap_ns[hold] += held->overlap_ns;
+            add_device_time(&sums.held[hold], device, held->held_ns);
+            add_device_time(&sums.spared[hold], device,
+                            held->held_ns < held->shorter_ns ? held->held_ns : held->shorter_ns);
         }
         sums.n_behind_waits += device->n_behind_waits;
         add_device_time(&sums.waited, device,
@@ -445,6 +456,75 @@ const struct lull_rule lull_rule_device_copies = {
 const struct lull_rule lull_rule_device_exchange = {
     "device_exchange", "exposed communication of devices",
     "communication of devices beside which no kernel runs", find_exchanges};
+
+/* ---- operations that could run at the same time ---------------------------------------------- */
+
+/* Lost is what running them at the same time would spare at most: no more than the time in which some were held, and no more
+ * than the shorter of what hold each other take. Silent where more than a hundredth of the time they do run at the
+ * same time: then nothing keeps them from it. */
+static struct lull_finding *find_held(struct lull_case *c, const struct device_sums *sums,
+                                      unsigned hold, const char *who, const char *cause)
+{
+    const struct lull_breakdown *breakdown = c->evidence->breakdown;
+    const struct device_time *held = &sums->held[hold];
+    const struct lull_operation_breakdown *of = NULL;
+    if ((double)sums->overlap_ns[hold] > LULL_FINDING_LEAST * (double)held->ns)
+        return NULL;
+    struct lull_finding *finding = add_loss(c, sums, &sums->spared[hold]);
+    if (!finding)
+        return NULL;
+    for (uint32_t o = 0; o < breakdown->n_operations; o++)
+        if (breakdown->operations[o].held_ns[hold] > (of ? of->held_ns[hold] : 0))
+            of = &breakdown->operations[o];
+    finding->sentence = lull_arena_printf(
+        c->arena,
+        "%s run one after the other%s: operations that could begin wait for %s (%.0f %% of the "
+        "devices' time)%s%s.",
+        who, sums->n > 1 ? lull_arena_printf(c->arena, ", most on '%s'", held->most->id) : "",
+        lull_case_time(c, held->ns), 100 * (double)held->ns / (double)sums->time_ns,
+        of ? ", longest of all " : "", of ? name_operation(c, of) : "");
+    finding->cause =
+        lull_arena_printf(c->arena, "At the same time they would take at most %s less. %s",
+                          lull_case_time(c, sums->spared[hold].ns), cause);
+    lull_finding_add_fact(finding, "held", "operations wait for others", LULL_FACT_TIME,
+                          (double)held->ns);
+    if (of) {
+        set_place(finding, of);
+        finding->place.location = of->longest_held[hold].location;
+        finding->place.begin = of->longest_held[hold].begin;
+        finding->place.end = of->longest_held[hold].end;
+        lull_finding_add_fact(finding, "before", "before that operation", LULL_FACT_TIME,
+                              (double)of->held_ns[hold]);
+    }
+    set_next(c, finding, "stream");
+    return finding;
+}
+
+static void find_default_stream(struct lull_case *c)
+{
+    const struct device_sums sums = sum_devices(c);
+    find_held(
+        c, &sums, LULL_HELD_BY_DEFAULT_STREAM,
+        "Operations of the default stream and of other streams",
+        "The default stream waits for all that other streams were given before, and these for it. "
+        "Use another stream in its place, or make the others so that they do not wait "
+        "(cudaStreamNonBlocking, nvcc --default-stream per-thread).");
+}
+
+static void find_shared(struct lull_case *c)
+{
+    const struct device_sums sums = sum_devices(c);
+    find_held(c, &sums, LULL_HELD_BY_PROCESS, "Kernels of several processes",
+              "A device runs them at the same time only where a service joins the processes (MPS "
+              "of CUDA: nvidia-cuda-mps-control -d). Or give each process a device.");
+}
+
+const struct lull_rule lull_rule_device_default_stream = {
+    "device_default_stream", "default stream holds others",
+    "operations wait for the default stream of their process, or it for them", find_default_stream};
+const struct lull_rule lull_rule_device_shared = {
+    "device_shared", "processes take turns on a device",
+    "operations wait for kernels of other processes on their device", find_shared};
 
 /* ---- one device has more to do --------------------------------------------------------------- */
 

@@ -511,6 +511,21 @@ static void test_host_and_device(void **state)
     }
 }
 
+static void test_default_streams(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *runtime, *number;
+        bool is;
+    } cases[] = {{"CUDA", "7", true},   {"CUDA", "7 on GPU", true}, {"CUDA", "7 (2)", true},
+                 {"CUDA", "70", false}, {"CUDA", "17", false},      {"CUDA", "0", false},
+                 {"CUDA", "", false},   {"ROCm", "0", true},        {"ROCm", "0 on GPU", true},
+                 {"ROCm", "7", false},  {"HIP", "0", false},        {"OpenCL", "7", false},
+                 {"", "7", false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_int_equal(lull_is_default_stream(cases[i].runtime, cases[i].number), cases[i].is);
+}
+
 TEST_GROUP(test_classify)
 {
     const struct CMUnitTest tests[] = {
@@ -528,6 +543,7 @@ TEST_GROUP(test_classify)
         cmocka_unit_test(test_long_names),
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_host_and_device),
+        cmocka_unit_test(test_default_streams),
     };
     return run_cases(tests, NULL, NULL);
 }

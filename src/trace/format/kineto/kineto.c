@@ -385,6 +385,8 @@ static lull_status make_locations(struct lull_trace *trace, struct kineto_run *r
             *location->stream = (struct lull_stream){
                 .device = add_device_of(trace, process, place, node, &devices_capacity),
                 .in_order = place->lane == 0,
+                .is_default =
+                    !file->jax && lull_is_default_stream(file->hip ? "HIP" : "CUDA", place->tid),
                 .clock_error = -1};
         }
     }

@@ -108,9 +108,13 @@ static struct lull_stream *stream_of(struct lull_trace *trace,
     if (header->kind != 1 || told->runtime[0] == '\0')
         return NULL;
     struct lull_stream *stream = lull_arena_zero(trace->arena, 1, sizeof *stream);
+    const char *runtime = text_of_header(trace, told->runtime, sizeof told->runtime);
+    const bool is_numbered = strncmp(header->name, "stream ", 7) == 0;
     *stream = (struct lull_stream){.device = trace->n_devices,
                                    .context = told->context,
                                    .in_order = told->in_order != 0,
+                                   .is_default = is_numbered &&
+                                                 lull_is_default_stream(runtime, header->name + 7),
                                    .summary = told->summary != 0,
                                    .lost = told->lost,
                                    .clock_error = told->clock_error >= 0 ? told->clock_error : -1};
@@ -118,7 +122,7 @@ static struct lull_stream *stream_of(struct lull_trace *trace,
                                      trace->n_devices + (size_t)1, sizeof *trace->devices);
     trace->devices[trace->n_devices++] =
         (struct lull_device){.name = text_of_header(trace, told->device, sizeof told->device),
-                             .runtime = text_of_header(trace, told->runtime, sizeof told->runtime),
+                             .runtime = runtime,
                              .key = text_of_header(trace, told->key, sizeof told->key),
                              .node = LULL_NONE};
     return stream;
