@@ -669,6 +669,13 @@ static int by_foreign_time(const void *a, const void *b)
     return x->time != y->time ? (x->time < y->time ? -1 : 1) : compare_numbers(x->sync, y->sync);
 }
 
+/* Whether a piece of the master's time goes on with the state of the one before: it waits in another call alone. */
+static bool goes_on(const struct lull_device_piece *before, const struct lull_device_piece *piece)
+{
+    return before->end == piece->begin && before->place == piece->place &&
+           before->waits_for == piece->waits_for && before->stream == piece->stream;
+}
+
 /* What threads apart submit goes to the master, with when its state began in which that was. */
 static bool write_foreign(struct device_scene *scene, struct lull_replay_devices *devices)
 {
@@ -676,15 +683,20 @@ static bool write_foreign(struct device_scene *scene, struct lull_replay_devices
     struct lull_varints *list = &devices->locations[master].apart;
     struct lull_device_piece piece = lull_device_piece_open(scene->log, master);
     uint64_t sync = 0;
-    int64_t anchor = 0;
+    int64_t anchor = 0, since = 0;
     if (scene->n_foreign > 0)
         qsort(scene->foreign, scene->n_foreign, sizeof *scene->foreign, by_foreign_time);
     for (size_t i = 0; i < scene->n_foreign; i++) {
         const struct device_foreign *foreign = &scene->foreign[i];
         const struct device_operation *of = &scene->operations[foreign->sync];
-        while (piece.end <= foreign->time && lull_device_piece_next(&piece))
-            ;
-        const int64_t begin = min_ns(piece.begin, foreign->time);
+        while (piece.end <= foreign->time) {
+            const struct lull_device_piece before = piece;
+            if (!lull_device_piece_next(&piece))
+                break;
+            if (!goes_on(&before, &piece))
+                since = piece.begin;
+        }
+        const int64_t begin = min_ns(since, foreign->time);
         if (!lull_varints_reserve(list, MOST_NUMBERS))
             return false;
         lull_varints_put(list, of->same);
