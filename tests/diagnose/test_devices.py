@@ -24,9 +24,9 @@ class Program:
     """A host thread that launches, copies and waits, and what the streams of its devices make of that. A device runs one
     operation at a time where it is `exclusive`; `beside` is a program of another process on the same devices."""
 
-    def __init__(self, devices=1, latency=LATENCY, exclusive=False, rank=0, ranks=1, beside=None):
+    def __init__(self, devices=1, latency=LATENCY, rank=0, ranks=1, beside=None):
         self.maker, self.latency, self.now = kineto.Maker(rank, ranks, devices=devices), latency, 0
-        self.exclusive, self.rank, self.free = exclusive, rank, beside.free if beside else {}
+        self.exclusive, self.rank, self.free = False, rank, beside.free if beside else {}
 
     def submit(self, name, length, call, device, stream, category, **arguments):
         correlation = self.maker.call(call, self.now, self.now + CALL)
@@ -173,10 +173,11 @@ def short_kernels(graph):
     return program
 
 
-def default_stream(lost, first=7, exclusive=True, events=False):
-    """Two streams take turns; events would say which operation waits for which, if the profiler told it."""
-    program = Program(exclusive=exclusive)
+def default_stream(lost, first=7, every=1, events=False):
+    """Two streams take turns in `every` iteration; events would say which operation waits for which, if the profiler told it."""
+    program = Program()
     for i in range(ITERATIONS):
+        program.exclusive = i % every == 0
         program.launch(lost, stream=first, name="prepare")
         if events:
             program.call("cudaStreamWaitEvent")
@@ -186,11 +187,12 @@ def default_stream(lost, first=7, exclusive=True, events=False):
     return program
 
 
-def turns(lost, exclusive=True):
-    """Two processes on one device."""
-    first = Program(exclusive=exclusive, ranks=2)
-    second = Program(exclusive=exclusive, rank=1, ranks=2, beside=first)
+def turns(lost, every=1):
+    """Two processes on one device, likewise."""
+    first = Program(ranks=2)
+    second = Program(rank=1, ranks=2, beside=first)
     for i in range(ITERATIONS):
+        first.exclusive = second.exclusive = i % every == 0
         first.launch(KERNEL)
         second.launch(lost, name="other")
     first.synchronise()
@@ -216,10 +218,10 @@ TWINS = [("device_starved", ahead), ("device_launch", ahead), ("device_runtime",
          ("device_sync", ahead), ("device_sync", starved), ("device_sync", late_launch),
          ("device_sync", lambda lost: synchronised_small(lost, every=ITERATIONS // 2)),
          ("device_imbalance", lambda lost: uneven(0)),
-         ("device_default_stream", lambda lost: default_stream(lost, exclusive=False)),
+         ("device_default_stream", lambda lost: default_stream(lost, every=2)),
          ("device_default_stream", lambda lost: default_stream(lost, events=True)),
          ("device_default_stream", lambda lost: default_stream(lost, first=13)), ("device_default_stream", starved),
-         ("device_default_stream", hidden_copies), ("device_shared", lambda lost: turns(lost, exclusive=False)),
+         ("device_default_stream", hidden_copies), ("device_shared", lambda lost: turns(lost, every=2)),
          ("device_shared", default_stream)]
 
 
