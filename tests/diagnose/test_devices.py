@@ -28,13 +28,16 @@ class Program:
         self.maker, self.latency, self.now = kineto.Maker(rank, ranks, devices=devices), latency, 0
         self.exclusive, self.rank, self.free = False, rank, beside.free if beside else {}
 
-    def submit(self, name, length, call, device, stream, category, **arguments):
-        correlation = self.maker.call(call, self.now, self.now + CALL)
+    def run(self, name, length, correlation, device, stream, category, **arguments):
         begin = max(self.now + self.latency, self.free.get((self.rank, device, stream), 0))
         if self.exclusive:
             begin = max(begin, *(free for (_, of, _), free in self.free.items() if of == device), 0)
         self.maker.ran(category, name, begin, begin + length, correlation, device, stream, **arguments)
         self.free[self.rank, device, stream] = begin + length
+
+    def submit(self, name, length, call, device, stream, category, **arguments):
+        correlation = self.maker.call(call, self.now, self.now + CALL)
+        self.run(name, length, correlation, device, stream, category, **arguments)
         self.now += CALL
 
     def call(self, name):
@@ -51,9 +54,7 @@ class Program:
         """One call for several kernels."""
         correlation = self.maker.call("cudaGraphLaunch", self.now, self.now + CALL)
         for length in lengths:
-            begin = max(self.now + self.latency, self.free.get((0, stream), 0))
-            self.maker.ran("kernel", "smooth", begin, begin + length, correlation, 0, stream)
-            self.free[0, stream] = begin + length
+            self.run("smooth", length, correlation, 0, stream, "kernel")
         self.now += CALL
 
     def synchronise(self, devices=1, returns=RETURN):
