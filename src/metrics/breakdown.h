@@ -254,8 +254,8 @@ struct lull_breakdown_options {
      * none. May be NULL: all of the first application, by this process alone. */
     const struct lull_reading *reading;
     bool regions; /* fill regions[] */
-    /* Fill operations[], device_waits[] and streams[]: some 3 bytes more for each operation while the run is read, and 16 when its
-     * lengths are sorted. */
+    /* Fill operations[], device_waits[], streams[] and stretches[]: some 3 bytes more for each operation while the run is
+     * read, and 16 when its lengths are sorted. */
     bool operations;
     uint8_t source;  /* enum lull_breakdown_source */
     bool main_part;  /* with sums: MPI_Init and MPI_Finalize are left out, with their time; with

@@ -373,7 +373,7 @@ static void keep_longest(struct gathering *gathering)
     gathering->n_stretches = LULL_MOST_STRETCHES;
 }
 
-/* So much is lost of the gap that is charged. */
+/* Charges a part of the gap at hand to a cause, and notes the part as a stretch, or as more of the last one. */
 static void lose(struct sweep *sweep, enum lull_device_loss loss, int64_t from, int64_t to)
 {
     struct gathering *gathering = sweep->gathering;
@@ -540,8 +540,8 @@ static void charge(struct sweep *sweep, int64_t from, int64_t to,
 
 /* ---- gaps behind waits ----------------------------------------------------------------------- */
 
-/* The call that waits for the device when it runs out of work, by the thread that submits the next operation when it has
- * waited; NULL: there is none. */
+/* The call in which a thread waits for the device at `from`, when the device runs out of work, if that thread submits the
+ * next operation after the wait; NULL: there is none. */
 static const struct lull_device_piece *find_wait(struct sweep *sweep, int64_t from,
                                                  const struct lull_device_run *next)
 {

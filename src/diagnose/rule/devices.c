@@ -184,7 +184,8 @@ static void tell_operation(struct lull_finding *finding, const struct lull_opera
                               (double)of->delay.median_ns);
 }
 
-/* What it would save if the thread came long before: that is the most, as its own work may be what the operation needs. */
+/* Prices a finding by a replay in which the thread that submits comes long before: the most that can be saved, as the
+ * thread's own work may be what the operation needs. */
 static void suppose_ahead(struct lull_case *c, struct lull_finding *finding)
 {
     if (!finding)

@@ -486,8 +486,9 @@ struct device_sequence {
     struct lull_hash known;    /* sequences that it has submitted */
     struct device_part *parts; /* [n] */
     uint32_t *firsts;          /* [n]: the first operation of each submission */
-    uint32_t *
-        borders; /* [n]: so many of the parts up to there are also the first ones, but for all of them */
+    /* [n]: the longest border of parts[0 .. i], which is a beginning of these parts that is also their end, and not
+     * all of them. Example: A B A B A has the border A B A, of length 3. */
+    uint32_t *borders;
     size_t n, parts_capacity, firsts_capacity, borders_capacity;
 };
 

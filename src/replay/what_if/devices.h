@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What is supposed of devices: other lengths of kernels and copies, copies beside kernels, and no latency of launches. Nothing is to be
- * learned for that but what the survey of a replay knows. Internal to the room but for the options and their reading. */
+/* What is supposed of devices: other lengths of kernels and copies, copies beside kernels, no latency of launches, fewer
+ * launches. Nothing is to be learned for that but what the survey of a replay knows. Internal to the room but for the
+ * options and their reading. */
 #ifndef LULL_REPLAY_WHAT_IF_DEVICES_H
 #define LULL_REPLAY_WHAT_IF_DEVICES_H
 
