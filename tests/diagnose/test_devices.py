@@ -3,7 +3,7 @@
 launches, for copies or for each other, or whose operations run one after the other and could side by side, by 5 % and by
 20 %. The diagnosis names the cause first, and its price is what the same schedule without the cause is shorter by (of
 launches: without any latency, also that which was not planted; of copies: with the copies on a stream of their own);
-where the cause is absent it keeps silent.
+where the cause is absent it keeps silent. And the runs that are kept for goldens are what kept_devices.py writes.
 
 usage: test_devices.py --lull LULL
 """
@@ -16,61 +16,10 @@ import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import kineto
+import kept_devices
+from device_program import LATENCY, RETURN, Program, write_shared
 
-ITERATIONS, KERNEL, CALL, LATENCY, RETURN = 40, 400_000, 2_000, 3_000, 1_000  # ns
-
-
-class Program:
-    """A host thread that launches, copies and waits, and what the streams of its devices make of that. A device runs one
-    operation at a time where it is `exclusive`; `beside` is a program of another process on the same devices."""
-
-    def __init__(self, devices=1, latency=LATENCY, rank=0, ranks=1, beside=None):
-        self.maker, self.latency, self.now = kineto.Maker(rank, ranks, devices=devices), latency, 0
-        self.exclusive, self.rank, self.free = False, rank, beside.free if beside else {}
-
-    def run(self, name, length, correlation, device, stream, category, **arguments):
-        begin = max(self.now + self.latency, self.free.get((self.rank, device, stream), 0))
-        if self.exclusive:
-            begin = max(begin, *(free for (_, of, _), free in self.free.items() if of == device), 0)
-        self.maker.ran(category, name, begin, begin + length, correlation, device, stream, **arguments)
-        self.free[self.rank, device, stream] = begin + length
-
-    def submit(self, name, length, call, device, stream, category, **arguments):
-        correlation = self.maker.call(call, self.now, self.now + CALL)
-        self.run(name, length, correlation, device, stream, category, **arguments)
-        self.now += CALL
-
-    def call(self, name):
-        self.maker.call(name, self.now, self.now + CALL)
-        self.now += CALL
-
-    def launch(self, length, device=0, stream=7, name="smooth"):
-        self.submit(name, length, "cudaLaunchKernel", device, stream, "kernel")
-
-    def copy(self, length, device=0, stream=7, memory="Pinned"):
-        self.submit(f"Memcpy HtoD ({memory} -> Device)", length, "cudaMemcpyAsync", device, stream, "gpu_memcpy", bytes=length)
-
-    def launch_graph(self, lengths, stream=7):
-        """One call for several kernels."""
-        correlation = self.maker.call("cudaGraphLaunch", self.now, self.now + CALL)
-        for length in lengths:
-            self.run("smooth", length, correlation, 0, stream, "kernel")
-        self.now += CALL
-
-    def synchronise(self, devices=1, returns=RETURN):
-        """One call for each device, which ends so long behind what it waits for."""
-        for device in range(devices):
-            end = max(self.now, *(free for (rank, of, _), free in self.free.items() if (rank, of) == (self.rank, device))) + returns
-            self.maker.call("cudaDeviceSynchronize", self.now, end)
-            self.now = end
-
-    def compute(self, length):
-        if length > 0:
-            self.maker.code("train.py(7): prepare", self.now, self.now + length, category="python_function")
-        self.now += length
-
-    def runtime(self):
-        return max(self.now, *self.free.values())
+ITERATIONS, KERNEL = 40, 400_000  # ns
 
 
 def starved(lost):
@@ -226,19 +175,6 @@ TWINS = [("device_starved", ahead), ("device_launch", ahead), ("device_runtime",
          ("device_shared", default_stream)]
 
 
-def write_shared(lull, folder, name, programs):
-    """The profiler does not tell that two processes use the same device; lull's own runs do."""
-    (folder / name).mkdir()
-    for program in programs:
-        kineto.write(folder / name / f"rank{program.rank}.json", program.maker.document())
-    path = folder / (name + ".lull")
-    subprocess.run([lull, "convert", folder / name, path, "--to", "tape"], check=True, capture_output=True)
-    for file in path.rglob("*"):
-        if file.is_file():
-            file.write_bytes(file.read_bytes().replace(b"rank 1 device 0", b"rank 0 device 0"))
-    return path
-
-
 def findings(lull, folder, name, program):
     path = folder / (name + ".json")
     if isinstance(program, tuple):
@@ -248,6 +184,11 @@ def findings(lull, folder, name, program):
     text = subprocess.run([lull, "report", path, "--threads", "1", "--format", "json"], check=True, capture_output=True,
                           text=True).stdout
     return json.loads(text)["findings"]
+
+
+def tables_of(lull, *words):
+    text = subprocess.run([lull, *words, "--format", "json"], check=True, capture_output=True, text=True).stdout
+    return json.loads(text)["tables"]
 
 
 def check_planted(lull, folder, rule, make, without, percent):
@@ -276,16 +217,25 @@ def check_supposed(lull, folder, option, make, without):
     path, simulated, other = folder / "supposed.json", folder / f"supposed{option}", folder / f"other{option}.json"
     kineto.write(path, make().maker.document())
     kineto.write(other, without().maker.document())
-    tables = []
-    for words in (("replay", path, option, "-o", simulated), ("metrics", "--by", "device", simulated),
-                  ("metrics", "--by", "device", other)):
-        text = subprocess.run([lull, *words, "--format", "json"], check=True, capture_output=True, text=True).stdout
-        tables.append(json.loads(text)["tables"])
+    tables = [tables_of(lull, *words) for words in (("replay", path, option, "-o", simulated),
+                                                    ("metrics", "--by", "device", simulated),
+                                                    ("metrics", "--by", "device", other))]
     (replayed,), told, truth = ([row["values"][2] for row in tables[0]["replay"]["rows"] if row["id"] == "runtime"],
                                 *(next(iter(table.values()))["rows"][0]["values"] for table in tables[1:]))
     print(f"{option}: {1e3 * replayed:.6f} ms, the schedule without the cause {1e-6 * without().runtime():.6f} ms")
     wrong = [] if abs(1e9 * replayed - without().runtime()) < 1 else [f"{option}: takes {replayed} s"]
     return wrong + ([] if told[:-2] == truth[:-2] else [f"{option}: of the device {told}, not {truth}"])
+
+
+def check_kept(lull, folder):
+    """What is wrong, as a list of lines."""
+    kept = pathlib.Path(__file__).resolve().parents[1] / "data/devices"
+    kept_devices.write(lull, folder)
+    wrong = [f"{path.name}: has other spans" for path in kept.glob("*.json")
+             if kineto.read(path).spans != kineto.read(folder / path.name).spans]
+    tables = [[tables_of(lull, "metrics", place / "device-shared", "--by", part) for part in ("stream", "kernel")]
+              for place in (kept, folder)]
+    return wrong + ([] if tables[0] == tables[1] else ["device-shared: has other operations"])
 
 
 def main():
@@ -295,6 +245,8 @@ def main():
     lull, wrong = str(pathlib.Path(options.lull).resolve()), []
     with tempfile.TemporaryDirectory(prefix="lull-devices-") as name:
         folder = pathlib.Path(name)
+        (folder / "kept").mkdir()
+        wrong += check_kept(lull, folder / "kept")
         for rule, make, without in PLANTED:
             for percent in (5, 20):
                 wrong += check_planted(lull, folder, rule, make, without, percent)
