@@ -115,7 +115,8 @@ struct lull_device_breakdown {
     int64_t copy_ns, copy_beside_ns, exchange_ns, exchange_beside_ns;
     /* With kernel_ns the length of the windows of its processes, each moment once. */
     int64_t lost_ns[LULL_DEVICE_LOSSES];
-    /* What of lost_ns lies behind waits of the host, and in how many gaps (struct lull_device_wait_breakdown). */
+    /* What of lost_ns lies behind waits of the host, and in how many gaps (struct lull_device_wait_breakdown); of
+     * LULL_LOST_RUNTIME what calls take that wait for this device. */
     uint64_t n_behind_waits;
     int64_t behind_wait_ns[LULL_DEVICE_LOSSES];
     struct lull_device_held held[LULL_DEVICE_HOLDS];
@@ -173,8 +174,9 @@ struct lull_operation_breakdown {
 /* What devices lost behind waits of the host in one call for one operation: the calls of one call site, and the
  * operations of one name. A gap of a device is *behind a wait* if it begins, because the last operation has ended, while
  * the thread that submits the next one is in a call that waits for this device. Example: a thread launches a kernel that
- * ends at 10, waits for it until 12, computes until 15, and launches the next one, which begins at 19: the gap from 10 to
- * 19 is behind that wait, with 2 of the runtime, 3 of the host and 4 of the launch. */
+ * ends at 10, waits for it until 12, allocates until 13, computes until 15, and launches the next one, which begins at 19: the
+ * gap from 10 to 19 is behind that wait, with 2 of the runtime, 2 of the host and 4 of the launch. The allocation would take as
+ * long without the wait, and is not counted. */
 struct lull_device_wait_breakdown {
     const char *call, *site; /* of the call that waits; "": not known */
     const char *operation;   /* the one that has ended when the gap begins */

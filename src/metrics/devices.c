@@ -340,7 +340,8 @@ static void cover(struct covered *covered, int64_t begin, int64_t end)
 struct sweep {
     struct gathering *gathering;
     uint32_t device;
-    int64_t *lost; /* [LULL_DEVICE_LOSSES] */
+    int64_t *lost;        /* [LULL_DEVICE_LOSSES] */
+    int64_t returning_ns; /* of LULL_LOST_RUNTIME: in calls that wait for this device */
     struct spans windows;
     size_t window;                      /* the first that ends behind what is charged */
     size_t submit;                      /* the submission that was found last */
@@ -434,6 +435,12 @@ static enum lull_device_loss loss_of(const struct sweep *sweep, const struct ope
                : losses[piece->place];
 }
 
+/* Whether a thread is in a call that waits for the device which loses that. */
+static bool is_wait(const struct lull_device_piece *piece, enum lull_device_loss loss)
+{
+    return (piece->waits_for > 0 || piece->stream != LULL_NONE) && loss == LULL_LOST_RUNTIME;
+}
+
 /* The piece of a thread's time that holds a moment, no earlier than the last one that was asked for; NULL: there is none. */
 static const struct lull_device_piece *piece_at(const struct sweep *sweep, uint32_t location,
                                                 int64_t time)
@@ -459,7 +466,9 @@ static void charge_thread(struct sweep *sweep, const struct operations *operatio
             return;
         }
         const int64_t until = piece->end < to ? piece->end : to;
-        lose(sweep, loss_of(sweep, operations, piece), from, until);
+        const enum lull_device_loss loss = loss_of(sweep, operations, piece);
+        lose(sweep, loss, from, until);
+        sweep->returning_ns += is_wait(piece, loss) ? until - from : 0;
         from = until;
     }
 }
@@ -551,10 +560,7 @@ static const struct lull_device_piece *find_wait(struct sweep *sweep, int64_t fr
     if (!submit || submit->time <= from || from == 0)
         return NULL;
     const struct lull_device_piece *piece = piece_at(sweep, submit->location, from);
-    return piece && (piece->waits_for > 0 || piece->stream != LULL_NONE) &&
-                   loss_of(sweep, operations, piece) == LULL_LOST_RUNTIME
-               ? piece
-               : NULL;
+    return piece && is_wait(piece, loss_of(sweep, operations, piece)) ? piece : NULL;
 }
 
 /* The row of waits in a call for the operation that has ended last; NULL: no memory. */
@@ -575,16 +581,25 @@ static struct lull_device_wait_breakdown *find_row_of_wait(const struct sweep *s
     return &gathering->device_waits[*index];
 }
 
-/* `before`: what the device had lost before the gap. False: no memory. */
+/* What a device has lost so far, as far as it counts behind a wait: of the runtime what calls take that wait. */
+static void count_behind_waits(const struct sweep *sweep, int64_t ret_lost[LULL_DEVICE_LOSSES])
+{
+    memcpy(ret_lost, sweep->lost, LULL_DEVICE_LOSSES * sizeof *ret_lost);
+    ret_lost[LULL_LOST_RUNTIME] = sweep->returning_ns;
+}
+
+/* `before`: count_behind_waits before the gap. False: no memory. */
 static bool add_gap_behind_wait(struct sweep *sweep, uint32_t call, const int64_t *before,
                                 struct lull_device_gap gap)
 {
+    int64_t now[LULL_DEVICE_LOSSES];
+    count_behind_waits(sweep, now);
     struct lull_device_breakdown *device = &sweep->gathering->to->devices[sweep->device];
     struct lull_device_wait_breakdown *row =
         sweep->gathering->operations ? find_row_of_wait(sweep, call) : NULL;
     device->n_behind_waits++;
     for (unsigned loss = 0; loss < LULL_DEVICE_LOSSES; loss++) {
-        const int64_t ns = sweep->lost[loss] - before[loss];
+        const int64_t ns = now[loss] - before[loss];
         device->behind_wait_ns[loss] += ns;
         gap.ns += ns;
         if (row)
@@ -605,11 +620,12 @@ static bool charge_gap(struct sweep *sweep, int64_t from, int64_t to,
                        const struct lull_device_run *next)
 {
     const struct spans *windows = &sweep->windows;
-    int64_t before[LULL_DEVICE_LOSSES];
+    int64_t before[LULL_DEVICE_LOSSES], before_wait[LULL_DEVICE_LOSSES];
     const struct lull_device_piece *wait = next ? find_wait(sweep, from, next) : NULL;
     const bool waits = wait != NULL;
     const uint32_t call = waits ? wait->call : LULL_NONE; /* charging moves the piece */
     memcpy(before, sweep->lost, sizeof before);
+    count_behind_waits(sweep, before_wait);
     while (sweep->window < windows->count && windows->items[sweep->window].end <= from)
         sweep->window++;
     for (size_t w = sweep->window; w < windows->count && windows->items[w].begin < to; w++) {
@@ -620,7 +636,7 @@ static bool charge_gap(struct sweep *sweep, int64_t from, int64_t to,
     }
     if (!next)
         return true;
-    if (waits && !add_gap_behind_wait(sweep, call, before,
+    if (waits && !add_gap_behind_wait(sweep, call, before_wait,
                                       (struct lull_device_gap){from, to, 0, next->location}))
         return false;
     if (!sweep->gathering->operations)

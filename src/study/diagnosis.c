@@ -85,7 +85,7 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
     all->devices.ahead |= fix->devices.ahead;
     all->devices.no_copies |= fix->devices.no_copies;
     all->devices.overlap |= fix->devices.overlap;
-    all->devices.graphs |= fix->devices.graphs;
+    all->devices.graphs_if_any |= fix->devices.graphs_if_any;
     all->devices.balance |= fix->devices.balance;
     all->eager |= fix->eager;
     all->no_noise |= fix->no_noise;

@@ -75,6 +75,7 @@ static const struct lull_region regions[REGIONS] = {
 enum {
     DELAYED = LULL_DEVICE_LOSSES + 1,
     BEHIND_WAIT,
+    BESIDE_WAIT,
     COPIES_BESIDE,
     EXCHANGES_BESIDE,
     HELD_BY_STREAM,
@@ -85,6 +86,8 @@ enum {
 static struct branch branches[BRANCHES] = {
     [DELAYED] = {.what = "the delay of an operation is known", .least = 300},
     [BEHIND_WAIT] = {.what = "the host waits when a device runs out of work", .least = 100},
+    [BESIDE_WAIT] = {.what = "behind a wait the host is in another call of the runtime",
+                     .least = 100},
     [COPIES_BESIDE] = {.what = "copies run beside kernels", .least = 300},
     [EXCHANGES_BESIDE] = {.what = "exchanges run beside kernels", .least = 300},
     [HELD_BY_STREAM] = {.what = "a default stream and another one hold each other", .least = 50},
@@ -609,7 +612,7 @@ struct lost_behind {
     int64_t all[REGIONS][LULL_DEVICE_LOSSES], most[REGIONS];
 };
 
-/* Whether the thread that submits `next` waits for the device at a moment, before it does so. */
+/* Whether the thread that submits `next` is in a call that waits for the device at a moment, before it submits. */
 static bool waits_at(const struct drawn *drawn, const struct operation *next, uint32_t device,
                      int64_t time)
 {
@@ -679,7 +682,9 @@ static void check_device(const struct drawn *drawn, uint32_t device,
             in_gap = 0;
         }
         ran = runs;
-        if (waited_for < REGIONS) {
+        const bool counts = loss != LULL_LOST_RUNTIME || (next && waits_at(drawn, next, device, t));
+        branch_reach(&branches[BESIDE_WAIT], waited_for < REGIONS && !counts);
+        if (waited_for < REGIONS && counts) {
             behind_all[loss]++;
             behind->all[waited_for][loss]++;
             if (++in_gap > behind->most[waited_for])

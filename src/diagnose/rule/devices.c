@@ -22,9 +22,9 @@ struct device_sums {
     int64_t kernel_ns, most_kernel_ns;
     int64_t time_ns; /* of all of them */
     struct device_time lost[LULL_DEVICE_LOSSES];
-    struct device_time
-        behind_wait[LULL_DEVICE_LOSSES]; /* what of that is behind waits of the host */
-    struct device_time waited; /* behind waits, while the host is in the runtime or launches */
+    /* What of that is behind waits of the host, and what is not. */
+    struct device_time behind_wait[LULL_DEVICE_LOSSES], elsewhere[LULL_DEVICE_LOSSES];
+    struct device_time waited; /* behind waits, while the host returns from them or launches */
     uint64_t n_behind_waits;
     struct device_time held[LULL_DEVICE_HOLDS], spared[LULL_DEVICE_HOLDS];
     int64_t overlap_ns[LULL_DEVICE_HOLDS];
@@ -60,6 +60,8 @@ static struct device_sums sum_devices(const struct lull_case *c)
             sums.time_ns += device->lost_ns[loss];
             add_device_time(&sums.lost[loss], device, device->lost_ns[loss]);
             add_device_time(&sums.behind_wait[loss], device, device->behind_wait_ns[loss]);
+            add_device_time(&sums.elsewhere[loss], device,
+                            device->lost_ns[loss] - device->behind_wait_ns[loss]);
         }
         for (unsigned hold = 0; hold < LULL_DEVICE_HOLDS; hold++) {
             const struct lull_device_held *held = &device->held[hold];
@@ -188,8 +190,6 @@ static void tell_operation(struct lull_finding *finding, const struct lull_opera
  * thread's own work may be what the operation needs. */
 static void suppose_ahead(struct lull_case *c, struct lull_finding *finding)
 {
-    if (!finding)
-        return;
     lull_finding_fix(c, finding)->devices.ahead = true;
     finding->fixed = "Submitted ahead, at most";
 }
@@ -215,10 +215,10 @@ static bool is_mostly_behind_waits(const struct device_sums *sums, unsigned loss
     return (double)sums->behind_wait[loss].ns >= WAITED_MOSTLY * (double)sums->lost[loss].ns;
 }
 
-/* A loss that is told as one behind waits is not told again. */
-static bool is_told_as_waited(const struct device_sums *sums, unsigned loss)
+/* What of a loss is not told as one behind waits. */
+static const struct device_time *left_of(const struct device_sums *sums, unsigned loss)
 {
-    return is_waited(sums) && is_mostly_behind_waits(sums, loss);
+    return is_waited(sums) ? &sums->elsewhere[loss] : &sums->lost[loss];
 }
 
 /* The call behind which most is lost, while the host is in the runtime or launches; NULL: none, or calls are not told. */
@@ -280,32 +280,32 @@ const struct lull_rule lull_rule_device_sync = {
 /* ---- the host is late ------------------------------------------------------------------------ */
 
 /* The host, or MPI, or the runtime keeps the thread that submits the next operation. */
-static struct lull_finding *find_late(struct lull_case *c, unsigned loss, const char *what,
-                                      const char *cause)
+static void find_late(struct lull_case *c, unsigned loss, const char *what, const char *cause)
 {
     const struct device_sums sums = sum_devices(c);
+    const struct device_time *lost =
+        loss == LULL_LOST_RUNTIME ? left_of(&sums, loss) : &sums.lost[loss];
     const struct lull_operation_breakdown *of = find_operation(c, loss);
-    struct lull_finding *finding = add_loss(c, &sums, &sums.lost[loss]);
+    struct lull_finding *finding = add_loss(c, &sums, lost);
     if (!finding)
-        return NULL;
+        return;
     finding->sentence =
-        lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, &sums.lost[loss]),
-                          what, of ? ", most before " : "", of ? name_operation(c, of) : "");
+        lull_arena_printf(c->arena, "%s because %s%s%s.", tell_loss(c, &sums, lost), what,
+                          of ? ", most before " : "", of ? name_operation(c, of) : "");
     finding->cause = cause;
     if (of)
         tell_operation(finding, of, loss);
-    set_next(c, finding, of ? "kernel" : "device");
-    return finding;
+    suppose_ahead(c, finding);
 }
 
 static void find_starved(struct lull_case *c)
 {
-    suppose_ahead(
-        c, find_late(c, LULL_LOST_HOST, "the host computes before it submits the next operation",
-                     "Nothing was submitted ahead: give the device its next work before the host's "
-                     "own, or let another thread do the host's."));
+    find_late(c, LULL_LOST_HOST, "the host computes before it submits the next operation",
+              "Nothing was submitted ahead: give the device its next work before the host's "
+              "own, or let another thread do the host's.");
 }
 
+/* Why the thread is in MPI for so long, the rules on waits and on the network tell. */
 static void find_mpi(struct lull_case *c)
 {
     find_late(c, LULL_LOST_MPI, "the thread that submits the next operation is in MPI",
@@ -315,13 +315,9 @@ static void find_mpi(struct lull_case *c)
 
 static void find_runtime(struct lull_case *c)
 {
-    const struct device_sums sums = sum_devices(c);
-    if (is_told_as_waited(&sums, LULL_LOST_RUNTIME))
-        return;
-    suppose_ahead(
-        c, find_late(c, LULL_LOST_RUNTIME, "the host is in other calls of the runtime",
-                     "It waits there for operations that have ended, allocates, or submits to "
-                     "others: wait less often, and allocate once."));
+    find_late(c, LULL_LOST_RUNTIME, "the host is in other calls of the runtime",
+              "It waits there for operations that have ended, allocates, or submits to "
+              "others: wait less often, and allocate once.");
 }
 
 const struct lull_rule lull_rule_device_starved = {
@@ -339,10 +335,9 @@ const struct lull_rule lull_rule_device_runtime = {
 static void find_launch(struct lull_case *c)
 {
     const struct device_sums sums = sum_devices(c);
-    const struct device_time *lost = &sums.lost[LULL_LOST_LAUNCH];
+    const struct device_time *lost = left_of(&sums, LULL_LOST_LAUNCH);
     const struct lull_operation_breakdown *of = find_operation(c, LULL_LOST_LAUNCH);
-    struct lull_finding *finding =
-        is_told_as_waited(&sums, LULL_LOST_LAUNCH) ? NULL : add_loss(c, &sums, lost);
+    struct lull_finding *finding = add_loss(c, &sums, lost);
     if (!finding)
         return;
     const bool is_short = of && of->n_delays > 0 && of->length.median_ns < of->delay.median_ns;
@@ -362,8 +357,13 @@ static void find_launch(struct lull_case *c)
             : "The device has nothing else to do when the launch comes: submit ahead.";
     if (of)
         tell_operation(finding, of, LULL_LOST_LAUNCH);
-    lull_finding_fix(c, finding)->devices.no_latency = true;
-    finding->fixed = "Without the latency of launches";
+    if (is_short && !is_mostly_behind_waits(&sums, LULL_LOST_LAUNCH)) {
+        lull_finding_fix(c, finding)->devices.graphs_if_any = true;
+        finding->fixed = "Launched as graphs";
+    } else {
+        lull_finding_fix(c, finding)->devices.no_latency = true;
+        finding->fixed = "Without the latency of launches";
+    }
 }
 
 const struct lull_rule lull_rule_device_launch = {

@@ -11,7 +11,8 @@
 bool lull_what_if_devices_supposes(const struct lull_what_if_devices *devices)
 {
     return devices->n_kernels > 0 || devices->speed > 0 || devices->no_latency || devices->ahead ||
-           devices->no_copies || devices->overlap || devices->graphs || devices->balance;
+           devices->no_copies || devices->overlap || devices->graphs || devices->graphs_if_any ||
+           devices->balance;
 }
 
 lull_status lull_what_if_kernels_read(char *const *texts, struct lull_arena *arena,
@@ -182,7 +183,7 @@ lull_status lull_what_if_devices_change(const struct lull_trace *trace,
                                           .no_latency = devices->no_latency,
                                           .ahead = devices->ahead,
                                           .overlap = devices->overlap,
-                                          .graphs = devices->graphs};
+                                          .graphs = devices->graphs || devices->graphs_if_any};
     *ret_change = change;
     return LULL_OK;
 }

@@ -15,12 +15,13 @@ struct lull_what_if_devices {
     const char *kernels[LULL_WHAT_IF_KERNELS]; /* names */
     double factors[LULL_WHAT_IF_KERNELS];      /* >= 0 */
     double speed;                              /* of all devices; 0: as measured */
-    bool no_latency; /* operations may begin when the call that submits them does */
-    bool ahead;      /* operations need not wait for the call that submits them */
-    bool no_copies;  /* copies and fills take no time */
-    bool overlap;    /* copies and fills run beside the other operations of their stream */
-    bool graphs;     /* sequences that a thread submits again are submitted by one call */
-    bool balance;    /* kernels of each device take as long in all as on average */
+    bool no_latency;    /* operations may begin when the call that submits them does */
+    bool ahead;         /* operations need not wait for the call that submits them */
+    bool no_copies;     /* copies and fills take no time */
+    bool overlap;       /* copies and fills run beside the other operations of their stream */
+    bool graphs;        /* sequences that a thread submits again are submitted by one call */
+    bool graphs_if_any; /* the same; where no sequence is submitted again, nothing changes */
+    bool balance;       /* kernels of each device take as long in all as on average */
 };
 
 /* Whether anything is supposed. */
@@ -41,7 +42,7 @@ lull_status lull_what_if_devices_check(const struct lull_trace *trace, uint32_t 
                                        struct lull_error *err);
 
 /* What is supposed, for a replay with this survey; in `arena`. Fails with LULL_ERR_RANGE where the run does not tell what
- * was submitted to its devices, so that they take no part in a replay, and for graphs where no sequence is submitted again. */
+ * was submitted to its devices, so that they take no part in a replay, and for `graphs` where no sequence is submitted again. */
 lull_status lull_what_if_devices_change(const struct lull_trace *trace,
                                         const struct lull_what_if_devices *devices,
                                         const struct lull_survey *survey, struct lull_arena *arena,

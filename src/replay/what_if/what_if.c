@@ -355,7 +355,7 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
         add_word(&words, "--no-copies");
     if (options->devices.overlap)
         add_word(&words, "--overlap-copies");
-    if (options->devices.graphs)
+    if (options->devices.graphs || options->devices.graphs_if_any)
         add_word(&words, "--launch-graph");
     if (options->devices.balance)
         add_word(&words, "--balance-devices");
