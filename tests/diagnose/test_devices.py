@@ -72,18 +72,20 @@ def communicates(lost):
     return programs
 
 
-def waits_in_mpi(lost):
-    """Rank 1 computes longer than the kernel of rank 0 takes, which launches the next one behind MPI."""
+def waits_in_mpi(lost, ahead=False):
+    """Rank 1 computes longer than the kernel of rank 0 takes, which launches the next one behind MPI, or ahead of it."""
     programs = waiting, late = Program(ranks=2), Program(rank=1, ranks=2)
-    for _ in range(ITERATIONS):
-        waiting.launch(KERNEL)
+    waiting.launch(KERNEL)
+    for i in range(ITERATIONS):
         waiting.synchronise()
         late.compute(KERNEL + lost)
+        if ahead and i < ITERATIONS - 1:
+            waiting.launch(KERNEL)
         end = max(waiting.now, late.now) + CALL
         for program in programs:
             program.allreduce(end)
-    waiting.launch(KERNEL)
-    waiting.synchronise()
+        if not ahead and i < ITERATIONS - 1:
+            waiting.launch(KERNEL)
     return programs
 
 
@@ -220,7 +222,7 @@ PLANTED = [("device_starved", starved, lambda _: starved(0)),
            ("device_sync", synchronised, lambda lost: synchronised(lost, every=ITERATIONS)),
            ("device_sync", synchronised_small, lambda lost: synchronised_small(lost, every=ITERATIONS)),
            ("device_mpi", communicates, lambda _: communicates(0)),
-           ("device_mpi", waits_in_mpi, waits_in_mpi),
+           ("device_mpi", waits_in_mpi, lambda lost: waits_in_mpi(lost, ahead=True)),
            ("device_runtime", allocates, lambda _: allocates(0)),
            ("device_launch", late_launch, lambda _: late_launch(-LATENCY)),
            ("device_launch", short_launched, lambda lost: short_launched(lost, graph=True)),

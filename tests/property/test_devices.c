@@ -87,7 +87,7 @@ static struct branch branches[BRANCHES] = {
     [DELAYED] = {.what = "the delay of an operation is known", .least = 300},
     [BEHIND_WAIT] = {.what = "the host waits when a device runs out of work", .least = 100},
     [BESIDE_WAIT] = {.what = "behind a wait the host is in another call of the runtime",
-                     .least = 100},
+                     .least = 50},
     [COPIES_BESIDE] = {.what = "copies run beside kernels", .least = 300},
     [EXCHANGES_BESIDE] = {.what = "exchanges run beside kernels", .least = 300},
     [HELD_BY_STREAM] = {.what = "a default stream and another one hold each other", .least = 50},
