@@ -1,6 +1,7 @@
 """Schedules of hosts and devices as traces of PyTorch's profiler: what a host thread launches, copies and waits for, and when
 the streams of its devices run that, by rules of a few lines."""
 
+import re
 import struct
 import subprocess
 
@@ -82,11 +83,11 @@ def write_as_tape(lull, folder, name, programs):
 
 
 def write_shared(lull, folder, name, programs):
-    """The profiler does not tell that two processes use the same device; lull's own runs do."""
+    """The profiler does not tell that processes, of which there may be ten, use the same device; lull's own runs do."""
     path = write_as_tape(lull, folder, name, programs)
     for file in path.rglob("*"):
         if file.is_file():
-            file.write_bytes(file.read_bytes().replace(b"rank 1 device 0", b"rank 0 device 0"))
+            file.write_bytes(re.sub(rb"rank \d device 0", b"rank 0 device 0", file.read_bytes()))
     return path
 
 

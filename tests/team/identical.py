@@ -15,7 +15,9 @@ is none.
 import argparse
 import filecmp
 import glob
+import json
 import os
+import pathlib
 import random
 import shutil
 import subprocess
@@ -24,6 +26,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
+from device_program import Program, write_shared
 
 # mpiexec of MPICH writes to who has just been started, and now and then dies of SIGPIPE if that has
 # ended before: so who ends without a word to MPI stays a moment longer.
@@ -55,6 +58,9 @@ COMMANDS = (
     ["metrics", "RUN", "-f", "json", "--by", "line", "--window", "1us:"],
     ["metrics", "RUN", "--by", "loop", "--no-replay"],
 )
+# Of runs with devices, whose sums come from what several members have read.
+OF_DEVICES = tuple(["metrics", "RUN", "-f", "json", "--by", part] for part in ("device", "stream", "kernel", "copy")) + \
+    (["report", "RUN", "-f", "json"],)
 # What the first does alone, or a part of it, and says so: of what.
 BY_FIRST = (
     (["replay", "RUN", "-f", "json", "--network", "loggops"], "replaying"),
@@ -271,6 +277,51 @@ def long_sequence(case):
     return sequence
 
 
+def of_seven_processes(case):
+    """The path of a run whose processes take turns on a device, and for how long that runs kernels, in ns. In every second turn
+    all wait; then the one that has waited last launches the next kernel, by turns at once, behind a computation and behind an
+    allocation, while the others still compute."""
+    programs = [Program(ranks=7)]
+    programs += [Program(rank=rank, ranks=7, beside=programs[0]) for rank in range(1, 7)]
+    busy = 0
+    for i in range(24):
+        for program in programs:
+            length = 10_000 * (1 + program.rank) + 1_000 * i
+            busy += length
+            program.exclusive = True
+            program.launch(length, stream=7 if i % 4 else 20)
+            program.copy(1_000 * (7 - program.rank))
+        if i % 2 == 0:
+            continue
+        for program in programs:
+            program.synchronise(returns=30_000)
+        last = max(programs, key=lambda program: program.now)
+        for program in programs:
+            program.compute(last.now + 150_000 - program.now if program is not last else (i // 2 % 3 == 1) * 60_000)
+        if i // 2 % 3 == 2:
+            last.call("cudaMalloc", 80_000)
+        programs.sort(key=lambda program: (program.now, (program.rank + i) % 7))
+    return str(write_shared(case.options.lull, pathlib.Path(case.folder), "seven", programs)), busy
+
+
+def check_devices(case):
+    """With a device that all share, so that a member whose operations are lost would be missed in each sum. What they hold, wait
+    for and lose are findings of the report, which are to be there."""
+    seven, busy = of_seven_processes(case)
+    alone = json.loads(case.start(["metrics", seven, "-f", "json", "--by", "device"], 0).stdout)["tables"]["devices:seven"]
+    device = dict(zip((column["id"] for column in alone["columns"]), alone["rows"][0]["values"]))
+    if len(alone["rows"]) != 1 or device["processes"] != 7 or round(device["kernels"] * 1e9) != busy:
+        raise Difference("seven processes on a device: %s, which runs kernels for %d ns" % (device, busy))
+    told = {finding["rule"] for finding in json.loads(case.start(["report", seven, "-f", "json"], 0).stdout)["findings"]}
+    for rule in ("device_shared", "device_default_stream", "device_sync", "device_starved", "device_runtime", "device_copies"):
+        if rule not in told:
+            raise Difference("seven processes on a device: %s is not told, but %s" % (rule, ", ".join(sorted(told))))
+    others = [case.options.data + name for name in ("/devices/device-shared", "/tape/devices-2x1", "/kineto/two-ranks")]
+    for command in OF_DEVICES:
+        for run in [seven, *([] if case.options.share > 1 else others)]:
+            case.compare([run if word == "RUN" else word for word in command], [1, 2, 3, 7])
+
+
 def check_all(case):
     runs, mpi = find_runs(case), case.options.family is not None
     share = case.options.share
@@ -283,6 +334,8 @@ def check_all(case):
             # Each command meets each size in some of the runs.
             sizes = one if few else [[2, 7], [3, 16], [1, 4]][(i + j) % 3]
             case.compare([run if word == "RUN" else word for word in command], sizes)
+    if not mpi:
+        check_devices(case)
     for command in OF_WIDE[:1] if mpi else OF_WIDE:
         case.compare([wide(case) if word == "RUN" else word for word in command], [3] if few else [2, 5])
     sequence = long_sequence(case)
