@@ -70,6 +70,7 @@ struct lull_finding {
     uint32_t n_facts;
     const struct lull_what_if_options *fix; /* what a replay is to suppose; NULL: no replay can
                                                tell */
+    bool ideal_network;                     /* the replay with `fix` is one on an ideal network */
     const char *fixed; /* how `fix` is said: "Divided among its threads"; NULL: "Without it" */
     const char *next;  /* a command that goes on from here; NULL: none */
     struct lull_finding_gain gain;

@@ -681,7 +681,8 @@ static void spell_fix(const struct lull_case *c, struct lull_finding *finding)
     const char **words;
     const uint32_t n = lull_what_if_spell(finding->fix, c->arena, &words);
     finding->next =
-        lull_arena_printf(c->arena, "lull replay %s", lull_case_word(c, c->evidence->path));
+        lull_arena_printf(c->arena, "lull replay %s%s", lull_case_word(c, c->evidence->path),
+                          finding->ideal_network ? " --network ideal" : "");
     for (uint32_t i = 0; i < n; i++) {
         const char *sign = strncmp(words[i], "--", 2) == 0 ? strchr(words[i], '=') : NULL;
         const int option =

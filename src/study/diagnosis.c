@@ -3,6 +3,7 @@
 
 #include "diagnose/diagnose.h"
 #include "machine/machine.h"
+#include "sim/spec.h"
 #include "study/notices.h"
 #include "study/replay/fixes.h"
 #include "study/runs.h"
@@ -108,6 +109,7 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
 struct suppositions {
     uint32_t n;
     const struct lull_what_if_options *items[DIAGNOSIS_REPLAYS + 1];
+    bool ideal_network[DIAGNOSIS_REPLAYS + 1]; /* not the measured one */
     struct lull_arena *arena;
 };
 
@@ -119,6 +121,8 @@ static void suppose_findings(struct lull_finding *const *chosen, uint32_t n, uin
     all->application = application;
     for (uint32_t i = 0; i < n; i++) {
         suppositions->items[i] = chosen[i]->fix;
+        suppositions->ideal_network[i] = chosen[i]->ideal_network;
+        suppositions->ideal_network[n] |= chosen[i]->ideal_network;
         together = together && add_all(all, chosen[i]->fix);
     }
     suppositions->items[n] = all;
@@ -128,7 +132,9 @@ static void suppose_findings(struct lull_finding *const *chosen, uint32_t n, uin
 static bool put_suppositions(void *context, struct lull_flow *flow)
 {
     const struct suppositions *suppositions = context;
-    bool good = lull_flow_put(flow, &suppositions->n, sizeof suppositions->n);
+    bool good =
+        lull_flow_put(flow, &suppositions->n, sizeof suppositions->n) &&
+        lull_flow_put(flow, suppositions->ideal_network, sizeof suppositions->ideal_network);
     for (uint32_t i = 0; i < suppositions->n && good; i++)
         good = lull_what_if_put(suppositions->items[i], flow);
     return good;
@@ -137,7 +143,9 @@ static bool put_suppositions(void *context, struct lull_flow *flow)
 static bool get_suppositions(void *context, uint32_t member, struct lull_flow *flow)
 {
     struct suppositions *suppositions = context;
-    bool good = lull_flow_get(flow, &suppositions->n, sizeof suppositions->n);
+    bool good =
+        lull_flow_get(flow, &suppositions->n, sizeof suppositions->n) &&
+        lull_flow_get(flow, suppositions->ideal_network, sizeof suppositions->ideal_network);
     (void)member;
     for (uint32_t i = 0; good && i < suppositions->n; i++) {
         struct lull_what_if_options *item = lull_arena_zero(suppositions->arena, 1, sizeof *item);
@@ -181,10 +189,18 @@ static const char *replay_suppositions(const struct lull_run *run,
 {
     struct lull_fix fixes[DIAGNOSIS_REPLAYS + 1];
     struct lull_error why;
+    struct lull_network ideal;
+    struct lull_spec *spec;
+    lull_status status = lull_spec_parse("ideal", suppositions->arena, &spec, &why);
+    if (status == LULL_OK)
+        status = lull_replay_read_network(spec, run->trace, run->reading->application,
+                                          suppositions->arena, &ideal, &why);
     for (uint32_t i = 0; i < suppositions->n; i++)
-        fixes[i] = (struct lull_fix){.what_if = suppositions->items[i]};
-    return lull_fixes_replay(run, fixes, suppositions->n, ret_runtimes, ret_replayed, &why) ==
-                   LULL_OK
+        fixes[i] = (struct lull_fix){.what_if = suppositions->items[i],
+                                     .network = suppositions->ideal_network[i] ? &ideal : NULL};
+    if (status == LULL_OK)
+        status = lull_fixes_replay(run, fixes, suppositions->n, ret_runtimes, ret_replayed, &why);
+    return status == LULL_OK
                ? NULL
                : lull_arena_printf(suppositions->arena, "The replay failed: %s.", why.text);
 }

@@ -346,6 +346,11 @@ def main():
                                  make(KERNEL * percent // (100 - percent)))
                 told = [f["rule"] for f in found if f["rule"] == rule]
                 wrong += [f"{rule} told of {make.__name__}, {percent} %"] if told else []
+        for call in ("MPI", "cudaMalloc"):
+            program = busy_meanwhile(KERNEL // 4, call)
+            for finding in findings(lull, folder, f"busy-{call}", program):
+                gain = finding["gain"].get("seconds", 0)
+                wrong += [f"{finding['rule']} would save {gain} s of {call} beside kernels"] if gain > 1e-11 * runtime_of(program) else []
         for memory, told in (("Pinned", False), ("Pageable", True)):
             found = findings(lull, folder, memory, copies(KERNEL // 4, memory))
             if ("not pinned take 4.000 ms" in found[0]["cause"]) != told:

@@ -316,6 +316,17 @@ static void add_message_facts(struct lull_finding *finding, const struct network
                           LULL_FACT_SHARE, loss->share_of_traffic);
 }
 
+/* A thread that spends less time in MPI waits longer for its device, where that is what takes the time: the runtime on an ideal
+ * network does not see it, and a replay in which devices take part does. */
+static void price_beside_devices(struct lull_case *c, const struct network_loss *loss,
+                                 struct lull_finding *finding)
+{
+    lull_finding_fix(c, finding);
+    finding->ideal_network = true;
+    finding->bound_ns = loss->runtime_ns;
+    finding->fixed = "On an ideal network";
+}
+
 /* `detail` goes behind the sentence, before its full stop. */
 static void network_tell(struct lull_case *c, const struct network_loss *loss, const char *detail,
                          const char *cause)
@@ -332,6 +343,10 @@ static void network_tell(struct lull_case *c, const struct network_loss *loss, c
         c->arena, "The network costs %s of %s of the runtime beyond waiting for others%s%s.",
         amount, lull_case_time(c, breakdown->runtime_ns), detail, tell_calls(c, finding, loss));
     finding->cause = cause;
+    if (breakdown->n_devices > 0) {
+        price_beside_devices(c, loss, finding);
+        return;
+    }
     const int64_t most = loss->most_ns + loss->error_ns;
     finding->gain = (struct lull_finding_gain){
         .ns = loss->runtime_ns,
