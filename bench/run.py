@@ -17,6 +17,7 @@ import tempfile
 import time
 
 import columns
+import devices
 import diagnose
 import fit
 import inject
@@ -183,12 +184,12 @@ def main():
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app,
                      record_sample, record_cuda, inject,
                      simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
-                     diagnose, pack, columns, start, team, samples, names):
+                     diagnose, pack, columns, start, team, samples, names, devices):
             part.rows(bench)
         if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample", "CUDA",
                                      "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
-                                     "diagnose", "pack", "columns", "start", "team", "samples", "names")):
+                                     "diagnose", "pack", "columns", "start", "team", "samples", "names", "devices")):
             return
         counts, have_otf2 = prepare(bench, arguments.events)
         print("%d events in 16 locations (8 processes x 2 threads); median (min .. max) of %d"

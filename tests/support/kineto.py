@@ -236,3 +236,54 @@ def write(path, document, random=None):
     if str(path).endswith(".gz"):
         content = gzip.compress(content, mtime=0)
     path.write_bytes(content)
+
+
+# ---- a long one, written piece by piece
+
+LONG_CALL = ('{"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 4000, "tid": 4000, "ts": %d.%03d, "dur": %d.%03d, "args": '
+             '{"External id": %d, "Record function id": 0, "Concrete Inputs": ["", "", ""], "Input type": ["float", "float", "float"], '
+             '"Input Strides": [[4096, 1], [4096, 1], [1]], "Input Dims": [[256, 4096], [1024, 4096], [1024]], "Ev Idx": %d}},\n'
+             '{"ph": "X", "cat": "cuda_runtime", "name": "%s", "pid": 4000, "tid": 4000, "ts": %d.%03d, "dur": %d.%03d, "args": '
+             '{"External id": %d, "cbid": 211, "correlation": %d}},\n')
+LONG_KERNEL = ('{"ph": "X", "cat": "kernel", "name": "void gemm_%d<float, 128, 64, 32>(float const*, float const*, float*, int)", '
+               '"pid": 0, "tid": 7, "ts": %d.%03d, "dur": %d.%03d, "args": {"External id": %d, "queued": 0, "device": 0, "context": 1, '
+               '"stream": 7, "correlation": %d, "registers per thread": 96, "shared memory": 49152, "blocks per SM": 7.757576, '
+               '"warps per SM": 62.060604, "grid": [16, 64, 1], "block": [256, 1, 1], "est. achieved occupancy %%": 62}},\n')
+LONG_COPY = ('{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD (Pinned -> Device)", "pid": 0, "tid": 20, "ts": %d.%03d, '
+             '"dur": %d.%03d, "args": {"External id": %d, "device": 0, "context": 1, "stream": 20, "correlation": %d, "bytes": %d, '
+             '"memory bandwidth (GB/s)": 21.3}},\n')
+
+
+def write_long(path, size):
+    """Writes a file of `size` bytes or somewhat more, of a thread that launches kernels and copies by turns of seven; and
+    gives what it holds: counts, and times in ns. Memory: none to speak of."""
+    held = collections.Counter()
+    now, free = 0, {7: 0, 20: 0}
+    with open(path, "w", encoding="utf-8") as file:
+        file.write('{"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "Made-up GPU"}], "baseTimeNanoseconds": 0, '
+                   '"distributedInfo": {"backend": "nccl", "rank": 0, "world_size": 1}, "traceEvents": [\n')
+        while held["characters"] < size:
+            held["launches"] += 1
+            number = held["launches"]
+            copies = number % 7 == 0
+            name = "cudaMemcpyAsync" if copies else "cudaLaunchKernel"
+            text = LONG_CALL % (*divmod(now, 1000), *divmod(5_000, 1000), number, number, name, *divmod(now + 1_500, 1000),
+                                *divmod(2_500, 1000), number, number)
+            stream, length = 20 if copies else 7, 2_000 + number * 7919 % 3_001
+            begin = max(now + 4_000, free[stream])
+            free[stream] = begin + length
+            where = (*divmod(begin, 1000), *divmod(length, 1000), number, number)
+            if copies:
+                text += LONG_COPY % (*where, number % 1000 * 4096)
+                held["bytes"] += number % 1000 * 4096
+            else:
+                text += LONG_KERNEL % (number % 50, *where)
+            kind = "copies" if copies else "kernels"
+            held[kind] += 1
+            held[kind + " ns"] += length
+            held["characters"] += file.write(text)
+            now += 5_000 + number % 13 * 100
+        file.write('{"name": "thread_name", "ph": "M", "ts": 0, "pid": 4000, "tid": 4000, "args": {"name": "thread 4000 (python3)"}}\n'
+                   '], "traceName": "long.json", "displayTimeUnit": "ms"}\n')
+    held["spans"] = 3 * held["launches"]
+    return held
