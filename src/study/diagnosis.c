@@ -189,7 +189,7 @@ static const char *replay_suppositions(const struct lull_run *run,
 {
     struct lull_fix fixes[DIAGNOSIS_REPLAYS + 1];
     struct lull_error why;
-    struct lull_network ideal;
+    struct lull_network ideal = {0};
     struct lull_spec *spec;
     lull_status status = lull_spec_parse("ideal", suppositions->arena, &spec, &why);
     if (status == LULL_OK)
