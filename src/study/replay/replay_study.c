@@ -611,6 +611,12 @@ static lull_status check_replayed_delays(struct replay_session *session,
     return lull_team_agree(team, status, err);
 }
 
+static bool supposes_network(const struct replay_session *session)
+{
+    return session->supposition->networks || session->supposition->machine ||
+           (session->disturbance && lull_disturbance_network(session->disturbance));
+}
+
 static lull_status replay_supposition(struct replay_session *session,
                                       const struct lull_network *network, bool run,
                                       struct lull_replayed *ret_replayed, struct lull_error *err)
@@ -618,6 +624,8 @@ static lull_status replay_supposition(struct replay_session *session,
     struct lull_replay_wish wish = lull_measured_wish(
         session->measured, &session->study->runs.runs[0], network, session->callers);
     wish.keep_calls = lull_replay_kept_on(network);
+    if (supposes_network(session))
+        wish.exchanges = lull_replay_exchanges_on(network);
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
     wish.run = run;
