@@ -267,6 +267,7 @@ static bool add_exchange(struct lull_exchanges *exchanges, const struct carrier 
         return false;
     exchange.circle = (uint32_t)*circle;
     exchanges->items[exchanges->count++] = exchange;
+    exchanges->n_sized += exchange.sized ? n : 0;
     return true;
 }
 

@@ -44,7 +44,8 @@ struct lull_exchanges {
     struct lull_exchange_kernel *kernels; /* by location, then by order */
     size_t n_kernels, kernels_capacity;
     struct lull_hash circles; /* of each the locations of its streams, by process */
-    uint64_t n_all;           /* kernels of NCCL on streams, with and without an exchange */
+    size_t n_sized;           /* kernels of exchanges that are sized */
+    size_t n_all;             /* kernels of NCCL on streams, with and without an exchange */
 };
 
 /* From a log with names, which has all of the run. `shifts`: what is to be added to the times of each process so that

@@ -3,13 +3,19 @@
  * looks at the drawn program again and again until nothing is left to be known. As measured, each operation begins and
  * ends when it did; with faster kernels, with exchanges that take no time, and on a network, when the reference says so. */
 #include "base/arena.h"
+#include "diagnose/rule.h"
 #include "replay/program/devices.h"
 #include "replay/replay.h"
 #include "sim/engine/engine.h"
+#include "study/compare.h"
+#include "study/replay/replay_study.h"
+#include "study/report_study.h"
 #include "support/branches.h"
+#include "support/folder.h"
 #include "support/memory_trace.h"
 #include "support/seed.h"
 #include "support/test.h"
+#include "trace/convert.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -351,6 +357,8 @@ static void define(struct drawn *drawn)
             *location =
                 (struct lull_location){.name = "location",
                                        .process = p,
+                                       .number = i > 0 ? i - 1 : 0,
+                                       .source_id = p * LOCATIONS + i,
                                        .kind = i > 0 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
                                        .role = LULL_THREAD_MASTER};
             if (i == 0)
@@ -447,6 +455,18 @@ static void tell_process(struct drawn *drawn, uint32_t p)
     }
 }
 
+static void finish_drawing(struct drawn *drawn, int64_t duration, const struct times *times)
+{
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        drawn->operations[i].begin = times[i].begin;
+        drawn->operations[i].end = times[i].end;
+    }
+    define(drawn);
+    drawn->trace->duration = duration;
+    for (uint32_t p = 0; p < drawn->n_processes; p++)
+        tell_process(drawn, p);
+}
+
 static void draw(struct lull_random *random, struct drawn *drawn)
 {
     const struct supposed measured = {.kernel = 1, .drawing = true};
@@ -456,18 +476,11 @@ static void draw(struct lull_random *random, struct drawn *drawn)
         drawn->members[c] = 1 + below(random, drawn->n_processes);
     memset(drawn->last, 0xff, sizeof drawn->last);
     draw_actions(random, drawn);
-    const int64_t duration = evaluate(drawn, &measured, 0, times, drawn->ends);
-    for (uint32_t i = 0; i < drawn->n_operations; i++) {
-        struct operation *of = &drawn->operations[i];
-        of->begin = times[i].begin;
-        of->end = times[i].end;
-        branch_reach(&branches[LATE],
-                     of->exchange != LULL_NONE && of->end - of->begin > 2 * of->length);
-    }
-    define(drawn);
-    drawn->trace->duration = duration;
-    for (uint32_t p = 0; p < drawn->n_processes; p++)
-        tell_process(drawn, p);
+    finish_drawing(drawn, evaluate(drawn, &measured, 0, times, drawn->ends), times);
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        branch_reach(&branches[LATE], drawn->operations[i].exchange != LULL_NONE &&
+                                          drawn->operations[i].end - drawn->operations[i].begin >
+                                              2 * drawn->operations[i].length);
 }
 
 /* ---- replays --------------------------------------------------------------------------------- */
@@ -613,8 +626,132 @@ static void test_exchanges(void **state)
     branches_assert(branches, BRANCHES, rounds);
 }
 
+/* ---- what a diagnosis and lull replay say ---------------------------------------------------- */
+
+enum { ITERATIONS = 30, COMPUTES = 40000, UNEVEN = 2000 };
+
+/* Two ranks compute on their devices, by turns one of them for longer, exchange, and wait; `transfer` ns are behind the
+ * begin of the last rank. */
+static struct drawn *plant(int64_t transfer)
+{
+    const struct supposed measured = {.kernel = 1, .drawing = true};
+    struct times times[MOST_OPERATIONS];
+    struct drawn *drawn = calloc(1, sizeof *drawn);
+    assert_non_null(drawn);
+    drawn->n_processes = drawn->members[0] = drawn->members[1] = 2;
+    memset(drawn->last, 0xff, sizeof drawn->last);
+    for (uint32_t i = 0; i < ITERATIONS; i++) {
+        struct exchange *exchange = &drawn->exchanges[drawn->n_exchanges++];
+        *exchange = (struct exchange){
+            .n = 2, .told = ALLREDUCE, .bytes = 1 << 16, .untold = LULL_NONE, .known = true};
+        for (uint32_t p = 0; p < 2; p++)
+            for (uint32_t a = 0; a < 3; a++) {
+                struct action *action = &drawn->actions[p][drawn->n_actions[p]++];
+                const uint32_t o = drawn->n_operations;
+                *action = (struct action){
+                    .submits = a < 2 ? o : LULL_NONE, .awaits = o - 1, .between = LULL_NONE};
+                if (a == 2)
+                    continue;
+                drawn->operations[drawn->n_operations++] =
+                    (struct operation){.process = p,
+                                       .before = drawn->last[p][0],
+                                       .exchange = a == 0 ? LULL_NONE : drawn->n_exchanges - 1,
+                                       .length = a == 1       ? transfer
+                                                 : i % 2 == p ? COMPUTES + UNEVEN
+                                                              : COMPUTES};
+                drawn->last[p][0] = o;
+                exchange->operations[p] = o;
+            }
+    }
+    finish_drawing(drawn, evaluate(drawn, &measured, 0, times, drawn->ends), times);
+    return drawn;
+}
+
+static void write_planted(int64_t transfer, const char *path, int64_t *ret_runtime)
+{
+    struct drawn *drawn = plant(transfer);
+    struct lull_error err;
+    fail_if(lull_convert(drawn->trace, path, lull_format_find("tape"), true, NULL, NULL, &err) !=
+                LULL_OK,
+            "%s", err.text);
+    *ret_runtime = drawn->trace->duration;
+    lull_trace_close(drawn->trace);
+    free(drawn);
+}
+
+/* What lull replay says with a network. */
+static int64_t replay_on(const char *path, const char *network)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_supposition supposition = {.words = NULL};
+    struct lull_notices notices = {.arena = arena};
+    struct lull_replay_study study;
+    struct lull_error err;
+    fail_if(lull_replay_networks_read(network, arena, &supposition.networks, &err) != LULL_OK, "%s",
+            err.text);
+    fail_if(lull_replay_study_make(path, &supposition, NULL, &notices, arena, &study, &err) !=
+                LULL_OK,
+            "%s", err.text);
+    assert_int_equal(study.exchanges.all, 2 * ITERATIONS);
+    assert_int_equal(study.exchanges.known, 2 * ITERATIONS);
+    assert_int_equal(study.exchanges.sized, 2 * ITERATIONS);
+    const int64_t runtime = study.runs.runs[2].breakdown->runtime_ns;
+    lull_replay_study_close(&study);
+    lull_arena_destroy(arena);
+    return runtime;
+}
+
+/* What the finding of exposed communication saves; it is the first. */
+static int64_t price_of(const char *path)
+{
+    static const struct lull_comparison_wish nothing;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_report_options options = {.runs = {.operations = true}};
+    struct lull_notices notices = {.arena = arena};
+    struct lull_report report;
+    struct lull_error err;
+    fail_if(lull_report_load(&path, 1, &options, &notices, arena, &report, &err) != LULL_OK, "%s",
+            err.text);
+    fail_if(lull_study_compare_loaded(&report.runs, &nothing, &notices, arena, &err) != LULL_OK ||
+                lull_report_diagnose(&report, &options, arena, &err) != LULL_OK,
+            "%s", err.text);
+    const struct lull_diagnosis *diagnosis = &report.of[0].diagnosis;
+    assert_true(diagnosis->count > 0);
+    assert_string_equal(diagnosis->findings[0].rule->id, "device_exchange");
+    assert_null(diagnosis->findings[0].gain.absent);
+    const int64_t ns = diagnosis->findings[0].gain.ns;
+    lull_report_close(&report);
+    lull_arena_destroy(arena);
+    return ns;
+}
+
+/* Exchanges take 5 or 20 % of the run behind the begin of their last rank: the price of that is the schedule without, and so
+ * is the replay on an ideal network. */
+static void test_planted(void **state)
+{
+    (void)state;
+    static const int percents[] = {5, 20};
+    int64_t without, with, replayed;
+    folder_make();
+    write_planted(1, folder_path("without"), &without);
+    for (int i = 0; i < 2; i++) {
+        const char *path = folder_path("planted");
+        write_planted((COMPUTES + UNEVEN) * percents[i] / (100 - percents[i]), path, &with);
+        replayed = replay_on(path, "ideal");
+        assert_in_range(replayed, without - ITERATIONS, without);
+        assert_in_range(price_of(path), with - without, with - replayed);
+        /* In one message, or two halves one after the other. */
+        const int64_t bytes_ns = ITERATIONS * (INT64_C(1) << 16);
+        assert_in_range(replay_on(path, "hockney:latency=5us,bandwidth=1GB/s"),
+                        replayed + bytes_ns + ITERATIONS * (5000 - UNEVEN),
+                        replayed + bytes_ns + ITERATIONS * (2 * 5000 + UNEVEN));
+    }
+    folder_remove();
+}
+
 TEST_GROUP(test_exchange_replay)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchanges)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchanges),
+                                       cmocka_unit_test(test_planted)};
     return run_cases(tests, NULL, NULL);
 }
