@@ -109,6 +109,7 @@ struct drawn {
     uint32_t n_operations, n_exchanges, n_actions[PROCESSES];
     uint32_t last[PROCESSES][STREAMS];
     int64_t ends[PROCESSES]; /* of the threads */
+    bool nonsense;           /* waits end at once */
 };
 
 struct times {
@@ -299,6 +300,15 @@ static void draw_actions(struct lull_random *random, struct drawn *drawn)
     }
 }
 
+static void draw_program(struct lull_random *random, struct drawn *drawn)
+{
+    drawn->n_processes = 1 + below(random, PROCESSES);
+    for (uint32_t c = 0; c < COMMS; c++)
+        drawn->members[c] = 1 + below(random, drawn->n_processes);
+    memset(drawn->last, 0xff, sizeof drawn->last);
+    draw_actions(random, drawn);
+}
+
 /* ---- the trace ------------------------------------------------------------------------------- */
 
 static void define_regions(struct lull_trace *trace)
@@ -426,8 +436,9 @@ static void tell_process(struct drawn *drawn, uint32_t p)
             action->submits == LULL_NONE ? NULL : &drawn->operations[action->submits];
         now += action->computes;
         if (!of) {
-            const int64_t end =
-                most(now, action->awaits == LULL_NONE ? 0 : drawn->operations[action->awaits].end);
+            const int64_t ended =
+                action->awaits == LULL_NONE ? 0 : drawn->operations[action->awaits].end;
+            const int64_t end = drawn->nonsense ? now : most(now, ended);
             add_span(drawn, first, now, WAIT, end + RETURNS - now);
             add_reference(drawn, first, LULL_EVENT_DEVICE_WAIT, now, 0, first + 1 + action->stream,
                           0, LULL_NO_SEQUENCE);
@@ -443,7 +454,8 @@ static void tell_process(struct drawn *drawn, uint32_t p)
         if (of->exchange != LULL_NONE)
             tell_exchange(drawn, p, now, &drawn->exchanges[of->exchange], sequences, &told);
     }
-    assert_int_equal(now, drawn->ends[p]);
+    if (!drawn->nonsense)
+        assert_int_equal(now, drawn->ends[p]);
     for (uint32_t i = 0; i < drawn->n_operations; i++) {
         const struct operation *of = &drawn->operations[i];
         if (of->process != p)
@@ -471,11 +483,7 @@ static void draw(struct lull_random *random, struct drawn *drawn)
 {
     const struct supposed measured = {.kernel = 1, .drawing = true};
     struct times times[MOST_OPERATIONS];
-    drawn->n_processes = 1 + below(random, PROCESSES);
-    for (uint32_t c = 0; c < COMMS; c++)
-        drawn->members[c] = 1 + below(random, drawn->n_processes);
-    memset(drawn->last, 0xff, sizeof drawn->last);
-    draw_actions(random, drawn);
+    draw_program(random, drawn);
     finish_drawing(drawn, evaluate(drawn, &measured, 0, times, drawn->ends), times);
     for (uint32_t i = 0; i < drawn->n_operations; i++)
         branch_reach(&branches[LATE], drawn->operations[i].exchange != LULL_NONE &&
@@ -626,6 +634,54 @@ static void test_exchanges(void **state)
     branches_assert(branches, BRANCHES, rounds);
 }
 
+/* Streams run their operations at any time, and threads wait for nothing: the replay ends all the same. */
+static void test_nonsense_exchanges(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    const unsigned rounds = lull_test_rounds(300);
+    struct branch some = {.what = "there are exchanges all the same", .least = 300};
+    for (unsigned i = 0; i < rounds; i++) {
+        struct drawn *drawn = calloc(1, sizeof *drawn);
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct times times[MOST_OPERATIONS];
+        int64_t now[PROCESSES][STREAMS] = {{0}}, end = 0;
+        assert_non_null(drawn);
+        draw_program(&random, drawn);
+        drawn->nonsense = true;
+        for (uint32_t o = 0; o < drawn->n_operations; o++) {
+            int64_t *at = &now[drawn->operations[o].process][drawn->operations[o].stream];
+            times[o].begin = *at + below(&random, 100);
+            *at = times[o].end = times[o].begin + 1 + below(&random, 200);
+            end = most(end, *at);
+        }
+        finish_drawing(drawn, most(end, 10000), times);
+        const struct lull_replay_options options = {.devices = true,
+                                                    .exchanges = (uint8_t)below(&random, 3)};
+        struct lull_survey *survey;
+        struct lull_program *program;
+        struct lull_network network;
+        struct lull_sim_result result;
+        struct lull_error err;
+        make_network(&network, below(&random, 2));
+        fail_if(lull_survey_take(drawn->trace, 0, false, &survey, &err) != LULL_OK, "%s", err.text);
+        branch_reach(&some, lull_replay_devices_exchanges(lull_survey_devices(survey))->count > 0);
+        lull_survey_destroy(survey);
+        fail_if(lull_replay_open(drawn->trace, &options, &program, &err) != LULL_OK, "%s",
+                err.text);
+        const struct lull_sim_options alone = {.network = &network};
+        fail_if(lull_simulate(program, &alone, arena, &result, NULL, &err) != LULL_OK, "%s",
+                err.text);
+        lull_program_close(program);
+        lull_trace_close(drawn->trace);
+        lull_arena_destroy(arena);
+        free(drawn);
+        branches_next(&some, 1);
+    }
+    branches_assert(&some, 1, rounds);
+}
+
 /* ---- what a diagnosis and lull replay say ---------------------------------------------------- */
 
 enum { ITERATIONS = 30, COMPUTES = 40000, UNEVEN = 2000 };
@@ -752,6 +808,7 @@ static void test_planted(void **state)
 TEST_GROUP(test_exchange_replay)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchanges),
+                                       cmocka_unit_test(test_nonsense_exchanges),
                                        cmocka_unit_test(test_planted)};
     return run_cases(tests, NULL, NULL);
 }

@@ -457,13 +457,12 @@ static void find_exchanges(struct lull_case *c)
     finding->cause =
         "It includes the wait for the other devices that take part. Kernels that do not "
         "need the data could run meanwhile, on another stream.";
-    set_next(c, finding, "device");
-    if (!has_communicators(c->evidence->trace))
-        return; /* which kernels belong together is not told */
+    if (!has_communicators(c->evidence->trace)) { /* which kernels belong together is not told */
+        set_next(c, finding, "device");
+        return;
+    }
     lull_finding_fix(c, finding)->devices.free_exchanges = true;
     finding->fixed = "With communication that only waits for the last device, at most";
-    finding->next = lull_arena_printf(c->arena, "lull replay %s --network ideal",
-                                      lull_case_word(c, c->evidence->path));
 }
 
 const struct lull_rule lull_rule_device_copies = {

@@ -359,6 +359,10 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
         add_word(&words, "--launch-graph");
     if (options->devices.balance)
         add_word(&words, "--balance-devices");
+    if (options->devices.free_exchanges) { /* and messages of MPI */
+        add_word(&words, "--network");
+        add_word(&words, "ideal");
+    }
     *ret_words = words.items;
     return words.count;
 }
