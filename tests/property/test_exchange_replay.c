@@ -634,7 +634,20 @@ static void test_exchanges(void **state)
     branches_assert(branches, BRANCHES, rounds);
 }
 
-/* Streams run their operations at any time, and threads wait for nothing: the replay ends all the same. */
+/* Each process does what it does in another order. */
+static void shuffle(struct lull_random *random, struct drawn *drawn)
+{
+    for (uint32_t p = 0; p < drawn->n_processes; p++)
+        for (uint32_t a = 1; a < drawn->n_actions[p]; a++) {
+            const uint32_t other = below(random, a + 1);
+            const struct action action = drawn->actions[p][a];
+            drawn->actions[p][a] = drawn->actions[p][other];
+            drawn->actions[p][other] = action;
+        }
+}
+
+/* Ranks exchange in different orders, streams run their operations at any time, and threads wait for nothing: the replay
+ * ends all the same. */
 static void test_nonsense_exchanges(void **state)
 {
     (void)state;
@@ -650,6 +663,8 @@ static void test_nonsense_exchanges(void **state)
         assert_non_null(drawn);
         draw_program(&random, drawn);
         drawn->nonsense = true;
+        if (below(&random, 4))
+            shuffle(&random, drawn);
         for (uint32_t o = 0; o < drawn->n_operations; o++) {
             int64_t *at = &now[drawn->operations[o].process][drawn->operations[o].stream];
             times[o].begin = *at + below(&random, 100);
