@@ -219,11 +219,14 @@ static void fill_sample(const struct lull_interpreter *it, const struct lull_eve
 static void note_for_phase(struct lull_interpreter *it, const struct lull_event *event)
 {
     const bool waits = event->kind == LULL_EVENT_DEVICE_WAIT;
+    const bool numbered = !waits && event->operation.sequence != LULL_NO_SEQUENCE;
     const uint32_t call = it->depth > 0 ? it->stack[it->depth - 1].region : LULL_NONE;
     it->refers = (struct reference){
         .number = event->operation.number,
         .bytes = waits ? 0 : event->operation.bytes,
-        .stream = waits && event->operation.number == 0 ? event->operation.location : LULL_NONE,
+        .stream = waits && event->operation.number == 0 ? event->operation.location
+                  : numbered ? (uint32_t)(event->operation.sequence % LULL_NONE)
+                             : LULL_NONE,
         .call = waits ? call : event->id,
         .serial = it->refers.serial};
 }

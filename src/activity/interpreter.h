@@ -146,7 +146,7 @@ struct lull_interpreter {
     /* What the open call of a thread waits for, or the operation of the device stream. */
     struct reference {
         uint64_t number, bytes;
-        uint32_t stream, call;
+        uint32_t stream, call; /* stream: of an operation its sequence, as in the PHASE */
         uint32_t serial; /* device stream: of the call, so that two that are alike are told apart */
     } refers;            /* for the next PHASE */
     struct {

@@ -291,8 +291,12 @@ struct lull_step {
                 number; /* device stream: the operation; thread: the operation that it waits for; 0:
                                 not known, or none */
             uint64_t bytes; /* device stream: that the operation moved */
-            uint32_t
-                stream; /* thread: it waits for all operations of this location; LULL_NONE: of none */
+            union {
+                uint32_t stream; /* thread: it waits for all operations of this location; LULL_NONE:
+                                      of none */
+                uint32_t sequence; /* device stream: number of an exchange (trace/event.h) modulo
+                                      LULL_NONE; LULL_NONE: none */
+            };
             uint32_t call; /* device stream: region of the call that submitted it; thread: of that
                               which waits; or LULL_NONE */
         } phase;

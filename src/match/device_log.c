@@ -3,14 +3,14 @@
 
 #include <stdlib.h>
 
-enum { MOST_NUMBERS = 6 }; /* of one item of a list */
+enum { MOST_NUMBERS = 7 }; /* of one item of a list */
 
 /* ==== the log ================================================================================= */
 
 struct log_location {
     /* Of a stream, for each operation: the time since the one before, 4 times its length plus what it is
      * (enum lull_operation_kind), its number; with NAMES also its region (n_regions: none), the region of the call that
-     * submitted it plus 1, and its bytes.
+     * submitted it plus 1, and its bytes; of a communicator's operation also its sequence, plus 1; 0: none.
      * Of a thread, with PLACES, for each piece of time: 16 times its length, plus twice where it is, plus 1 if there
      * follow the number of the operation and the stream, plus 1, that it waits for, and the region, plus 1, of the
      * call that does so. */
@@ -27,6 +27,7 @@ struct log_location {
     uint64_t waits_for;
     uint32_t stream, waiting; /* waiting: region of the call that does so */
     uint8_t place;            /* enum lull_device_place */
+    bool of_communicator;     /* its operations are those of a communicator */
 };
 
 struct lull_device_log {
@@ -107,6 +108,8 @@ static bool take_phase_of_stream(const struct lull_device_log *log, struct log_l
         lull_varints_put_near(&of->phases, region, of->region);
         lull_varints_put_near(&of->phases, call, of->call);
         lull_varints_put(&of->phases, phase->phase.bytes);
+        if (of->of_communicator)
+            lull_varints_put(&of->phases, phase->phase.sequence + UINT32_C(1));
         of->region = region;
         of->call = call;
     }
@@ -187,6 +190,15 @@ bool lull_is_of_device(const struct lull_trace *trace, uint32_t location, uint32
            !(stream->stream && lull_is_communicator(&trace->devices[stream->stream->device]));
 }
 
+bool lull_is_of_communicator(const struct lull_trace *trace, uint32_t location,
+                             uint32_t application)
+{
+    const struct lull_location *stream = &trace->locations[location];
+    return stream->kind == LULL_LOCATION_DEVICE &&
+           trace->processes[stream->process].application == application &&
+           !lull_is_of_device(trace, location, application);
+}
+
 static bool is_exchange(const struct lull_region *region)
 {
     return region->paradigm == LULL_PARADIGM_DEVICE && lull_is_exchange(region->name);
@@ -216,6 +228,7 @@ static bool fill_uses(struct lull_device_log *log, uint32_t application)
     for (uint32_t l = 0; l < trace->n_locations; l++) {
         log->uses[trace->locations[l].process] |= lull_is_of_device(trace, l, application);
         log->locations[l].stream = log->locations[l].waiting = LULL_NONE;
+        log->locations[l].of_communicator = lull_is_of_communicator(trace, l, application);
     }
     return true;
 }
@@ -310,6 +323,7 @@ struct lull_device_run lull_device_run_open(const struct lull_device_log *log, u
 {
     return (struct lull_device_run){.reader = lull_varints_read(&log->locations[location].phases),
                                     .location = location,
+                                    .numbered = log->locations[location].of_communicator,
                                     .named = log->keeps & LULL_DEVICE_LOG_NAMES};
 }
 
@@ -327,6 +341,8 @@ bool lull_device_run_next(struct lull_device_run *run)
         run->region = lull_varints_get_near(&run->reader, run->region);
         run->call = lull_varints_get_near(&run->reader, run->call);
         run->bytes = lull_varints_get(&run->reader);
+        if (run->numbered)
+            run->sequence = (uint32_t)lull_varints_get(&run->reader) - 1;
     }
     return true;
 }

@@ -69,6 +69,9 @@ bool lull_device_log_get(struct lull_device_log *log, uint32_t location, struct 
 /* Whether a location is a stream of a device. Communicators are no devices: their operations are kernels of streams of a
  * device. */
 bool lull_is_of_device(const struct lull_trace *trace, uint32_t location, uint32_t application);
+/* Whether a location has the operations of a communicator. */
+bool lull_is_of_communicator(const struct lull_trace *trace, uint32_t location,
+                             uint32_t application);
 /* Whether a region of a device stream is a copy or a fill. */
 bool lull_is_copy(const struct lull_region *region);
 /* Whether the process has such streams. */
@@ -87,9 +90,10 @@ struct lull_device_run {
         bytes; /* with LULL_DEVICE_LOG_NAMES; region: n_regions: it has none; call: that of the call
                                      that submitted it plus 1; 0: not known */
     uint32_t location;
-    uint8_t kind; /* enum lull_operation_kind */
-    bool again;   /* it is another piece of the operation before, which windows have cut */
-    bool named;
+    uint32_t sequence; /* of a communicator's operation, as in the PHASE; LULL_NONE: none */
+    uint8_t kind;      /* enum lull_operation_kind */
+    bool again;        /* it is another piece of the operation before, which windows have cut */
+    bool named, numbered;
 };
 struct lull_device_run lull_device_run_open(const struct lull_device_log *log, uint32_t location);
 bool lull_device_run_next(struct lull_device_run *run);

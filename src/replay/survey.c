@@ -535,10 +535,15 @@ static bool take_passage(struct lull_survey *survey, uint32_t process, const str
 lull_status lull_survey_conclude(struct lull_survey *survey, struct lull_error *err)
 {
     lull_status status = LULL_OK;
+    bool ended = true;
     clocks_compare(survey->passages, survey->trace->n_processes, survey->shifts);
-    if (survey->log)
+    for (uint32_t l = 0; ended && survey->log && l < survey->trace->n_locations; l++)
+        ended = lull_device_log_end(survey->log, l);
+    if (!ended)
+        status = no_memory_for_survey(survey, err);
+    else if (survey->log)
         status = lull_replay_devices_make(survey->trace, survey->application, survey->log,
-                                          survey->meets, &survey->devices, err);
+                                          survey->meets, survey->shifts, &survey->devices, err);
     lull_device_log_destroy(survey->log);
     survey->log = NULL;
     return status;

@@ -52,7 +52,8 @@ enum lull_op_flags {
     LULL_OP_NOT_SCALED = 8,  /* COMPUTE: not subject to processor speed and noise (I/O, RMA, ...) */
     LULL_OP_SYNCHRONOUS = 16, /* SEND: complete only when matched, whatever its size */
     LULL_OP_BUFFERED = 32,    /* SEND: complete at once, whatever its size */
-    LULL_OP_BLOCKING = 64     /* RECV: posted by the call that waits for it */
+    LULL_OP_BLOCKING = 64,    /* RECV: posted by the call that waits for it */
+    LULL_OP_MEETING = 128     /* COLLECTIVE: on any network all leave when the last has come */
 };
 
 enum lull_sync_part {
@@ -183,6 +184,7 @@ struct lull_program {
     uint32_t n_groups;
     const struct lull_group *groups; /* group 0, where there is one, is all ranks */
     const struct lull_graph *graph;  /* a graph program, else NULL */
+    bool has_meetings;               /* there may be operations with LULL_OP_MEETING */
     bool unfinished; /* its last operations may lack their partners, which is no failure: the run
                         that it replays was cut */
     void *data;      /* of the class */

@@ -3,6 +3,7 @@
 
 #include "diagnose/diagnose.h"
 #include "machine/machine.h"
+#include "replay/program/devices.h"
 #include "sim/spec.h"
 #include "study/notices.h"
 #include "study/replay/fixes.h"
@@ -88,6 +89,7 @@ static bool add_all(struct lull_what_if_options *all, const struct lull_what_if_
     all->devices.overlap |= fix->devices.overlap;
     all->devices.graphs_if_any |= fix->devices.graphs_if_any;
     all->devices.balance |= fix->devices.balance;
+    all->devices.free_exchanges |= fix->devices.free_exchanges;
     all->eager |= fix->eager;
     all->no_noise |= fix->no_noise;
     if (fix->balance) {
@@ -205,6 +207,17 @@ static const char *replay_suppositions(const struct lull_run *run,
                : lull_arena_printf(suppositions->arena, "The replay failed: %s.", why.text);
 }
 
+/* Why a replay with a fix tells nothing; NULL: it does. */
+static const char *why_untold(const struct lull_run *run, const struct lull_what_if_options *fix)
+{
+    const struct lull_replay_devices *devices =
+        lull_survey_devices(run->replay_base->measured.survey);
+    return fix->devices.free_exchanges &&
+                   (!devices || lull_replay_devices_exchanges(devices)->count == 0)
+               ? "The run does not tell which kernels of NCCL belong together."
+               : NULL;
+}
+
 lull_status lull_diagnosis_price(const struct lull_run *run,
                                  const struct lull_diagnosis_options *options,
                                  struct lull_diagnosis *diagnosis, struct lull_arena *arena,
@@ -230,12 +243,15 @@ lull_status lull_diagnosis_price(const struct lull_run *run,
     if (status != LULL_OK || !diagnosis)
         return status;
     diagnosis->priced = failed ? failed : diagnosis->priced;
-    for (uint32_t i = 0; i < n; i++)
-        if (diagnosis->priced)
-            chosen[i]->gain.absent = diagnosis->priced;
+    for (uint32_t i = 0; i < n; i++) {
+        const char *absent =
+            diagnosis->priced ? diagnosis->priced : why_untold(run, chosen[i]->fix);
+        if (absent)
+            chosen[i]->gain.absent = absent;
         else
             chosen[i]->gain =
                 gain_of(run->breakdown->runtime_ns, replayed, runtimes[i], chosen[i]->bound_ns);
+    }
     if (suppositions.n > n && !failed)
         diagnosis->together = gain_of(run->breakdown->runtime_ns, replayed, runtimes[n], INT64_MAX);
     lull_findings_sort(diagnosis->findings, diagnosis->count, diagnosis->cores);

@@ -448,6 +448,18 @@ bool lull_is_communicator(const struct lull_device *device)
     return strcmp(device->runtime, "NCCL") == 0;
 }
 
+/* "communicator 1f2e3d of 8 ranks" (record/device/nccl/nccl.c). */
+uint32_t lull_communicator_ranks(const struct lull_device *device)
+{
+    static const char end[] = " ranks";
+    const char *of = strstr(device->name, " of ");
+    char *behind;
+    if (!of || of[4] < '1' || of[4] > '9')
+        return 0;
+    const unsigned long ranks = strtoul(of + 4, &behind, 10);
+    return ranks <= INT32_MAX && strcmp(behind, end) == 0 ? (uint32_t)ranks : 0;
+}
+
 bool lull_is_default_stream(const char *runtime, const char *number)
 {
     const char *its = strcmp(runtime, "CUDA") == 0   ? "7"

@@ -163,6 +163,8 @@ struct lull_device {
 /* Whether it is a communicator of NCCL, which the tape has in the form of a device. Its operations are kernels that run
  * on streams of devices proper. */
 bool lull_is_communicator(const struct lull_device *device);
+/* How many ranks it has; 0: that is not told. */
+uint32_t lull_communicator_ranks(const struct lull_device *device);
 
 /* Whether the stream that a runtime calls by that number ("7", perhaps with more words behind it) is its default stream, for
  * which all other streams of the process wait on the device, and which waits for them, unless they were made not to. CUDA: 7,

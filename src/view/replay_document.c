@@ -129,6 +129,22 @@ static const char *describe_difference(int64_t measured, int64_t replayed, struc
         percent, replayed < measured ? "less" : "more");
 }
 
+/* Kernels of NCCL that a replay does not know to the end. */
+static void add_note_of_exchanges(struct lull_document *document,
+                                  const struct lull_known_exchanges *exchanges)
+{
+    if (exchanges->known < exchanges->all)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%zu of %zu kernels of NCCL take as long as measured: the run does not "
+                           "tell with which others they belong together.",
+                           exchanges->all - exchanges->known, exchanges->all);
+    if (exchanges->by_network && exchanges->sized < exchanges->known)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "%zu kernels of NCCL wait for their ranks and then take as long as "
+                           "measured: the run does not tell their bytes.",
+                           exchanges->known - exchanges->sized);
+}
+
 static void add_replay_notes(struct lull_document *document, const struct lull_replay_study *study,
                              struct lull_arena *arena)
 {
@@ -148,6 +164,7 @@ static void add_replay_notes(struct lull_document *document, const struct lull_r
         lull_cores_excuse(study->runs.runs[0].trace,
                           (double)replayed < (1 - LULL_REPLAY_MISSES_MOST) * (double)measured,
                           arena));
+    add_note_of_exchanges(document, &study->exchanges);
 }
 
 /* ---- against a measured run ---------------------------------------------------------------- */

@@ -1,12 +1,14 @@
 """Records two ranks of a program that uses a library which stands for NCCL (nccl_fake.c), by each version of the interface
 of profiler plug-ins, and compares the run with what the library does.
 
-    nccl.py --lull LULL --listing LISTING --program NCCL --fake LIBRARY FORM...
+    nccl.py --lull LULL --listing LISTING --program NCCL --fake LIBRARY --mock FOLDER FORM...
 
-FORM is a version, 3 to 6, or `other`: another plug-in is named; or `uneven`: one rank does less than the other.
+FORM is a version, 3 to 6, or `other`: another plug-in is named; or `uneven`: one rank does less than the other; or `kernels`: the
+library launches kernels of CUDA on the mock in FOLDER (cuda.py).
 """
 import argparse
 import collections
+import json
 import os
 import re
 import subprocess
@@ -118,16 +120,31 @@ def test_other(settings, _, folder):
     return complaints
 
 
+def test_kernels(settings, _, folder):
+    """A replay knows the kernels of the five AllReduce that have ended. The Broadcast has a root, the message no number, and of the
+    last AllReduce it is not known when it ran."""
+    complaints = []
+    run = os.path.join(folder, "run")
+    environment = launch.environment(LD_LIBRARY_PATH=f"{settings.mock}:{settings.mock}/13", LULL_CLOCK="system")
+    for name in ("CUDA_HOME", "CUDA_INJECTION64_PATH"):
+        environment.pop(name, None)
+    call([settings.lull, "record", "-o", run, "--", settings.program, settings.fake, "4", "0", "kernels"], env=environment)
+    notes = json.loads(read([settings.lull, "replay", run, "--network", "ideal", "--format", "json"]))["notes"]
+    compare("kernels", [note["text"].split(":")[0] for note in notes if "NCCL" in note["text"]],
+            ["3 of 8 kernels of NCCL take as long as measured"], complaints)
+    return complaints
+
+
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("lull", "listing", "program", "fake"):
+    for name in ("lull", "listing", "program", "fake", "mock"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("forms", nargs="+")
     settings = parser.parse_args()
     wrong = 0
     for form in settings.forms:
         with tempfile.TemporaryDirectory() as folder:
-            test = {"other": test_other, "uneven": test_uneven}.get(form, test_version)
+            test = {"other": test_other, "uneven": test_uneven, "kernels": test_kernels}.get(form, test_version)
             complaints = test(settings, form, folder)
         print(f"{form}: {len(complaints)} complaints", *complaints, sep="\n    ")
         wrong += len(complaints)

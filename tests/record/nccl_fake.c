@@ -59,9 +59,21 @@ static void *start(void)
     return handle;
 }
 
+/* Launches a kernel, as NCCL does before it tells what the kernel carries out; NULL: there are none. */
+static void (*launch)(const char *kernel);
+
+static void launch_kernel_of(const char *function)
+{
+    char name[64];
+    snprintf(name, sizeof name, "ncclDevKernel_%s_RING_LL", function);
+    if (launch)
+        launch(name);
+}
+
 static void *start_collective(const char *function, uint64_t sequence, size_t count,
                               const char *type, int root, unsigned channels)
 {
+    launch_kernel_of(function);
     begin_event(COLLECTIVE, NULL);
     if (version == 3) {
         PUT(24, const char *, "a name");
@@ -81,6 +93,7 @@ static void *start_collective(const char *function, uint64_t sequence, size_t co
 
 static void *start_message(const char *function, size_t count, const char *type, int peer)
 {
+    launch_kernel_of(function);
     begin_event(POINT_TO_POINT, NULL);
     if (version == 3) {
         PUT(24, const char *, "a name");
@@ -137,20 +150,23 @@ static int begin(const char *path)
         ((int (*)(void **, int *))profiler->init)(&context, &kinds);
     else if (version == 4)
         ((int (*)(void **, int *, const char *, uint64_t, int, int, int, void *))profiler->init)(
-            &context, &kinds, "a name", communicator, 1, 2, rank, NULL);
+            &context, &kinds, "a name", communicator, 1, launch ? 1 : 2, rank, NULL);
     else
         ((int (*)(void **, uint64_t, int *, const char *, int, int, int, void *))profiler->init)(
-            &context, communicator, &kinds, "a name", 1, 2, rank, NULL);
+            &context, communicator, &kinds, "a name", 1, launch ? 1 : 2, rank, NULL);
     return (kinds & (COLLECTIVE | POINT_TO_POINT | KERNEL)) ==
            (COLLECTIVE | POINT_TO_POINT | KERNEL);
 }
 
 /* As NCCL does for a communicator of two ranks: five AllReduce, a Broadcast, a message each way, and an AllReduce of
- * which the device never tells. */
+ * which the device never tells. With kernels it is a communicator of one rank, for which NCCL itself would launch none. */
 __attribute__((visibility("default"))) void fake_nccl(int with_version, int as_rank, uint64_t as,
-                                                      int with_broadcast);
-void fake_nccl(int with_version, int as_rank, uint64_t as, int with_broadcast)
+                                                      int with_broadcast,
+                                                      void (*with_kernels)(const char *));
+void fake_nccl(int with_version, int as_rank, uint64_t as, int with_broadcast,
+               void (*with_kernels)(const char *))
 {
+    launch = with_kernels;
     const char *path = getenv("NCCL_PROFILER_PLUGIN");
     void *last = NULL;
     version = with_version;

@@ -87,10 +87,11 @@ if(Python3_FOUND)
             COMMAND ${compiler} -std=gnu17 -O1 -g -fPIC -shared -fvisibility=hidden -Wall -Wextra -Werror
                     ${PROJECT_SOURCE_DIR}/tests/record/nccl_fake.c -o ${fake} -ldl VERBATIM)
         add_custom_target(record.nccl_fake ALL DEPENDS ${fake})
-        foreach(form 3 4 5 6 other uneven)
+        foreach(form 3 4 5 6 other uneven kernels)
             add_test(NAME record.${prefix}.${form}
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/nccl.py --lull $<TARGET_FILE:lull>
-                        --listing $<TARGET_FILE:listing> --program ${record_bin}/nccl.${short} --fake ${fake} ${form})
+                        --listing $<TARGET_FILE:listing> --program ${record_bin}/nccl.${short} --fake ${fake}
+                        --mock ${record_bin}/cuda_mock${record_variant}.${short} ${form})
             set_tests_properties(record.${prefix}.${form} PROPERTIES LABELS quick TIMEOUT 1800)
         endforeach()
     endfunction()

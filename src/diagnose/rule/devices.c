@@ -440,6 +440,14 @@ static void find_copies(struct lull_case *c)
     finding->fixed = "With copies beside kernels, at most";
 }
 
+static bool has_communicators(const struct lull_trace *trace)
+{
+    bool any = false;
+    for (uint32_t d = 0; !any && d < trace->n_devices; d++)
+        any = lull_is_communicator(&trace->devices[d]);
+    return any;
+}
+
 static void find_exchanges(struct lull_case *c)
 {
     struct lull_finding *finding =
@@ -449,7 +457,12 @@ static void find_exchanges(struct lull_case *c)
     finding->cause =
         "It includes the wait for the other devices that take part. Kernels that do not "
         "need the data could run meanwhile, on another stream.";
-    set_next(c, finding, "device");
+    if (!has_communicators(c->evidence->trace)) { /* which kernels belong together is not told */
+        set_next(c, finding, "device");
+        return;
+    }
+    lull_finding_fix(c, finding)->devices.free_exchanges = true;
+    finding->fixed = "With communication that only waits for the last device, at most";
 }
 
 const struct lull_rule lull_rule_device_copies = {

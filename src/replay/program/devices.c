@@ -21,6 +21,7 @@ struct device_operation {
     int64_t begin, end; /* on its stream, behind the one before */
     int64_t submitted;  /* when the call began that did it; NOT_SUBMITTED: not known */
     int64_t needed;     /* the latest submission without which it does not end */
+    int64_t met; /* the latest begin of a kernel of another process without which it does not end */
     int64_t lag, after; /* behind the end of the one before; behind all that it needs */
     int64_t latency;
     uint64_t number, region;
@@ -35,7 +36,8 @@ struct device_operation {
     int64_t call_ns; /* of `first`: how long the call takes that submits it */
     uint32_t waiters;
     uint32_t first_depend, n_depends;
-    uint8_t kind; /* enum lull_operation_kind */
+    const struct lull_joint_exchange *exchange; /* NULL: none that is known */
+    uint8_t kind;                               /* enum lull_operation_kind */
 };
 
 struct device_number {
@@ -64,6 +66,8 @@ struct device_scene {
     const struct lull_trace *trace;
     const struct lull_device_log *log;
     const struct lull_process *process;
+    const struct lull_exchanges *exchanges;
+    int64_t shift;                       /* of the process's clock */
     struct device_operation *operations; /* [n_operations], by begin */
     struct device_number *numbers;       /* [n_operations], by number, then by index */
     struct device_submitted *submits;    /* [n_submits], by number */
@@ -80,7 +84,7 @@ struct device_scene {
 
 struct device_lists {
     /* Of a stream, for each operation: what it is (see write_operation), its SYNC, begin, length, region, lag, after,
-     * waiters; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there, and
+     * waiters; of an exchange its index and how long it waits for the last rank; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there, and
      * the same of the submission of its sequence; and the SYNCs of those that it depends on. Of a thread, for each
      * submission: how many operations wait for it; if any, their SYNC and latency, and how many wait for it if it submits a
      * sequence; 0: it is part of one, and there follows how long its call takes. */
@@ -97,6 +101,7 @@ struct device_lists {
 
 struct lull_replay_devices {
     const struct lull_trace *trace;
+    struct lull_exchanges exchanges;
     bool repeats;
     struct device_lists locations[]; /* [n_locations] */
 };
@@ -152,12 +157,17 @@ static bool gather_operations(struct device_scene *scene, uint32_t location)
         *of = (struct device_operation){.begin = run.begin > until ? run.begin : until,
                                         .submitted = NOT_SUBMITTED,
                                         .needed = NOT_SUBMITTED,
+                                        .met = INT64_MIN,
                                         .number = run.number,
                                         .region = run.region,
                                         .stream = location,
                                         .order = order,
                                         .leader = LULL_NONE,
+                                        .exchange =
+                                            lull_exchange_of(scene->exchanges, location, order),
                                         .kind = run.kind};
+        if (of->exchange)
+            of->met = of->exchange->met - scene->shift;
         of->end = run.end > of->begin ? run.end : of->begin;
         until = of->end;
     }
@@ -302,17 +312,28 @@ static int64_t end_before(const struct device_scene *scene, const struct device_
     return of->before == LULL_NONE ? 0 : scene->operations[of->before].end;
 }
 
+/* Where the dependences of the next operation are, and where they go: some are left out. */
+struct device_depends_at {
+    size_t from, to;
+};
+
 /* When the last of the others has ended that an operation depends on; those that end behind its begin are not among them.
- * Sets also what it needs. */
-static int64_t end_of_depends(struct device_scene *scene, uint32_t index, size_t *at)
+ * Sets also what it needs. A dependence on what could not end before the operation began is left out. */
+static int64_t end_of_depends(struct device_scene *scene, uint32_t index,
+                              struct device_depends_at *at)
 {
     struct device_operation *of = &scene->operations[index];
     int64_t end = 0;
-    of->first_depend = (uint32_t)*at;
-    for (; *at < scene->n_depends && scene->depends[*at].operation == index; ++*at) {
-        const struct device_operation *other = &scene->operations[scene->depends[*at].other];
+    of->first_depend = (uint32_t)at->to;
+    of->n_depends = 0;
+    for (; at->from < scene->n_depends && scene->depends[at->from].operation == index; at->from++) {
+        const struct device_operation *other = &scene->operations[scene->depends[at->from].other];
+        if (other->met > of->begin)
+            continue;
+        scene->depends[at->to++] = scene->depends[at->from];
         end = other->end > end ? other->end : end;
         of->needed = other->needed > of->needed ? other->needed : of->needed;
+        of->met = other->met > of->met ? other->met : of->met;
         of->n_depends++;
     }
     return end < of->begin ? end : of->begin;
@@ -341,12 +362,15 @@ static int64_t max_ns(int64_t a, int64_t b)
 static double usual_latency(struct device_scene *scene)
 {
     double shortest = INFINITY;
-    size_t n = 0, at = 0;
+    struct device_depends_at at = {0, 0};
+    size_t n = 0;
     for (uint32_t i = 0; i < scene->n_operations; i++) {
         struct device_operation *of = &scene->operations[i];
         const int64_t others = max_ns(end_before(scene, of), end_of_depends(scene, i, &at));
-        if (of->before != LULL_NONE)
+        if (of->before != LULL_NONE) {
             of->needed = max_ns(of->needed, scene->operations[of->before].needed);
+            of->met = max_ns(of->met, scene->operations[of->before].met);
+        }
         of->needed = max_ns(of->needed, of->submitted);
         if (of->submitted == NOT_SUBMITTED || of->submitted > of->begin)
             continue;
@@ -354,6 +378,7 @@ static double usual_latency(struct device_scene *scene)
         if (of->submitted >= others)
             scene->times[n++] = (double)(of->begin - of->submitted);
     }
+    scene->n_depends = at.to;
     return usual_of(scene, n, isinf(shortest) ? 0 : shortest);
 }
 
@@ -616,7 +641,7 @@ static uint32_t together_of(const struct device_scene *scene, uint32_t first)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-enum { MOST_NUMBERS = 14 };
+enum { MOST_NUMBERS = 16 };
 
 /* The operation that a wait is for: of all that a stream had the last one that was submitted by then. */
 static uint32_t find_awaited(const struct device_scene *scene, const struct lull_device_wait *wait)
@@ -712,11 +737,20 @@ static bool write_foreign(struct device_scene *scene, struct lull_replay_devices
     return true;
 }
 
+/* When a wait of a thread ends that begins at `time`; `piece` is read up to there. */
+static int64_t end_of_wait(struct lull_device_piece *piece, int64_t time)
+{
+    while (piece->end <= time && lull_device_piece_next(piece))
+        ;
+    return piece->end > time && piece->place == LULL_PLACE_RUNTIME ? piece->end : time;
+}
+
 static bool write_waits(struct device_scene *scene, struct lull_replay_devices *devices,
                         uint32_t location, bool count)
 {
     struct lull_varints *list = &devices->locations[location].waits;
     struct lull_device_wait wait = lull_device_wait_open(scene->log, location);
+    struct lull_device_piece piece = lull_device_piece_open(scene->log, location);
     uint64_t sync = 0;
     int64_t end = 0;
     if (is_apart(scene, location))
@@ -724,7 +758,10 @@ static bool write_waits(struct device_scene *scene, struct lull_replay_devices *
     while (lull_device_wait_next(&wait)) {
         const uint32_t index = find_awaited(scene, &wait);
         struct device_operation *of = index == LULL_NONE ? NULL : &scene->operations[index];
-        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time ? of : NULL;
+        const int64_t until = end_of_wait(&piece, wait.time);
+        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time && of->met <= until
+                 ? of
+                 : NULL;
         if (count) {
             if (of)
                 of->waiters++;
@@ -775,9 +812,10 @@ static bool write_submits(struct device_scene *scene, struct lull_replay_devices
     return true;
 }
 
-/* What the first number of an operation says: its kind, whether it was submitted, and how many it depends on. */
-#define HEAD(kind, submitted, depends) \
-    ((uint64_t)(depends)*8 + (uint64_t)(submitted)*4 + (uint64_t)(kind))
+/* What the first number of an operation says: its kind, whether it was submitted, whether it is part of an exchange, and how
+ * many it depends on. */
+#define HEAD(kind, submitted, exchanges, depends) \
+    ((uint64_t)(depends)*16 + (uint64_t)(exchanges)*8 + (uint64_t)(submitted)*4 + (uint64_t)(kind))
 
 static bool write_operation(const struct device_scene *scene, struct lull_replay_devices *devices,
                             uint32_t index, struct device_operation *last)
@@ -788,7 +826,7 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
     if (!lull_varints_reserve(list, MOST_NUMBERS + 2 * (size_t)of->n_depends))
         return false;
     devices->locations[of->stream].needed = true;
-    lull_varints_put(list, HEAD(of->kind, submitted, of->n_depends));
+    lull_varints_put(list, HEAD(of->kind, submitted, of->exchange != NULL, of->n_depends));
     lull_varints_put_near(list, index, last->number);
     lull_varints_put(list, (uint64_t)(of->begin - last->end));
     lull_varints_put(list, (uint64_t)(of->end - of->begin));
@@ -796,6 +834,10 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
     lull_varints_put(list, (uint64_t)of->lag);
     lull_varints_put(list, (uint64_t)of->after);
     lull_varints_put(list, of->waiters);
+    if (of->exchange) {
+        lull_varints_put(list, (uint64_t)(of->exchange - scene->exchanges->items));
+        lull_varints_put(list, (uint64_t)(of->exchange->met - scene->shift - of->begin));
+    }
     if (submitted) {
         lull_varints_put_near(list, (uint64_t)of->begin, (uint64_t)of->submitted);
         lull_varints_put_near(list, of->first, index);
@@ -854,11 +896,13 @@ static bool write_lists(struct device_scene *scene, struct lull_replay_devices *
 
 static bool conclude_process(struct lull_replay_devices *devices, uint32_t process,
                              uint32_t application, const struct lull_device_log *log,
-                             const bool *meets)
+                             const bool *meets, int64_t shift)
 {
     struct device_scene scene = {.trace = devices->trace,
                                  .log = log,
                                  .meets = meets,
+                                 .exchanges = &devices->exchanges,
+                                 .shift = shift,
                                  .process = &devices->trace->processes[process]};
     bool good = gather_process(&scene, application);
     if (good && scene.n_operations > 0 && scene.n_submits > 0) {
@@ -877,17 +921,21 @@ static bool conclude_process(struct lull_replay_devices *devices, uint32_t proce
 
 lull_status lull_replay_devices_make(const struct lull_trace *trace, uint32_t application,
                                      const struct lull_device_log *log, const bool *meets,
+                                     const int64_t *shifts,
                                      struct lull_replay_devices **ret_devices,
                                      struct lull_error *err)
 {
     struct lull_replay_devices *devices =
         calloc(1, sizeof *devices + (trace->n_locations + (size_t)1) * sizeof *devices->locations);
     bool good = devices;
-    if (devices)
+    if (devices) {
         devices->trace = trace;
+        good = lull_exchanges_find(trace, application, log, shifts, &devices->exchanges, err) ==
+               LULL_OK;
+    }
     for (uint32_t p = 0; good && p < trace->n_processes; p++)
-        good =
-            !lull_device_log_uses(log, p) || conclude_process(devices, p, application, log, meets);
+        good = !lull_device_log_uses(log, p) ||
+               conclude_process(devices, p, application, log, meets, shifts ? shifts[p] : 0);
     if (!good) {
         lull_replay_devices_destroy(devices);
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
@@ -905,7 +953,14 @@ void lull_replay_devices_destroy(struct lull_replay_devices *devices)
         free(devices->locations[l].waits.bytes);
         free(devices->locations[l].apart.bytes);
     }
+    lull_exchanges_free(&devices->exchanges);
     free(devices);
+}
+
+const struct lull_exchanges *
+lull_replay_devices_exchanges(const struct lull_replay_devices *devices)
+{
+    return &devices->exchanges;
 }
 
 bool lull_replay_devices_need(const struct lull_replay_devices *devices, uint32_t location)
@@ -1052,17 +1107,22 @@ enum device_stage {
     STAGE_AWAITS_OTHERS,
     STAGE_COMES_AFTER,
     STAGE_RUNS,
+    STAGE_EXCHANGES,
+    STAGE_TRANSFERS,
     STAGE_ENDS
 };
 
 struct lull_device_stream {
     struct lull_device_stream_options options;
+    const struct lull_exchanges *exchanges;
     uint32_t n_regions;
     struct lull_varint_reader reader;
     uint8_t stage, kind;
     bool submitted, left_out;
-    bool own;          /* the operation is on this track */
-    uint32_t arrivals; /* that its completion still needs of this track */
+    const struct lull_joint_exchange *exchange; /* of the operation; NULL: none that is known */
+    int64_t met;                                /* measured: when the last of its ranks began */
+    bool own;                                   /* the operation is on this track */
+    uint32_t arrivals;                          /* that its completion still needs of this track */
     uint64_t index, region, depends;
     uint32_t first, same, waiters, location;
     int64_t before, begin, end; /* measured; `before`: the end of the operation before */
@@ -1077,6 +1137,7 @@ struct lull_device_stream *lull_device_stream_open(const struct lull_replay_devi
     if (!stream)
         return NULL;
     stream->options = *options;
+    stream->exchanges = &devices->exchanges;
     stream->n_regions = devices->trace->n_regions;
     stream->location = location;
     stream->reader = lull_varints_read(&devices->locations[location].calls);
@@ -1093,7 +1154,7 @@ static void read_operation(struct lull_device_stream *s)
     const uint64_t head = lull_varints_get(&s->reader);
     s->kind = head % 4;
     s->submitted = head & 4;
-    s->depends = head / 8;
+    s->depends = head / 16;
     s->index = lull_varints_get_near(&s->reader, s->index);
     s->before = s->end;
     s->begin = s->end + (int64_t)lull_varints_get(&s->reader);
@@ -1102,6 +1163,8 @@ static void read_operation(struct lull_device_stream *s)
     s->lag = (int64_t)lull_varints_get(&s->reader);
     s->after = (int64_t)lull_varints_get(&s->reader);
     s->waiters = (uint32_t)lull_varints_get(&s->reader);
+    s->exchange = head & 8 ? &s->exchanges->items[lull_varints_get(&s->reader)] : NULL;
+    s->met = s->exchange ? s->begin + (int64_t)lull_varints_get(&s->reader) : s->begin;
     s->left_out = false;
     s->own = s->options.track == LULL_TRACK_ALL ||
              (s->options.track == LULL_TRACK_COPIES) == (s->kind == LULL_OPERATION_COPY);
@@ -1161,6 +1224,36 @@ static bool take_time(const struct lull_device_stream *s, int64_t ns, int64_t be
     return true;
 }
 
+/* The stream's part in an exchange. Where no cost is known, the ranks wait for each other alone. */
+static struct lull_op exchange_op(const struct lull_device_stream *s)
+{
+    const struct lull_joint_exchange *of = s->exchange;
+    const bool sized = s->options.exchanges == LULL_EXCHANGES_BY_NETWORK && of->sized;
+    const uint64_t all = of->bytes * of->n;
+    const bool gathers = of->op == LULL_COLLECTIVE_ALLGATHER,
+               scatters = of->op == LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
+               both = of->op == LULL_COLLECTIVE_ALLTOALL;
+    return (struct lull_op){.kind = LULL_OP_COLLECTIVE,
+                            .flags = sized ? 0 : LULL_OP_MEETING,
+                            .collective = of->op,
+                            .region = LULL_OP_NO_REGION,
+                            .peer = LULL_OP_ANY,
+                            .comm = s->options.first_circle + of->circle,
+                            .request = LULL_OP_NO_REQUEST,
+                            .bytes = scatters || both ? all : of->bytes,
+                            .received = gathers || both ? all : of->bytes};
+}
+
+/* How long the operation takes once all of its ranks have begun, and the network has taken its time; of one without an
+ * exchange all of it. */
+static int64_t rest_of(const struct lull_device_stream *s)
+{
+    const bool measured =
+        !s->exchange || s->options.exchanges == LULL_EXCHANGES_AS_MEASURED ||
+        (s->options.exchanges == LULL_EXCHANGES_BY_NETWORK && !s->exchange->sized);
+    return s->left_out || !measured ? 0 : part_of(s, s->met, s->end);
+}
+
 bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_op)
 {
     for (;;) {
@@ -1214,12 +1307,21 @@ bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_o
                 return take_time(s, after, s->begin - s->after, s->begin, false, ret_op);
             break;
         }
-        case STAGE_RUNS: {
+        case STAGE_RUNS: /* the begin of an exchange; all of another operation */
             if (!s->own)
                 break;
-            const int64_t ns = s->left_out ? 0 : part_of(s, s->begin, s->end);
-            return take_time(s, changed_length(s, ns), s->begin, s->end, true, ret_op);
-        }
+            if (s->exchange)
+                return take_time(s, 0, s->begin, s->begin, true, ret_op);
+            return take_time(s, changed_length(s, rest_of(s)), s->begin, s->end, true, ret_op);
+        case STAGE_EXCHANGES:
+            if (!s->own || !s->exchange)
+                break;
+            *ret_op = exchange_op(s);
+            return true;
+        case STAGE_TRANSFERS:
+            if (!s->own || !s->exchange)
+                break;
+            return take_time(s, rest_of(s), s->met, s->end, true, ret_op);
         default:
             s->stage = s->arrivals > 0 ? STAGE_ENDS : STAGE_READS;
             if (s->arrivals == 0)

@@ -20,14 +20,19 @@
  * Where nothing tells which operations depend on those of other streams (Kineto), one that begins late although its stream
  * is free is taken to depend on what had ended last on another stream.
  *
+ * The kernels of an exchange (match/exchange.h) wait for each other: behind its begin each takes part in a COLLECTIVE of the
+ * circle's group, and ends some time behind the begin of the last one, as in the run; or the network says how long. What
+ * is no such exchange takes as long as measured. Example: in a run rank 0 began at 10, rank 1 at 30, and both ended at 34. If
+ * rank 1 begins at 15, both end at 19, and on an ideal network at 15.
+ *
  * A thread beside the master that submits takes part as well. Where nothing tells what it waits for itself (it is in no
  * parallel region, was not seen to be made or joined, calls no MPI), the thread is *apart*: the master submits in its
  * place, as much later as in the run after the master's last change between computing, calling MPI and calling the
  * runtime. Example: an apart thread launches a kernel at 60, and the master is in a call that has begun at 50: the kernel
  * is submitted 10 after the begin of that call.
  *
- * A wait or dependence is left out if what it needs was submitted later: clocks or numbers are wrong then, and the replay
- * would never end.
+ * A wait or dependence is left out if what it needs was submitted later, or waits for a rank that began later than the wait
+ * ended: clocks or numbers are wrong then, and the replay would never end.
  *
  * Copies overlapped (`overlap` of struct lull_device_change): the copies and fills of a stream that also has other
  * operations are on a *track* of their own, which is a stream of the program. Each operation comes behind the one before on
@@ -48,15 +53,18 @@
 
 #include "activity/reading.h"
 #include "match/device_log.h"
+#include "match/exchange.h"
+#include "replay/replay.h"
 #include "sim/program.h"
 
 struct lull_replay_devices;
 
 /* From the log of a run, with places, names and waits; `meets` says of each location whether it is known how it waits for
- * other threads of its process; the trace must outlive the result. Memory: some 15 bytes for each operation,
+ * other threads of its process; `shifts` as in match/exchange.h; the trace must outlive the result. Memory: some 15 bytes for each operation,
  * and, for one process at a time, 200. */
 lull_status lull_replay_devices_make(const struct lull_trace *trace, uint32_t application,
                                      const struct lull_device_log *log, const bool *meets,
+                                     const int64_t *shifts,
                                      struct lull_replay_devices **ret_devices,
                                      struct lull_error *err);
 void lull_replay_devices_destroy(struct lull_replay_devices *devices); /* NULL is allowed */
@@ -72,6 +80,10 @@ bool lull_replay_devices_mixes(const struct lull_replay_devices *devices, uint32
 
 /* Whether a thread submits a sequence of operations again, so that graphs would make a difference. */
 bool lull_replay_devices_repeat(const struct lull_replay_devices *devices);
+
+/* The exchanges between devices that are known. */
+const struct lull_exchanges *
+lull_replay_devices_exchanges(const struct lull_replay_devices *devices);
 
 /* ---- threads --------------------------------------------------------------------------------- */
 
@@ -147,7 +159,9 @@ struct lull_device_stream_options {
     int64_t ends_at;
     int64_t shift; /* ns, before everything */
     const struct lull_device_change *change;
-    uint8_t track; /* enum lull_device_track */
+    uint8_t track;         /* enum lull_device_track */
+    uint8_t exchanges;     /* enum lull_exchange_cost */
+    uint32_t first_circle; /* group of the first circle */
 };
 struct lull_device_stream *
 lull_device_stream_open(const struct lull_replay_devices *devices, uint32_t location,

@@ -46,7 +46,9 @@ static lull_status open_device_stream(struct lull_replay *replay, uint32_t strea
         .ends_at = replay->ends_at,
         .shift = lull_survey_shift(replay->survey, process),
         .change = replay->options.change,
-        .track = replay->tracks[stream]};
+        .track = replay->tracks[stream],
+        .exchanges = replay->options.exchanges,
+        .first_circle = replay->first_circle};
     replay->device_streams[stream] = lull_device_stream_open(replay->devices, location, &options);
     return replay->device_streams[stream]
                ? LULL_OK

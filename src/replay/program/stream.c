@@ -939,12 +939,32 @@ static bool list_all_roots(const struct lull_replay *replay, struct rooted_list 
     return fits;
 }
 
+/* The processes of the streams of a circle (match/exchange.h). */
+static bool make_circle(const struct lull_replay *replay, struct lull_arena *arena, uint32_t circle,
+                        struct lull_group *ret_group)
+{
+    const struct lull_trace *trace = replay->trace;
+    const struct lull_exchanges *exchanges = lull_replay_devices_exchanges(replay->devices);
+    const uint32_t n = lull_exchange_circle_size(exchanges, circle);
+    uint32_t *ranks = lull_arena_try(arena, n + (size_t)1, sizeof *ranks);
+    if (!ranks)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        ranks[i] =
+            replay->ranks[trace->locations[lull_exchange_stream(exchanges, circle, i)].process];
+    *ret_group = group_of_ranks(ranks, n);
+    return true;
+}
+
 static bool fill_groups(struct lull_program *program, struct lull_replay *replay,
                         const struct rooted_list *list)
 {
     const uint32_t n_comms = replay->trace->n_comms;
+    const uint32_t first_circle = 1 + n_comms + (uint32_t)list->count;
+    const uint32_t n_circles =
+        replay->devices ? lull_exchange_circles(lull_replay_devices_exchanges(replay->devices)) : 0;
     struct lull_group *groups =
-        lull_arena_try(program->arena, 1 + n_comms + list->count, sizeof *groups);
+        lull_arena_try(program->arena, (size_t)first_circle + n_circles, sizeof *groups);
     struct rooted *rooted = lull_arena_try(program->arena, 1 + list->count, sizeof *rooted);
     bool fits = groups && rooted;
     if (fits)
@@ -955,8 +975,12 @@ static bool fill_groups(struct lull_program *program, struct lull_replay *replay
         rooted[i] = list->items[i];
         fits = make_rooted_group(replay, program->arena, &rooted[i], &groups[1 + n_comms + i]);
     }
+    for (uint32_t i = 0; fits && i < n_circles; i++)
+        fits = make_circle(replay, program->arena, i, &groups[first_circle + i]);
     program->groups = groups;
-    program->n_groups = 1 + n_comms + (uint32_t)list->count;
+    program->n_groups = first_circle + n_circles;
+    program->has_meetings = n_circles > 0;
+    replay->first_circle = first_circle;
     replay->rooted = rooted;
     replay->n_rooted = (uint32_t)list->count;
     return fits;

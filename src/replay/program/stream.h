@@ -41,7 +41,8 @@ struct lull_replay {
     uint32_t eager;              /* index of the eager limit among the network's parameters */
     const struct rooted *rooted; /* [n_rooted]: groups for the operations of one root */
     uint32_t n_rooted;
-    pthread_mutex_t lock; /* of `lost` and `unreceived`, which are made when they are needed */
+    uint32_t first_circle; /* group of the first circle of exchanges */
+    pthread_mutex_t lock;  /* of `lost` and `unreceived`, which are made when they are needed */
     struct lull_lost *lost;
     struct lull_unreceived *unreceived;
 };
@@ -134,7 +135,8 @@ struct lull_replay_stream {
  * inter-communicator together are the group of its canonical number; there each side waits for the
  * other. The other number of the inter-communicator has the same members, who wait for all. For
  * each root of operations on an inter-communicator a further group is made of this root and the
- * other side, because the other members of the root's side take no part in these operations. */
+ * other side, because the other members of the root's side take no part in these operations. Behind these is a group for
+ * each circle of exchanges between devices (match/exchange.h). */
 
 /* Makes the groups; needs the ranks and the survey. */
 lull_status lull_replay_make_groups(struct lull_program *program, struct lull_replay *replay,

@@ -12,7 +12,7 @@ bool lull_what_if_devices_supposes(const struct lull_what_if_devices *devices)
 {
     return devices->n_kernels > 0 || devices->speed > 0 || devices->no_latency || devices->ahead ||
            devices->no_copies || devices->overlap || devices->graphs || devices->graphs_if_any ||
-           devices->balance;
+           devices->balance || devices->free_exchanges;
 }
 
 lull_status lull_what_if_kernels_read(char *const *texts, struct lull_arena *arena,

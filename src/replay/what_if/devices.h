@@ -15,13 +15,14 @@ struct lull_what_if_devices {
     const char *kernels[LULL_WHAT_IF_KERNELS]; /* names */
     double factors[LULL_WHAT_IF_KERNELS];      /* >= 0 */
     double speed;                              /* of all devices; 0: as measured */
-    bool no_latency;    /* operations may begin when the call that submits them does */
-    bool ahead;         /* operations need not wait for the call that submits them */
-    bool no_copies;     /* copies and fills take no time */
-    bool overlap;       /* copies and fills run beside the other operations of their stream */
-    bool graphs;        /* sequences that a thread submits again are submitted by one call */
-    bool graphs_if_any; /* the same; where no sequence is submitted again, nothing changes */
-    bool balance;       /* kernels of each device take as long in all as on average */
+    bool no_latency;     /* operations may begin when the call that submits them does */
+    bool ahead;          /* operations need not wait for the call that submits them */
+    bool no_copies;      /* copies and fills take no time */
+    bool overlap;        /* copies and fills run beside the other operations of their stream */
+    bool graphs;         /* sequences that a thread submits again are submitted by one call */
+    bool graphs_if_any;  /* the same; where no sequence is submitted again, nothing changes */
+    bool balance;        /* kernels of each device take as long in all as on average */
+    bool free_exchanges; /* exchanges (match/exchange.h) only wait for their ranks */
 };
 
 /* Whether anything is supposed. */

@@ -359,6 +359,10 @@ uint32_t lull_what_if_spell(const struct lull_what_if_options *options, struct l
         add_word(&words, "--launch-graph");
     if (options->devices.balance)
         add_word(&words, "--balance-devices");
+    if (options->devices.free_exchanges) { /* and messages of MPI */
+        add_word(&words, "--network");
+        add_word(&words, "ideal");
+    }
     *ret_words = words.items;
     return words.count;
 }
@@ -751,6 +755,8 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
     if (status == LULL_OK && of_devices)
         status = lull_what_if_devices_change(w->scene.trace, &w->scene.wanted->devices, read.survey,
                                              w->arena, &options->change, err);
+    if (w->scene.wanted->devices.free_exchanges)
+        options->exchanges = LULL_EXCHANGES_FREE;
     read.change = options->change; /* it decides which streams there are */
     if (status == LULL_OK && lull_what_if_learns(w))
         status = learn_all_kinds(w, &read, err);

@@ -235,12 +235,13 @@ static lull_status mismatch(struct lull_engine *engine, const struct lull_instan
 }
 
 /* In closed form all wait for all. */
-static bool is_closed(const struct lull_engine *engine, uint8_t operation)
+static bool is_closed(const struct lull_engine *engine, const struct lull_op *op)
 {
-    enum lull_collective_needs needs = lull_collective_needs(operation);
+    enum lull_collective_needs needs = lull_collective_needs(op->collective);
     bool all = needs == LULL_NEEDS_ALL || needs == LULL_NEEDS_NOBODY;
-    return engine->options->network->collectives == LULL_COLLECTIVES_CLOSED &&
-           (all || !engine->class->waits_as_needed);
+    return op->flags & LULL_OP_MEETING ||
+           (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED &&
+            (all || !engine->class->waits_as_needed));
 }
 
 static uint8_t choose_algorithm(const struct lull_engine *engine, const struct lull_op *op)
@@ -248,7 +249,7 @@ static uint8_t choose_algorithm(const struct lull_engine *engine, const struct l
     struct lull_collectives *all = engine->collectives;
     uint64_t bytes = op->bytes > op->received ? op->bytes : op->received;
     uint32_t size = engine->program->groups[op->comm].size;
-    if (is_closed(engine, op->collective))
+    if (is_closed(engine, op))
         return 0;
     if (engine->options->network->collectives == LULL_COLLECTIVES_CLOSED)
         return lull_collective_linear(op->collective);
@@ -350,16 +351,17 @@ void lull_collect_over(struct lull_engine *engine, uint32_t id, struct lull_mome
 
 /* All ranks that a side waits for have arrived, at `last` the last of them: the ranks of the side
  * leave together. */
-static void leave(struct lull_engine *engine, const struct lull_collective_shape *of,
-                  struct side *side, struct lull_moment last)
+static void leave(struct lull_engine *engine, const struct lull_instance *of, struct side *side,
+                  struct lull_moment last)
 {
     struct lull_moment moment = last;
     const struct lull_network *network = engine->options->network;
-    struct lull_collective_shape shape = *of, empty = shape;
+    struct lull_collective_shape shape = of->shape, empty = shape;
     empty.sent_least = empty.sent_most = empty.sent_sum = 0;
     empty.received_least = empty.received_most = empty.received_sum = 0;
-    int64_t cost = engine->class->collective(network, &shape);
-    int64_t latency = engine->class->collective(network, &empty);
+    const bool meeting = of->op.flags & LULL_OP_MEETING;
+    int64_t cost = meeting ? 0 : engine->class->collective(network, &shape);
+    int64_t latency = meeting ? 0 : engine->class->collective(network, &empty);
     latency = latency < cost ? latency : cost;
     moment = lull_hop(&engine->fabric, moment, latency);
     moment = lull_after(&engine->fabric, moment, LULL_PATH_BANDWIDTH, cost - latency);
@@ -407,15 +409,14 @@ static lull_status arrive_closed(struct lull_engine *engine, struct lull_instanc
     }
     const uint32_t sizes[2] = {split > 0 ? split : group->size, group->size - split};
     const struct lull_moment lasts[2] = {instance->sides[0].last, instance->sides[1].last};
-    const struct lull_collective_shape shape = instance->shape;
     const bool all = ++side->arrived == sizes[own];
     if (engine->collectives->groups[instance->op.comm].n_own < group->size)
         return arrive_apart(engine, instance, group);
     const bool others = instance->sides[other].arrived == sizes[other];
     if (all && other != own)
-        leave(engine, &shape, &instance->sides[other], lasts[own]);
+        leave(engine, instance, &instance->sides[other], lasts[own]);
     if (others)
-        leave(engine, &shape, side, lasts[other]);
+        leave(engine, instance, side, lasts[other]);
     return engine->status;
 }
 
@@ -491,8 +492,7 @@ void lull_collect_leaves(struct lull_engine *engine, uint32_t index, uint32_t nu
     if (number - group->first >= group->n)
         return; /* another run than the others */
     struct lull_instance *instance = instance_at(group, number);
-    const struct lull_collective_shape shape = instance->shape;
-    leave(engine, &shape, &instance->sides[0], moment);
+    leave(engine, instance, &instance->sides[0], moment);
     drop_complete(group);
 }
 
@@ -507,7 +507,7 @@ lull_status lull_collect_begin(struct lull_engine *engine, uint32_t stream,
     if (status != LULL_OK)
         return status;
     const struct lull_group *group = &engine->program->groups[op->comm];
-    if (is_closed(engine, op->collective)) {
+    if (is_closed(engine, op)) {
         status = arrive_closed(engine, instance, group, position, rank, record, moment);
         drop_complete(&engine->collectives->groups[op->comm]);
         return status;

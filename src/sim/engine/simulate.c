@@ -630,7 +630,7 @@ static struct manner fastest(const struct lull_program *program,
 {
     const struct lull_network *network = options->network;
     struct manner manner = {.any_order = may_take_any_order(program, options)};
-    if (network->class->lookahead && !options->memory &&
+    if (network->class->lookahead && !options->memory && !program->has_meetings &&
         network->collectives == LULL_COLLECTIVES_ALGORITHM)
         manner.window = network->class->lookahead(network);
     if (manner.window > 1)

@@ -12,8 +12,9 @@
 struct job {
     struct lull_what_if *what_if; /* NULL: computations stay as they are */
     const struct lull_network *network;
-    bool is_own;      /* this member makes it; false: another member does */
-    bool has_learned; /* it has got its steps in a pass */
+    uint8_t exchanges; /* enum lull_exchange_cost */
+    bool is_own;       /* this member makes it; false: another member does */
+    bool has_learned;  /* it has got its steps in a pass */
     int64_t runtime;
     lull_status status;
     struct lull_error err;
@@ -97,6 +98,7 @@ static void replay_job(const struct fixes *fixes, struct job *job)
                                           .network = job->network,
                                           .survey = base->measured.survey,
                                           .keep_calls = lull_replay_kept_on(job->network),
+                                          .exchanges = job->exchanges,
                                           .what_if = job->what_if,
                                           .windows = fixes->run->reading->windows,
                                           .workers = 1};
@@ -146,6 +148,8 @@ static lull_status make_jobs(struct fixes *fixes, const struct lull_fix *wanted,
         struct job *job = &fixes->jobs[i];
         job->is_own = is_own_job(fixes, i);
         job->network = i < n && wanted[i].network ? wanted[i].network : measured;
+        if (job->network != measured)
+            job->exchanges = lull_replay_exchanges_on(job->network);
         if (!job->is_own || i == n || !wanted[i].what_if ||
             !lull_what_if_supposes(wanted[i].what_if))
             continue;

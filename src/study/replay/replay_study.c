@@ -2,6 +2,7 @@
 #include "study/replay/replay_study.h"
 
 #include "replay/measured_network.h"
+#include "replay/program/devices.h"
 #include "replay/shared_replay.h"
 #include "replay/warp.h"
 #include "sim/disturbance.h"
@@ -373,6 +374,16 @@ static lull_status load_measured(struct replay_session *session, const char *pat
     return status;
 }
 
+static void count_exchanges(struct replay_session *session)
+{
+    const struct lull_replay_devices *devices = lull_survey_devices(session->measured->survey);
+    const struct lull_exchanges *exchanges =
+        devices ? lull_replay_devices_exchanges(devices) : NULL;
+    if (exchanges)
+        session->study->exchanges = (struct lull_known_exchanges){
+            exchanges->n_all, exchanges->n_kernels, exchanges->n_sized, false};
+}
+
 /* Checks that the run can be replayed, and finds the network that its messages show. */
 static lull_status prepare_network(struct replay_session *session, const char *path,
                                    struct lull_error *err)
@@ -393,8 +404,12 @@ static lull_status prepare_network(struct replay_session *session, const char *p
                          "%s: %s: %s; the replay goes on as if it were nothing", path,
                          run->ideal->absent, run->ideal->detail);
     run->name = "measured";
-    return lull_measured_conclude(session->measured, session->wanted.application, session->arena,
-                                  &session->study->measured, err);
+    const lull_status status =
+        lull_measured_conclude(session->measured, session->wanted.application, session->arena,
+                               &session->study->measured, err);
+    if (status == LULL_OK)
+        count_exchanges(session);
+    return status;
 }
 
 /* Gives the replayed run the counters of the measured one: what threads count does not depend on
@@ -611,6 +626,12 @@ static lull_status check_replayed_delays(struct replay_session *session,
     return lull_team_agree(team, status, err);
 }
 
+static bool supposes_network(const struct replay_session *session)
+{
+    return session->supposition->networks || session->supposition->machine ||
+           (session->disturbance && lull_disturbance_network(session->disturbance));
+}
+
 static lull_status replay_supposition(struct replay_session *session,
                                       const struct lull_network *network, bool run,
                                       struct lull_replayed *ret_replayed, struct lull_error *err)
@@ -618,6 +639,9 @@ static lull_status replay_supposition(struct replay_session *session,
     struct lull_replay_wish wish = lull_measured_wish(
         session->measured, &session->study->runs.runs[0], network, session->callers);
     wish.keep_calls = lull_replay_kept_on(network);
+    if (supposes_network(session))
+        wish.exchanges = lull_replay_exchanges_on(network);
+    session->study->exchanges.by_network |= wish.exchanges == LULL_EXCHANGES_BY_NETWORK;
     wish.what_if = session->what_if;
     wish.disturbance = session->disturbance;
     wish.run = run;

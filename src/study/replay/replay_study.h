@@ -97,6 +97,13 @@ struct lull_supposed_point {
     int64_t runtime;     /* ns */
 };
 
+/* How many kernels of NCCL there are, how many of them wait for those of their other ranks, and how many of these cost what
+ * a network says that is supposed. */
+struct lull_known_exchanges {
+    size_t all, known, sized;
+    bool by_network; /* a network is supposed on which messages take time */
+};
+
 struct lull_replay_study {
     struct lull_runs runs; /* "measured", "replayed" and "what if", with their values; there is no
                               "what if" in a sweep or where nothing was supposed */
@@ -104,9 +111,10 @@ struct lull_replay_study {
     const struct lull_sweep *sweep; /* of several points; NULL: none */
     const struct lull_supposed_point *points; /* [sweep->n_points] */
     struct lull_replayed replayed, supposed;  /* the replays that the runs belong to */
-    bool unshared;                            /* the first member of a team made a replay alone */
-    struct lull_against *against;             /* NULL: nothing to compare with */
-    const char *const *words;                 /* of the supposition */
+    struct lull_known_exchanges exchanges;
+    bool unshared;                /* the first member of a team made a replay alone */
+    struct lull_against *against; /* NULL: nothing to compare with */
+    const char *const *words;     /* of the supposition */
 };
 
 /* Reads, replays and computes everything; results live in `arena`. Errors name the file. Ends with

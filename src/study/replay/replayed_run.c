@@ -62,6 +62,7 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                           .survey = wish->survey,
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
+                                          .exchanges = wish->exchanges,
                                           .windows = wish->windows,
                                           .range = range,
                                           .network = wish->network,
@@ -143,6 +144,11 @@ uint8_t lull_replay_kept_on(const struct lull_network *network)
     if (network->class->waits_as_needed)
         return LULL_KEEP_NONE;
     return network->class->occupies ? LULL_KEEP_OTHERS : LULL_KEEP_ALL;
+}
+
+uint8_t lull_replay_exchanges_on(const struct lull_network *network)
+{
+    return network->class->waits_as_needed ? LULL_EXCHANGES_FREE : LULL_EXCHANGES_BY_NETWORK;
 }
 
 lull_status lull_replay_read_network(struct lull_spec *spec, const struct lull_trace *trace,

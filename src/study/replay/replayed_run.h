@@ -32,6 +32,7 @@ struct lull_replay_wish {
     const struct lull_network *network;
     const struct lull_survey *survey;
     uint8_t keep_calls; /* enum lull_replay_keep */
+    uint8_t exchanges;  /* enum lull_exchange_cost */
     /* What changes computations; NULL: they stay as measured. It has been created with `pieces` as
      * `run` is here and, where there is a division, for the processes of this member. */
     struct lull_what_if *what_if;
@@ -65,6 +66,8 @@ void lull_replayed_close(struct lull_replayed *replayed);
  * On the ideal network no call takes time; and where the network says what a message costs the
  * processor, that is not counted twice. */
 uint8_t lull_replay_kept_on(const struct lull_network *network);
+/* What exchanges between devices cost (enum lull_exchange_cost) where that network is supposed. */
+uint8_t lull_replay_exchanges_on(const struct lull_network *network);
 
 /* Makes a network of what the user typed, with the nodes of the trace (trace NULL: the spec is only
  * checked). On the ideal network collective operations with a root wait for the root alone, unless

@@ -1,0 +1,829 @@
+/* Replays in which kernels of NCCL wait for each other (match/exchange.h, replay/program/devices.h), of drawn programs of 1
+ * to 4 processes that compute, launch kernels and exchanges of two communicators, and wait for streams. A slow reference
+ * looks at the drawn program again and again until nothing is left to be known. As measured, each operation begins and
+ * ends when it did; with faster kernels, with exchanges that take no time, and on a network, when the reference says so. */
+#include "base/arena.h"
+#include "diagnose/rule.h"
+#include "replay/program/devices.h"
+#include "replay/replay.h"
+#include "sim/engine/engine.h"
+#include "study/compare.h"
+#include "study/replay/replay_study.h"
+#include "study/report_study.h"
+#include "support/branches.h"
+#include "support/folder.h"
+#include "support/memory_trace.h"
+#include "support/seed.h"
+#include "support/test.h"
+#include "trace/convert.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PROCESSES = 4, STREAMS = 2, COMMS = 2, LOCATIONS = 1 + STREAMS + COMMS };
+enum { ROUNDS = 40, MOST_OPERATIONS = 400, MOST_ACTIONS = 160 };
+enum {
+    LAUNCHES = 3,
+    RETURNS = 4,
+    LATENCY = 7
+}; /* ns: a call that submits; one that has waited; of a launch */
+enum { MESSAGE_LATENCY = 5, MESSAGE_BYTES_PER_NS = 4 }; /* of the network */
+
+enum region {
+    LAUNCH,
+    WAIT,
+    KERNEL,
+    TELLS,
+    EXCHANGE,
+    ALLREDUCE,
+    ALLGATHER,
+    REDUCE_SCATTER,
+    ALLTOALL,
+    BROADCAST,
+    REGIONS
+};
+
+enum {
+    MEETS,
+    LATE,
+    PAIR,
+    ALONE,
+    SEVERAL,
+    UNTOLD,
+    ROOTED,
+    BETWEEN,
+    NOT_SIZED,
+    FASTER,
+    FREE_SHORTER,
+    ON_NETWORK,
+    BRANCHES
+};
+static struct branch branches[BRANCHES] = {
+    [MEETS] = {.what = "kernels of several ranks make an exchange", .least = 500},
+    [LATE] = {.what = "a rank waits for another one for longer than the exchange takes then",
+              .least = 500},
+    [PAIR] = {.what = "an exchange has two ranks", .least = 300},
+    [ALONE] = {.what = "a communicator has one rank", .least = 500},
+    [SEVERAL] = {.what = "a kernel carries out two operations", .least = 800},
+    [UNTOLD] = {.what = "of a rank it is not told which kernel it is", .least = 700},
+    [ROOTED] = {.what = "an operation has a root", .least = 800},
+    [BETWEEN] = {.what = "another launch is between a kernel and its operation", .least = 500},
+    [NOT_SIZED] = {.what = "the bytes of an exchange are not told", .least = 700},
+    [FASTER] = {.what = "with other kernels an exchange meets at another time", .least = 800},
+    [FREE_SHORTER] = {.what = "the run is shorter where exchanges take no time", .least = 300},
+    [ON_NETWORK] = {.what = "the network says how long an exchange of two takes", .least = 250},
+};
+
+struct operation {
+    uint32_t process, stream, before; /* before: on its stream; LULL_NONE: it is the first */
+    uint32_t exchange;                /* LULL_NONE: it is a kernel */
+    int64_t length; /* of a kernel; of an exchange: behind the begin of its last rank */
+    int64_t submitted, begin, end; /* as measured */
+};
+
+struct exchange {
+    uint32_t comm, n, operations[PROCESSES];
+    uint8_t told; /* region of its operation */
+    bool twice;   /* two operations */
+    uint64_t bytes;
+    uint32_t untold; /* process that does not tell it; LULL_NONE: all do */
+    bool known;      /* that it is one */
+};
+
+struct action {
+    int64_t computes;
+    uint32_t submits; /* an operation, or LULL_NONE: it waits for `awaits` */
+    uint32_t awaits;  /* an operation, or LULL_NONE: for an empty stream */
+    uint32_t stream;
+    uint32_t between; /* a kernel that is launched before the exchange is told, or LULL_NONE */
+    int64_t begin, end;
+};
+
+struct drawn {
+    struct lull_trace *trace;
+    uint32_t n_processes, members[COMMS]; /* communicator c has the first members[c] processes */
+    struct operation operations[MOST_OPERATIONS];
+    struct exchange exchanges[ROUNDS];
+    struct action actions[PROCESSES][MOST_ACTIONS];
+    uint32_t n_operations, n_exchanges, n_actions[PROCESSES];
+    uint32_t last[PROCESSES][STREAMS];
+    int64_t ends[PROCESSES]; /* of the threads */
+    bool nonsense;           /* waits end at once */
+};
+
+struct times {
+    int64_t submitted, begin, end; /* -1: not known so far */
+};
+
+struct supposed {
+    double kernel;
+    uint8_t exchanges; /* enum lull_exchange_cost */
+    bool drawing;      /* every exchange is one, known or not */
+};
+
+static uint32_t below(struct lull_random *random, uint32_t n)
+{
+    return (uint32_t)lull_random_below(random, n);
+}
+
+static int64_t most(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* ---- the reference --------------------------------------------------------------------------- */
+
+/* When a rank's part in an exchange ends; -1: not all have begun that it waits for. */
+static int64_t end_of_part(const struct drawn *drawn, const struct supposed *supposed,
+                           const struct times *times, uint32_t i)
+{
+    const struct operation *of = &drawn->operations[i];
+    const struct exchange *exchange = &drawn->exchanges[of->exchange];
+    int64_t last = 0, other = 0;
+    if (!exchange->known && !supposed->drawing)
+        return times[i].begin + of->end - of->begin;
+    for (uint32_t m = 0; m < exchange->n; m++) {
+        const int64_t begin = times[exchange->operations[m]].begin;
+        if (begin < 0)
+            return -1;
+        last = most(last, begin);
+        if (exchange->operations[m] != i)
+            other = begin;
+    }
+    if (supposed->exchanges == LULL_EXCHANGES_FREE)
+        return last;
+    if (supposed->exchanges == LULL_EXCHANGES_AS_MEASURED || exchange->bytes == 0)
+        return last + of->length;
+    if (exchange->n == 1)
+        return last;
+    /* Of two ranks each sends the other one message when it comes. */
+    const int64_t bytes = (int64_t)exchange->bytes * (exchange->twice ? 2 : 1);
+    return most(times[i].begin, other + MESSAGE_LATENCY + bytes / MESSAGE_BYTES_PER_NS);
+}
+
+static bool advance_operation(const struct drawn *drawn, const struct supposed *supposed,
+                              struct times *times, uint32_t i)
+{
+    const struct operation *of = &drawn->operations[i];
+    struct times *own = &times[i];
+    const int64_t before = of->before == LULL_NONE ? 0 : times[of->before].end;
+    if (own->end >= 0 || own->submitted < 0 || before < 0)
+        return false;
+    const bool new = own->begin < 0;
+    own->begin = most(own->submitted + LATENCY, before);
+    own->end = of->exchange == LULL_NONE
+                   ? own->begin + llround(supposed->kernel * (double)of->length)
+                   : end_of_part(drawn, supposed, times, i);
+    return new || own->end >= 0;
+}
+
+static bool advance_thread(const struct drawn *drawn, struct times *times, uint32_t p, uint32_t *at,
+                           int64_t *now)
+{
+    if (*at == drawn->n_actions[p])
+        return false;
+    const struct action *action = &drawn->actions[p][*at];
+    if (action->submits != LULL_NONE) {
+        *now += action->computes;
+        times[action->submits].submitted = *now;
+        *now += LAUNCHES;
+        if (action->between != LULL_NONE) {
+            times[action->between].submitted = *now;
+            *now += LAUNCHES;
+        }
+    } else {
+        const int64_t awaited = action->awaits == LULL_NONE ? 0 : times[action->awaits].end;
+        if (awaited < 0)
+            return false;
+        *now = most(*now + action->computes, awaited) + RETURNS;
+    }
+    ++*at;
+    return true;
+}
+
+/* Returns when all is over; `duration`: of the measured run; 0: this is the measured run. */
+static int64_t evaluate(const struct drawn *drawn, const struct supposed *supposed,
+                        int64_t duration, struct times *times, int64_t *ends)
+{
+    uint32_t at[PROCESSES] = {0};
+    int64_t now[PROCESSES] = {0}, end = 0;
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        times[i] = (struct times){-1, -1, -1};
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < drawn->n_operations; i++)
+            more |= advance_operation(drawn, supposed, times, i);
+        for (uint32_t p = 0; p < drawn->n_processes; p++)
+            more |= advance_thread(drawn, times, p, &at[p], &now[p]);
+    }
+    for (uint32_t p = 0; p < drawn->n_processes; p++) {
+        assert_int_equal(at[p], drawn->n_actions[p]);
+        end = most(end, now[p] + (duration > 0 ? duration - drawn->ends[p] : 0));
+        ends[p] = now[p];
+    }
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        end = most(end, times[i].end);
+    return end;
+}
+
+/* ---- drawing --------------------------------------------------------------------------------- */
+
+static uint32_t draw_operation(struct lull_random *random, struct drawn *drawn, uint32_t p,
+                               uint32_t exchange)
+{
+    const uint32_t stream = below(random, STREAMS), i = drawn->n_operations++;
+    drawn->operations[i] = (struct operation){.process = p,
+                                              .stream = stream,
+                                              .before = drawn->last[p][stream],
+                                              .exchange = exchange,
+                                              .length = 1 + below(random, 40)};
+    drawn->last[p][stream] = i;
+    return i;
+}
+
+static struct action *draw_action(struct lull_random *random, struct drawn *drawn, uint32_t p)
+{
+    struct action *action = &drawn->actions[p][drawn->n_actions[p]++];
+    *action = (struct action){.computes = below(random, 2) ? below(random, 90) : 0,
+                              .submits = LULL_NONE,
+                              .awaits = LULL_NONE,
+                              .between = LULL_NONE};
+    return action;
+}
+
+static void draw_exchange(struct lull_random *random, struct drawn *drawn)
+{
+    const uint32_t index = drawn->n_exchanges++, comm = below(random, COMMS);
+    struct exchange *exchange = &drawn->exchanges[index];
+    *exchange = (struct exchange){.comm = comm,
+                                  .n = drawn->members[comm],
+                                  .told = (uint8_t)(ALLREDUCE + below(random, 5)),
+                                  .twice = below(random, 4) == 0,
+                                  .bytes = below(random, 5) ? 4 * (1 + below(random, 40)) : 0,
+                                  .untold = LULL_NONE};
+    if (below(random, 8) == 0)
+        exchange->untold = below(random, exchange->n);
+    exchange->known = exchange->told != BROADCAST && exchange->untold == LULL_NONE;
+    for (uint32_t p = 0; p < exchange->n; p++) {
+        struct action *action = draw_action(random, drawn, p);
+        exchange->operations[p] = action->submits = draw_operation(random, drawn, p, index);
+        if (below(random, 20) == 0) {
+            action->between = draw_operation(random, drawn, p, LULL_NONE);
+            exchange->known = false;
+            branch_reach(&branches[BETWEEN], true);
+        }
+    }
+    branch_reach(&branches[MEETS], exchange->known && exchange->n > 1);
+    branch_reach(&branches[PAIR], exchange->known && exchange->n == 2);
+    branch_reach(&branches[ALONE], exchange->known && exchange->n == 1);
+    branch_reach(&branches[SEVERAL], exchange->known && exchange->twice);
+    branch_reach(&branches[UNTOLD], exchange->untold != LULL_NONE);
+    branch_reach(&branches[ROOTED], exchange->told == BROADCAST);
+    branch_reach(&branches[NOT_SIZED], exchange->known && exchange->bytes == 0);
+}
+
+static void draw_actions(struct lull_random *random, struct drawn *drawn)
+{
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        const uint32_t what = below(random, 6), p = below(random, drawn->n_processes);
+        if (what < 3) {
+            draw_exchange(random, drawn);
+        } else if (what < 5) {
+            struct action *action = draw_action(random, drawn, p);
+            action->submits = draw_operation(random, drawn, p, LULL_NONE);
+        } else {
+            struct action *action = draw_action(random, drawn, p);
+            action->stream = below(random, STREAMS);
+            action->awaits = drawn->last[p][action->stream];
+        }
+    }
+}
+
+static void draw_program(struct lull_random *random, struct drawn *drawn)
+{
+    drawn->n_processes = 1 + below(random, PROCESSES);
+    for (uint32_t c = 0; c < COMMS; c++)
+        drawn->members[c] = 1 + below(random, drawn->n_processes);
+    memset(drawn->last, 0xff, sizeof drawn->last);
+    draw_actions(random, drawn);
+}
+
+/* ---- the trace ------------------------------------------------------------------------------- */
+
+static void define_regions(struct lull_trace *trace)
+{
+    static const struct lull_region regions[REGIONS] = {
+        [LAUNCH] = {"cudaLaunchKernel", .activity = LULL_DEVICE},
+        [WAIT] = {"cudaStreamSynchronize", .role = LULL_ROLE_BARRIER, .activity = LULL_DEVICE},
+        [KERNEL] = {"kernel", .role = LULL_ROLE_KERNEL, .activity = LULL_USEFUL},
+        [TELLS] = {"ncclAllReduce", .activity = LULL_DEVICE},
+        [EXCHANGE] = {"ncclDevKernel_AllReduce", .role = LULL_ROLE_KERNEL, .activity = LULL_USEFUL},
+        [ALLREDUCE] = {"ncclAllReduce RING LL", .role = LULL_ROLE_DATA_TRANSFER},
+        [ALLGATHER] = {"ncclAllGather RING LL", .role = LULL_ROLE_DATA_TRANSFER},
+        [REDUCE_SCATTER] = {"ncclReduceScatter RING LL", .role = LULL_ROLE_DATA_TRANSFER},
+        [ALLTOALL] = {"ncclAlltoAll RING LL", .role = LULL_ROLE_DATA_TRANSFER},
+        [BROADCAST] = {"ncclBroadcast RING LL", .role = LULL_ROLE_DATA_TRANSFER}};
+    trace->n_regions = REGIONS;
+    trace->regions = lull_arena_zero(trace->arena, REGIONS, sizeof *trace->regions);
+    for (uint32_t r = 0; r < REGIONS; r++) {
+        trace->regions[r] = regions[r];
+        trace->regions[r].file = trace->regions[r].site = "";
+        trace->regions[r].paradigm = LULL_PARADIGM_DEVICE;
+        trace->regions[r].whole = LULL_NONE;
+        if (r >= ALLREDUCE)
+            trace->regions[r].activity = LULL_DEVICE;
+    }
+}
+
+/* Each process has a device; behind these are the communicators. */
+static void define(struct drawn *drawn)
+{
+    struct lull_trace *trace = drawn->trace = memory_trace_create();
+    struct lull_arena *arena = trace->arena;
+    define_regions(trace);
+    trace->n_applications = 1;
+    trace->n_devices = PROCESSES + COMMS;
+    trace->devices = lull_arena_zero(arena, trace->n_devices, sizeof *trace->devices);
+    for (uint32_t d = 0; d < PROCESSES; d++)
+        trace->devices[d] =
+            (struct lull_device){"GPU", "CUDA", lull_arena_printf(arena, "pci:%u", d), LULL_NONE};
+    for (uint32_t c = 0; c < COMMS; c++)
+        trace->devices[PROCESSES + c] = (struct lull_device){
+            lull_arena_printf(arena, "communicator %u of %u ranks", c, drawn->members[c]), "NCCL",
+            lull_arena_printf(arena, "nccl:%u", c), LULL_NONE};
+    trace->n_processes = drawn->n_processes;
+    trace->processes = lull_arena_zero(arena, PROCESSES, sizeof *trace->processes);
+    trace->locations = lull_arena_zero(arena, PROCESSES * LOCATIONS, sizeof *trace->locations);
+    for (uint32_t p = 0; p < drawn->n_processes; p++) {
+        trace->processes[p] = (struct lull_process){.name = "process",
+                                                    .rank = p,
+                                                    .node = LULL_NONE,
+                                                    .first_location = trace->n_locations,
+                                                    .n_threads = 1,
+                                                    .n_locations = LOCATIONS};
+        for (uint32_t i = 0; i < LOCATIONS; i++) {
+            struct lull_location *location = &trace->locations[trace->n_locations++];
+            *location =
+                (struct lull_location){.name = "location",
+                                       .process = p,
+                                       .number = i > 0 ? i - 1 : 0,
+                                       .source_id = p * LOCATIONS + i,
+                                       .kind = i > 0 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD,
+                                       .role = LULL_THREAD_MASTER};
+            if (i == 0)
+                continue;
+            location->stream = lull_arena_zero(arena, 1, sizeof *location->stream);
+            location->stream->device = i <= STREAMS ? p : PROCESSES + i - 1 - STREAMS;
+        }
+    }
+}
+
+static void add_span(struct drawn *drawn, uint32_t location, int64_t time, uint32_t region,
+                     int64_t ns)
+{
+    const struct lull_event event = memory_span(time, LULL_EVENT_CALL, region, ns);
+    memory_trace_add(drawn->trace, location, &event);
+}
+
+static void add_reference(struct drawn *drawn, uint32_t location, unsigned kind, int64_t time,
+                          uint64_t number, uint32_t of, uint64_t bytes, uint64_t sequence)
+{
+    struct lull_event event = memory_event(time, kind, LULL_NONE);
+    event.operation.number = number;
+    event.operation.location = of;
+    event.operation.bytes = bytes;
+    event.operation.peer = LULL_ANY;
+    event.operation.sequence = sequence;
+    memory_trace_add(drawn->trace, location, &event);
+}
+
+static void tell_submission(struct drawn *drawn, uint32_t p, int64_t time, uint32_t i)
+{
+    const uint32_t first = p * LOCATIONS;
+    add_span(drawn, first, time, LAUNCH, LAUNCHES);
+    add_reference(drawn, first, LULL_EVENT_SUBMIT, time, 1 + i,
+                  first + 1 + drawn->operations[i].stream, 0, LULL_NO_SEQUENCE);
+}
+
+/* The thread tells the operations of an exchange as moments; when the communicator's stream had them matters to nobody.
+ * `sequences`: how many of each function a communicator of the process had. */
+static void tell_exchange(struct drawn *drawn, uint32_t p, int64_t time,
+                          const struct exchange *exchange, uint64_t (*sequences)[REGIONS],
+                          uint64_t *told)
+{
+    const uint32_t first = p * LOCATIONS, stream = first + 1 + STREAMS + exchange->comm;
+    for (int i = 0; i < (exchange->twice ? 2 : 1); i++) {
+        const uint64_t sequence = sequences[exchange->comm][exchange->told]++,
+                       number = MOST_OPERATIONS + ++*told;
+        if (exchange->untold == p)
+            continue;
+        add_reference(drawn, first, LULL_EVENT_SUBMIT, time, number, stream, 0, LULL_NO_SEQUENCE);
+        add_span(drawn, stream, (int64_t)*told, exchange->told, 1);
+        add_reference(drawn, stream, LULL_EVENT_OPERATION, (int64_t)*told, number, first,
+                      exchange->bytes, sequence);
+    }
+}
+
+static void tell_process(struct drawn *drawn, uint32_t p)
+{
+    const uint32_t first = p * LOCATIONS;
+    uint64_t sequences[COMMS][REGIONS] = {{0}}, told = 0;
+    int64_t now = 0;
+    for (uint32_t a = 0; a < drawn->n_actions[p]; a++) {
+        const struct action *action = &drawn->actions[p][a];
+        const struct operation *of =
+            action->submits == LULL_NONE ? NULL : &drawn->operations[action->submits];
+        now += action->computes;
+        if (!of) {
+            const int64_t ended =
+                action->awaits == LULL_NONE ? 0 : drawn->operations[action->awaits].end;
+            const int64_t end = drawn->nonsense ? now : most(now, ended);
+            add_span(drawn, first, now, WAIT, end + RETURNS - now);
+            add_reference(drawn, first, LULL_EVENT_DEVICE_WAIT, now, 0, first + 1 + action->stream,
+                          0, LULL_NO_SEQUENCE);
+            now = end + RETURNS;
+            continue;
+        }
+        tell_submission(drawn, p, now, action->submits);
+        now += LAUNCHES;
+        if (action->between != LULL_NONE) {
+            tell_submission(drawn, p, now, action->between);
+            now += LAUNCHES;
+        }
+        if (of->exchange != LULL_NONE)
+            tell_exchange(drawn, p, now, &drawn->exchanges[of->exchange], sequences, &told);
+    }
+    if (!drawn->nonsense)
+        assert_int_equal(now, drawn->ends[p]);
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        const struct operation *of = &drawn->operations[i];
+        if (of->process != p)
+            continue;
+        add_span(drawn, first + 1 + of->stream, of->begin,
+                 of->exchange == LULL_NONE ? KERNEL : EXCHANGE, of->end - of->begin);
+        add_reference(drawn, first + 1 + of->stream, LULL_EVENT_OPERATION, of->begin, 1 + i, first,
+                      0, LULL_NO_SEQUENCE);
+    }
+}
+
+static void finish_drawing(struct drawn *drawn, int64_t duration, const struct times *times)
+{
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        drawn->operations[i].begin = times[i].begin;
+        drawn->operations[i].end = times[i].end;
+    }
+    define(drawn);
+    drawn->trace->duration = duration;
+    for (uint32_t p = 0; p < drawn->n_processes; p++)
+        tell_process(drawn, p);
+}
+
+static void draw(struct lull_random *random, struct drawn *drawn)
+{
+    const struct supposed measured = {.kernel = 1, .drawing = true};
+    struct times times[MOST_OPERATIONS];
+    draw_program(random, drawn);
+    finish_drawing(drawn, evaluate(drawn, &measured, 0, times, drawn->ends), times);
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        branch_reach(&branches[LATE], drawn->operations[i].exchange != LULL_NONE &&
+                                          drawn->operations[i].end - drawn->operations[i].begin >
+                                              2 * drawn->operations[i].length);
+}
+
+/* ---- replays --------------------------------------------------------------------------------- */
+
+struct seen {
+    const struct lull_program *program;
+    struct drawn *drawn;
+    struct times times[MOST_OPERATIONS];
+    uint32_t next[PROCESSES * LOCATIONS]; /* where to look for the next operation of a stream */
+};
+
+/* An exchange that is known has a begin, and behind its meeting the rest. */
+static lull_status see(void *context, uint32_t stream, const struct lull_op *op, int64_t begin,
+                       int64_t end, int64_t noise, int64_t delay, struct lull_error *err)
+{
+    struct seen *seen = context;
+    const uint32_t location = lull_replay_location(seen->program, stream);
+    const struct drawn *drawn = seen->drawn;
+    (void)noise, (void)delay, (void)err;
+    if (drawn->trace->locations[location].kind != LULL_LOCATION_DEVICE ||
+        op->region == LULL_OP_NO_REGION)
+        return LULL_OK;
+    uint32_t *i = &seen->next[location];
+    while (*i < drawn->n_operations &&
+           drawn->operations[*i].process * LOCATIONS + 1 + drawn->operations[*i].stream != location)
+        ++*i;
+    assert_true(*i < drawn->n_operations);
+    const struct operation *of = &drawn->operations[*i];
+    struct times *times = &seen->times[*i];
+    const bool parts = of->exchange != LULL_NONE && drawn->exchanges[of->exchange].known;
+    if (times->submitted == 0) {
+        assert_int_equal(op->measured, of->begin);
+        times->begin = begin;
+        times->submitted = 1; /* its begin was seen */
+        if (parts)
+            return LULL_OK;
+    }
+    times->end = end;
+    ++*i;
+    return LULL_OK;
+}
+
+static void make_network(struct lull_network *network, bool ideal)
+{
+    lull_network_init(network, lull_network_find(ideal ? "ideal" : "hockney"));
+    if (ideal)
+        return;
+    lull_network_set(network, lull_network_parameter(network->class, "latency"), LULL_LEVELS,
+                     MESSAGE_LATENCY);
+    lull_network_set(network, lull_network_parameter(network->class, "bandwidth"), LULL_LEVELS,
+                     1e9 * MESSAGE_BYTES_PER_NS);
+}
+
+/* Where no network costs anything, it may be any: the result is the same. */
+static void check(struct drawn *drawn, const struct supposed *supposed, bool ideal,
+                  struct lull_arena *arena)
+{
+    double kernels[REGIONS];
+    for (uint32_t r = 0; r < REGIONS; r++)
+        kernels[r] = r == KERNEL ? supposed->kernel : 1;
+    const struct lull_device_change change = {.kernels = kernels, .copies = 1};
+    const struct lull_replay_options options = {.devices = true,
+                                                .keep_calls = LULL_KEEP_ALL,
+                                                .change = &change,
+                                                .exchanges = supposed->exchanges};
+    struct times expected[MOST_OPERATIONS];
+    int64_t ends[PROCESSES];
+    struct lull_program *program;
+    struct lull_network network;
+    struct lull_sim_result result, again;
+    struct lull_error err;
+    struct seen seen = {.drawn = drawn};
+    const struct lull_sim_sink sink = {.context = &seen, .compute = see};
+    make_network(&network, ideal);
+    fail_if(lull_replay_open(drawn->trace, &options, &program, &err) != LULL_OK, "%s", err.text);
+    seen.program = program;
+    const struct lull_sim_options wanted = {.network = &network, .sink = &sink};
+    fail_if(lull_simulate(program, &wanted, arena, &result, NULL, &err) != LULL_OK, "%s", err.text);
+    const int64_t runtime = evaluate(drawn, supposed, drawn->trace->duration, expected, ends);
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        fail_if(seen.times[i].begin != expected[i].begin || seen.times[i].end != expected[i].end,
+                "operation %u (exchange %d): %lld to %lld, expected %lld to %lld", i,
+                (int)drawn->operations[i].exchange, (long long)seen.times[i].begin,
+                (long long)seen.times[i].end, (long long)expected[i].begin,
+                (long long)expected[i].end);
+    assert_int_equal(result.runtime, runtime);
+    lull_program_close(program);
+    /* Without somebody who looks, events are handled in any order. */
+    fail_if(lull_replay_open(drawn->trace, &options, &program, &err) != LULL_OK, "%s", err.text);
+    const struct lull_sim_options alone = {.network = &network};
+    fail_if(lull_simulate(program, &alone, arena, &again, NULL, &err) != LULL_OK, "%s", err.text);
+    assert_int_equal(again.runtime, runtime);
+    lull_program_close(program);
+    branch_reach(&branches[FREE_SHORTER], supposed->exchanges == LULL_EXCHANGES_FREE &&
+                                              supposed->kernel == 1 &&
+                                              runtime < drawn->trace->duration);
+    for (uint32_t i = 0; i < drawn->n_operations; i++)
+        branch_reach(&branches[FASTER], supposed->exchanges == LULL_EXCHANGES_AS_MEASURED &&
+                                            drawn->operations[i].exchange != LULL_NONE &&
+                                            expected[i].end != drawn->operations[i].end);
+}
+
+static bool has_larger(const struct drawn *drawn)
+{
+    for (uint32_t i = 0; i < drawn->n_exchanges; i++)
+        if (drawn->exchanges[i].n > 2)
+            return true;
+    return false;
+}
+
+static void test_exchanges(void **state)
+{
+    (void)state;
+    static const double factors[] = {0, 0.5, 3};
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    const unsigned rounds = lull_test_rounds(300);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct drawn *drawn = calloc(1, sizeof *drawn);
+        struct lull_arena *arena = lull_arena_create(NULL);
+        assert_non_null(drawn);
+        draw(&random, drawn);
+        const struct supposed measured = {.kernel = 1},
+                              other = {.kernel = factors[below(&random, 3)]},
+                              free_of_cost = {.kernel = other.kernel,
+                                              .exchanges = LULL_EXCHANGES_FREE},
+                              network = {.kernel = other.kernel,
+                                         .exchanges = LULL_EXCHANGES_BY_NETWORK},
+                              only_free = {.kernel = 1, .exchanges = LULL_EXCHANGES_FREE};
+        check(drawn, &measured, below(&random, 2), arena);
+        check(drawn, &other, below(&random, 2), arena);
+        check(drawn, &free_of_cost, below(&random, 2), arena);
+        check(drawn, &only_free, true, arena);
+        if (!has_larger(drawn)) {
+            check(drawn, &network, false, arena);
+            branch_reach(&branches[ON_NETWORK], drawn->n_processes > 1);
+        }
+        lull_trace_close(drawn->trace);
+        lull_arena_destroy(arena);
+        free(drawn);
+        branches_next(branches, BRANCHES);
+    }
+    branches_assert(branches, BRANCHES, rounds);
+}
+
+/* Each process does what it does in another order. */
+static void shuffle(struct lull_random *random, struct drawn *drawn)
+{
+    for (uint32_t p = 0; p < drawn->n_processes; p++)
+        for (uint32_t a = 1; a < drawn->n_actions[p]; a++) {
+            const uint32_t other = below(random, a + 1);
+            const struct action action = drawn->actions[p][a];
+            drawn->actions[p][a] = drawn->actions[p][other];
+            drawn->actions[p][other] = action;
+        }
+}
+
+/* Ranks exchange in different orders, streams run their operations at any time, and threads wait for nothing: the replay
+ * ends all the same. */
+static void test_nonsense_exchanges(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    lull_random_seed(&random, lull_test_seed());
+    const unsigned rounds = lull_test_rounds(300);
+    struct branch some = {.what = "there are exchanges all the same", .least = 300};
+    for (unsigned i = 0; i < rounds; i++) {
+        struct drawn *drawn = calloc(1, sizeof *drawn);
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct times times[MOST_OPERATIONS];
+        int64_t now[PROCESSES][STREAMS] = {{0}}, end = 0;
+        assert_non_null(drawn);
+        draw_program(&random, drawn);
+        drawn->nonsense = true;
+        if (below(&random, 4))
+            shuffle(&random, drawn);
+        for (uint32_t o = 0; o < drawn->n_operations; o++) {
+            int64_t *at = &now[drawn->operations[o].process][drawn->operations[o].stream];
+            times[o].begin = *at + below(&random, 100);
+            *at = times[o].end = times[o].begin + 1 + below(&random, 200);
+            end = most(end, *at);
+        }
+        finish_drawing(drawn, most(end, 10000), times);
+        const struct lull_replay_options options = {.devices = true,
+                                                    .exchanges = (uint8_t)below(&random, 3)};
+        struct lull_survey *survey;
+        struct lull_program *program;
+        struct lull_network network;
+        struct lull_sim_result result;
+        struct lull_error err;
+        make_network(&network, below(&random, 2));
+        fail_if(lull_survey_take(drawn->trace, 0, false, &survey, &err) != LULL_OK, "%s", err.text);
+        branch_reach(&some, lull_replay_devices_exchanges(lull_survey_devices(survey))->count > 0);
+        lull_survey_destroy(survey);
+        fail_if(lull_replay_open(drawn->trace, &options, &program, &err) != LULL_OK, "%s",
+                err.text);
+        const struct lull_sim_options alone = {.network = &network};
+        fail_if(lull_simulate(program, &alone, arena, &result, NULL, &err) != LULL_OK, "%s",
+                err.text);
+        lull_program_close(program);
+        lull_trace_close(drawn->trace);
+        lull_arena_destroy(arena);
+        free(drawn);
+        branches_next(&some, 1);
+    }
+    branches_assert(&some, 1, rounds);
+}
+
+/* ---- what a diagnosis and lull replay say ---------------------------------------------------- */
+
+enum { ITERATIONS = 30, COMPUTES = 40000, UNEVEN = 2000 };
+
+/* Two ranks compute on their devices, by turns one of them for longer, exchange, and wait; `transfer` ns are behind the
+ * begin of the last rank. */
+static struct drawn *plant(int64_t transfer)
+{
+    const struct supposed measured = {.kernel = 1, .drawing = true};
+    struct times times[MOST_OPERATIONS];
+    struct drawn *drawn = calloc(1, sizeof *drawn);
+    assert_non_null(drawn);
+    drawn->n_processes = drawn->members[0] = drawn->members[1] = 2;
+    memset(drawn->last, 0xff, sizeof drawn->last);
+    for (uint32_t i = 0; i < ITERATIONS; i++) {
+        struct exchange *exchange = &drawn->exchanges[drawn->n_exchanges++];
+        *exchange = (struct exchange){
+            .n = 2, .told = ALLREDUCE, .bytes = 1 << 16, .untold = LULL_NONE, .known = true};
+        for (uint32_t p = 0; p < 2; p++)
+            for (uint32_t a = 0; a < 3; a++) {
+                struct action *action = &drawn->actions[p][drawn->n_actions[p]++];
+                const uint32_t o = drawn->n_operations;
+                *action = (struct action){
+                    .submits = a < 2 ? o : LULL_NONE, .awaits = o - 1, .between = LULL_NONE};
+                if (a == 2)
+                    continue;
+                drawn->operations[drawn->n_operations++] =
+                    (struct operation){.process = p,
+                                       .before = drawn->last[p][0],
+                                       .exchange = a == 0 ? LULL_NONE : drawn->n_exchanges - 1,
+                                       .length = a == 1       ? transfer
+                                                 : i % 2 == p ? COMPUTES + UNEVEN
+                                                              : COMPUTES};
+                drawn->last[p][0] = o;
+                exchange->operations[p] = o;
+            }
+    }
+    finish_drawing(drawn, evaluate(drawn, &measured, 0, times, drawn->ends), times);
+    return drawn;
+}
+
+static void write_planted(int64_t transfer, const char *path, int64_t *ret_runtime)
+{
+    struct drawn *drawn = plant(transfer);
+    struct lull_error err;
+    fail_if(lull_convert(drawn->trace, path, lull_format_find("tape"), true, NULL, NULL, &err) !=
+                LULL_OK,
+            "%s", err.text);
+    *ret_runtime = drawn->trace->duration;
+    lull_trace_close(drawn->trace);
+    free(drawn);
+}
+
+/* What lull replay says with a network. */
+static int64_t replay_on(const char *path, const char *network)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_supposition supposition = {.words = NULL};
+    struct lull_notices notices = {.arena = arena};
+    struct lull_replay_study study;
+    struct lull_error err;
+    fail_if(lull_replay_networks_read(network, arena, &supposition.networks, &err) != LULL_OK, "%s",
+            err.text);
+    fail_if(lull_replay_study_make(path, &supposition, NULL, &notices, arena, &study, &err) !=
+                LULL_OK,
+            "%s", err.text);
+    assert_int_equal(study.exchanges.all, 2 * ITERATIONS);
+    assert_int_equal(study.exchanges.known, 2 * ITERATIONS);
+    assert_int_equal(study.exchanges.sized, 2 * ITERATIONS);
+    const int64_t runtime = study.runs.runs[2].breakdown->runtime_ns;
+    lull_replay_study_close(&study);
+    lull_arena_destroy(arena);
+    return runtime;
+}
+
+/* What the finding of exposed communication saves; it is the first. */
+static int64_t price_of(const char *path)
+{
+    static const struct lull_comparison_wish nothing;
+    struct lull_arena *arena = lull_arena_create(NULL);
+    struct lull_report_options options = {.runs = {.operations = true}};
+    struct lull_notices notices = {.arena = arena};
+    struct lull_report report;
+    struct lull_error err;
+    fail_if(lull_report_load(&path, 1, &options, &notices, arena, &report, &err) != LULL_OK, "%s",
+            err.text);
+    fail_if(lull_study_compare_loaded(&report.runs, &nothing, &notices, arena, &err) != LULL_OK ||
+                lull_report_diagnose(&report, &options, arena, &err) != LULL_OK,
+            "%s", err.text);
+    const struct lull_diagnosis *diagnosis = &report.of[0].diagnosis;
+    assert_true(diagnosis->count > 0);
+    assert_string_equal(diagnosis->findings[0].rule->id, "device_exchange");
+    assert_null(diagnosis->findings[0].gain.absent);
+    const int64_t ns = diagnosis->findings[0].gain.ns;
+    lull_report_close(&report);
+    lull_arena_destroy(arena);
+    return ns;
+}
+
+/* Exchanges take 5 or 20 % of the run behind the begin of their last rank: the price of that is the schedule without, and so
+ * is the replay on an ideal network. */
+static void test_planted(void **state)
+{
+    (void)state;
+    static const int percents[] = {5, 20};
+    int64_t without, with, replayed;
+    folder_make();
+    write_planted(1, folder_path("without"), &without);
+    for (int i = 0; i < 2; i++) {
+        const char *path = folder_path("planted");
+        write_planted((COMPUTES + UNEVEN) * percents[i] / (100 - percents[i]), path, &with);
+        replayed = replay_on(path, "ideal");
+        assert_in_range(replayed, without - ITERATIONS, without);
+        assert_in_range(price_of(path), with - without, with - replayed);
+        /* In one message, or two halves one after the other. */
+        const int64_t bytes_ns = ITERATIONS * (INT64_C(1) << 16);
+        assert_in_range(replay_on(path, "hockney:latency=5us,bandwidth=1GB/s"),
+                        replayed + bytes_ns + ITERATIONS * (5000 - UNEVEN),
+                        replayed + bytes_ns + ITERATIONS * (2 * 5000 + UNEVEN));
+    }
+    folder_remove();
+}
+
+TEST_GROUP(test_exchange_replay)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_exchanges),
+                                       cmocka_unit_test(test_nonsense_exchanges),
+                                       cmocka_unit_test(test_planted)};
+    return run_cases(tests, NULL, NULL);
+}
