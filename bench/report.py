@@ -5,6 +5,8 @@ import filecmp
 import os
 import subprocess
 
+import pack
+
 PATTERN = "chain:ranks=%d,iterations=%d,exec=1ms"
 
 
@@ -21,14 +23,14 @@ def report(bench, run, page, threads=1):
     return bench.lull("report", run, "--threads", str(threads), "-o", bench.path(page))
 
 
-def beside_metrics(bench, name, run):
+def beside_metrics(bench, name, run, target="<= 1.5 x"):
     """Processor time of both, page included, and the memory of the report."""
     taken = bench.pairs(report(bench, run, "report.html"),
                         bench.lull("metrics", run, "--by", "region", "--threads", "1"))
     ratios = sorted(a.cpu / b.cpu for a, b in taken)
     size = os.path.getsize(bench.path("report.html"))
     bench.add(name, "%.2f (%.2f .. %.2f) x" % (ratios[len(ratios) // 2], ratios[0], ratios[-1]),
-              "<= 1.5 x", "%.2f s, peak %.0f MiB, page %.2f MB" %
+              target, "%.2f s, peak %.0f MiB, page %.2f MB" %
               (min(a.cpu for a, _ in taken), max(a.peak_mib for a, _ in taken), size / 1e6))
 
 
@@ -51,3 +53,12 @@ def rows(bench):
         run = simulate(bench, ranks, iterations)
         beside_metrics(bench, name + ", against lull metrics --by region", run)
         same_page(bench, name + ": pages of 1, 2 and 5 workers", run)
+    against = "against lull metrics --by region"
+    if bench.wanted("report: dense, " + against):
+        run = bench.path("report-dense")
+        generate = os.path.join(bench.build, "bench", "bench_generate")
+        subprocess.run([generate, "tape", run, "6000000", "8", "2"], check=True, capture_output=True)
+        beside_metrics(bench, "report: dense, " + against, run, "<= 2 x")
+    epoch = os.path.join(pack.TRACES, "epoch-mpi", "epoch_8proc.prv.gz")
+    if bench.wanted("report: EPOCH 8, " + against) and os.path.exists(epoch):
+        beside_metrics(bench, "report: EPOCH 8, " + against, epoch)

@@ -204,7 +204,7 @@ def main():
                         ">= 0.8 x")
             if shutil.which("otf2-print"):
                 bench.ratio("OTF2: metrics against otf2-print --silent", bench.metrics(archive),
-                            ["otf2-print", "--silent", anchor], ">= 2.5 x")
+                            ["otf2-print", "--silent", anchor], ">= 4 x")
             bench.both_ways("OTF2", archive, counts["tape"] / 1e6, "M events/s", ("", ""))
             bench.two_threads("OTF2", archive)
         bench.both_ways("Paraver .prv", "run.prv", counts["prv MB"], "MB/s", (">= 350", ">= 500"))

@@ -1,4 +1,5 @@
-"""What a user waits for before anything happens: the program's start, alone and in the bundle, and the first table in Python."""
+"""What a user waits for before anything happens: the program's start, alone and in the bundle, the first table,
+and the first report."""
 import glob
 import os
 import statistics
@@ -44,6 +45,8 @@ def rows(bench):
     epoch = os.path.join(pack.TRACES, "epoch-mpi", "epoch_8proc.prv.gz")
     if not os.path.exists(epoch):
         return
+    started(bench, "start: lull metrics of EPOCH 8", bench.lull("metrics", epoch), wall, "<= 60 ms")
+    started(bench, "start: lull report of EPOCH 8", bench.lull("report", epoch, "-o", bench.path("start.html")), wall, "<= 300 ms")
     python = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
     environment = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python"), "LULL_PROGRAM": bench.lull()[0]}
 

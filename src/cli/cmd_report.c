@@ -136,6 +136,7 @@ static lull_status read_report_settings(struct report_wishes *wishes, struct lul
     if (status != LULL_OK)
         return status;
     runs->regions = runs->files = true;
+    runs->excerpt_steps = 0; /* prices are of replays of the whole run, one of which is the check */
     wishes->report.no_prices = report_settings.no_prices || report_runs_settings.no_replay;
     wishes->view.region = report_runs_settings.region;
     wishes->view.window = report_runs_settings.window;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
+#include "replay/excerpt.h"
 #include "study/replay/replayed_run.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ lull_status lull_runs_settings_read(const struct lull_runs_settings *settings,
     runs->whole = settings->whole;
     runs->no_replay = settings->no_replay;
     runs->check = settings->no_replay ? 0 : LULL_REPLAY_CHECK_MOST;
+    runs->excerpt_steps = LULL_EXCERPT_STEPS;
     runs->raw_names = settings->raw_names;
     runs->workers = (unsigned)settings->threads;
     runs->progress = &call->progress;

@@ -493,6 +493,7 @@ lull_status lull_breakdown_join(const struct lull_breakdown *a, const struct lul
         .run = a->run,
         .ideal_runtime_ns = b ? 0 : a->ideal_runtime_ns,
         .replayed_runtime_ns = b ? 0 : a->replayed_runtime_ns,
+        .replayed_error_ns = b ? 0 : a->replayed_error_ns,
         .ideal_absent = b || !a->ideal_absent ? NULL : lull_arena_strdup(arena, a->ideal_absent),
         .duration_ns = b && b->duration_ns > a->duration_ns ? b->duration_ns : a->duration_ns,
         .from_sums = a->from_sums || (b && b->from_sums),

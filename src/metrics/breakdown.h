@@ -216,6 +216,9 @@ struct lull_breakdown {
                                  replay */
     int64_t replayed_runtime_ns; /* runtime of a replay of the same windows on the network that the
                                     messages of the run show, added as T_id is; 0: not known */
+    int64_t replayed_error_ns;   /* 0: the whole run was replayed. Else the replay was that of an
+                                    excerpt, and in 95 of 100 runs the replay of the whole run is
+                                    nearer to replayed_runtime_ns than this */
     uint32_t n_nodes;            /* 0: unknown */
     struct lull_process_breakdown *processes;
     uint32_t n_processes;

@@ -520,6 +520,9 @@ static lull_status read_root(struct lull_profile_reader *reader, const json_t *r
     if (status == LULL_OK && json_object_get(root, "replayed_runtime_ns"))
         status = profile_int(reader, root, NULL, "replayed_runtime_ns", PROFILE_MOST_NS,
                              &to->replayed_runtime_ns);
+    if (status == LULL_OK && json_object_get(root, "replayed_error_ns"))
+        status = profile_int(reader, root, NULL, "replayed_error_ns", PROFILE_MOST_NS,
+                             &to->replayed_error_ns);
     if (status == LULL_OK && json_object_get(root, "ideal_absent"))
         status = profile_text(reader, root, NULL, "ideal_absent", &to->ideal_absent);
     to->from_sums = json_is_true(json_object_get(root, "from_sums"));
@@ -816,6 +819,8 @@ void lull_profile_write(struct lull_json *json, const struct lull_breakdown *bre
         write_field(json, "ideal_runtime_ns", breakdown->ideal_runtime_ns);
     if (breakdown->replayed_runtime_ns > 0)
         write_field(json, "replayed_runtime_ns", breakdown->replayed_runtime_ns);
+    if (breakdown->replayed_error_ns > 0)
+        write_field(json, "replayed_error_ns", breakdown->replayed_error_ns);
     if (breakdown->ideal_absent)
         write_text(json, "ideal_absent", breakdown->ideal_absent);
     write_counters(json, breakdown);

@@ -12,6 +12,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* ==== eager limit ============================================================================= */
 
@@ -606,15 +607,27 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
     return LULL_OK;
 }
 
-void lull_network_samples_destroy(struct lull_network_samples *samples)
+static void free_samples(struct lull_network_samples *samples)
 {
-    if (!samples)
-        return;
     for (unsigned w = 0; w < samples->workers; w++)
         for (int reach = 0; reach < NETWORK_REACHES; reach++)
             for (int set = 0; set < SETS; set++)
                 for (int size = 0; size < NETWORK_SIZES; size++)
                     free(samples->tallies[w].of[reach][set][size]);
+}
+
+void lull_network_samples_clear(struct lull_network_samples *samples)
+{
+    free_samples(samples);
+    memset(samples->tallies, 0, samples->workers * sizeof *samples->tallies);
+    memset(samples->lasts, 0, (samples->trace->n_locations + (size_t)1) * sizeof *samples->lasts);
+}
+
+void lull_network_samples_destroy(struct lull_network_samples *samples)
+{
+    if (!samples)
+        return;
+    free_samples(samples);
     free(samples->tallies);
     free(samples->lasts);
     free(samples);

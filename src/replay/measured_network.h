@@ -37,6 +37,8 @@ lull_status lull_network_samples_create(const struct lull_trace *trace, unsigned
                                         struct lull_network_samples **ret_samples,
                                         struct lull_error *err);
 void lull_network_samples_destroy(struct lull_network_samples *samples); /* NULL is allowed */
+/* Forgets all messages. */
+void lull_network_samples_clear(struct lull_network_samples *samples);
 
 /* `message` of the ideal runtime's options, with the samples as its context. */
 void lull_network_samples_take(void *samples, unsigned worker,

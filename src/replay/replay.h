@@ -45,6 +45,7 @@
 #define LULL_REPLAY_AHEAD 16384
 
 struct lull_device_change;
+struct lull_excerpt; /* replay/excerpt.h */
 
 /* A computation on its way into the program. */
 struct lull_replay_burst {
@@ -112,6 +113,10 @@ struct lull_replay_options {
      * order, each time the program runs. */
     int64_t (*length)(void *context, const struct lull_replay_burst *burst);
     void *context;
+    /* Instead of the trace; usable, and alive as long as the program. Masters alone have streams
+     * then, devices take no part, and each epoch of the excerpt ends with a MARK, which counts them
+     * from 0. NULL: the trace is read. */
+    const struct lull_excerpt *excerpt;
     /* Of this application, concluded, and alive as long as the program; NULL: a pass is made for
      * it when the replay is opened. */
     const struct lull_survey *survey;

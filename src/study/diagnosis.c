@@ -280,7 +280,9 @@ static lull_status evidence_create(void *state, const void *options, struct lull
         return LULL_OK;
     status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
     if (status == LULL_OK)
-        lull_joint_pass_add_messages(joint, lull_messages_take, evidence->messages);
+        lull_joint_pass_add_messages(joint,
+                                     (struct lull_message_taker){.message = lull_messages_take,
+                                                                 .context = evidence->messages});
     return status;
 }
 

@@ -317,14 +317,11 @@ static void hand_out_message(void *context, unsigned worker,
         joint->takers[i].message(joint->takers[i].context, worker, message);
 }
 
-void lull_joint_pass_add_messages(struct lull_joint_pass *joint,
-                                  void (*message)(void *context, unsigned worker,
-                                                  const struct lull_ideal_message *message),
-                                  void *context)
+void lull_joint_pass_add_messages(struct lull_joint_pass *joint, struct lull_message_taker taker)
 {
     joint->takers = lull_arena_grow(joint->arena, joint->takers, &joint->takers_capacity,
                                     joint->n_takers + (size_t)1, sizeof *joint->takers);
-    joint->takers[joint->n_takers++] = (struct lull_message_taker){message, context};
+    joint->takers[joint->n_takers++] = taker;
     joint->ideal.message = hand_out_message;
     joint->ideal.message_context = joint;
 }
@@ -418,9 +415,11 @@ static lull_status ideal_create(void *state, const void *options, struct lull_jo
     struct lull_consumer consumer;
     (void)options;
     ideal->options = joint->ideal;
-    /* If the presumption is wrong, the run is read again, and a taker of messages would get each of
-     * them twice. */
-    ideal->options.presumes_masters = !joint->ideal.message;
+    /* If the presumption is wrong, the run is read again, and takers get each message twice. In a
+     * team some members may have given away then what they had been told. */
+    ideal->options.presumes_masters = !joint->ideal.message || !joint->reading->division;
+    for (uint32_t i = 0; i < joint->n_takers; i++)
+        ideal->options.presumes_masters &= joint->takers[i].again != NULL;
     lull_status status =
         lull_ideal_create(joint->trace, &ideal->options, joint->workers, &ideal->ideal, err);
     if (status != LULL_OK)
@@ -448,6 +447,9 @@ static lull_status ideal_conclude(void *state, const struct lull_joint_pass *joi
     ideal->result = lull_arena_zero(joint->arena, 1, sizeof *ideal->result);
     if (status == LULL_OK && !again)
         status = lull_ideal_conclude(ideal->ideal, joint->arena, ideal->result, err);
+    for (uint32_t i = 0; status == LULL_OK && again && i < joint->n_takers; i++)
+        if (joint->takers[i].again)
+            joint->takers[i].again(joint->takers[i].context);
     if (status == LULL_OK && again)
         status = lull_ideal_runtime(joint->trace, &options, joint->arena, ideal->result, err);
     ideal_release(ideal);

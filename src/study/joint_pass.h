@@ -15,6 +15,9 @@
 /* Who gets the messages that the ideal runtime matches (struct lull_ideal_options). */
 struct lull_message_taker {
     void (*message)(void *context, unsigned worker, const struct lull_ideal_message *message);
+    /* All that was told is void, and the messages are told again, from another reading. NULL: they
+     * must be told once. */
+    void (*again)(void *context);
     void *context;
 };
 
@@ -38,10 +41,7 @@ struct lull_joint_pass {
 };
 
 void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer consumer);
-void lull_joint_pass_add_messages(struct lull_joint_pass *joint,
-                                  void (*message)(void *context, unsigned worker,
-                                                  const struct lull_ideal_message *message),
-                                  void *context);
+void lull_joint_pass_add_messages(struct lull_joint_pass *joint, struct lull_message_taker taker);
 
 /* An analysis: one result that a reading can be asked for, as a constant. All members of a team
  * call its functions, in this order. Each but `create` may be NULL if the analysis has nothing to
@@ -94,7 +94,7 @@ struct lull_breakdown_state {
 
 /* The analysis of the ideal runtime. Its options are lull_ideal_options, without reading. The pass
  * presumes that only the masters of processes communicate; if other threads do, too, a second pass
- * follows. Nothing is presumed if another analysis wants the messages. */
+ * follows. Nothing is presumed if another analysis wants messages that are told once. */
 extern const struct lull_analysis lull_ideal_analysis;
 /* The options for a reading whose windows are the same for all processes. */
 struct lull_ideal_options lull_ideal_options_of(const struct lull_reading *reading);

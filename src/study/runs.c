@@ -406,7 +406,8 @@ static int64_t bytes_of_run(const char *path)
  *
  * A replay reads a run location by location. A run that is one sequence has to be copied for that: if
  * a replay is likely, this is done first, so that all that is read afterwards is read from the copy,
- * and the sequence is parsed once. Where there is no room for the copy, the sequence is read. */
+ * and the sequence is parsed once. Where there is no room for the copy, the sequence is read. Where an
+ * excerpt may suffice, no copy is made before it is needed. */
 static void prepare_replays(const struct lull_run *run, const struct lull_runs_options *options)
 {
     /* Bytes. A sequence of fewer than LEAST is parsed twice in a few ms. */
@@ -417,7 +418,7 @@ static void prepare_replays(const struct lull_run *run, const struct lull_runs_o
         return;
     const int64_t bytes = bytes_of_run(run->path);
     run->replay_base->is_read = bytes <= (is_sequence ? MOST_OF_SEQUENCE : MOST);
-    if (is_sequence && run->replay_base->is_read && bytes >= LEAST)
+    if (is_sequence && run->replay_base->is_read && bytes >= LEAST && !options->excerpt_steps)
         (void)lull_cursors_prepare(run->trace, (struct lull_process_range){0, 0}, &err);
 }
 
@@ -582,7 +583,9 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
     enum { OF_EVERY_RUN = 5 };
     struct lull_ideal_options ideal = {0};
     const bool wants = wants_ideal(run, options);
-    const struct lull_measured_options replays = {.most_operations = options->check};
+    const struct lull_measured_options replays = {
+        .most_operations = options->check,
+        .excerpt_steps = run->reading->division ? 0 : options->excerpt_steps};
     if (wants)
         ideal = lull_ideal_options_of(run->reading);
     run->asked =

@@ -36,8 +36,11 @@ struct lull_runs_options {
     uint32_t most_with_waits, most_with_replay;
     uint64_t check; /* runs with up to so many operations are replayed, to tell how far their ideal
                          runtime can be believed (study/replay/replayed_run.h); 0: none */
-    bool raw_names; /* names of functions as the run has them */
-    unsigned workers; /* threads; 0: all processors */
+    uint64_t excerpt_steps; /* of those, runs of more steps of MPI than these in part, where that
+                               suffices (usually LULL_EXCERPT_STEPS of replay/excerpt.h), for
+                               commands that replay a run for nothing else; 0: all as a whole */
+    bool raw_names;         /* names of functions as the run has them */
+    unsigned workers;       /* threads; 0: all processors */
     /* Its members read each run together; the runs of all members but the first have no numbers
      * then. NULL: no team. */
     struct lull_team *team;

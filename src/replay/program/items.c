@@ -83,8 +83,22 @@ static void finish_items(struct lull_items *m, const struct lull_step *end)
     hand_out_all(m, end->time);
 }
 
+/* Gathers the time outside of STRETCHes. */
+static void take_kept_time(struct lull_items *m, const struct lull_step *step)
+{
+    const int64_t ns = step->kept_ns - m->kept;
+    if (m->ns[BURST] == 0)
+        m->began[BURST] = step->time - ns;
+    m->ns[BURST] += ns;
+    m->kept = step->kept_ns;
+}
+
 static void take_other(struct lull_items *m, const struct lull_step *step)
 {
+    if (m->options.by_kept_time &&
+        (step->kind == LULL_STEP_CALL_BEGIN || step->kind == LULL_STEP_CALL_END ||
+         step->kind == LULL_STEP_END))
+        take_kept_time(m, step);
     switch (step->kind) {
     case LULL_STEP_CALL_BEGIN:
         begin_call_of_items(m, step->time);
@@ -153,7 +167,7 @@ struct leader {
 
 struct lull_item_cursor {
     const struct lull_trace *trace;
-    struct lull_step_cursor *cursor;
+    struct lull_step_cursor *cursor; /* NULL: `steps` are all */
     struct lull_items maker;
     struct lull_steps steps; /* of which those from `at` on come next */
     uint32_t at;
@@ -165,13 +179,21 @@ struct lull_item_cursor {
 
 /* ---- a location's own items ---------------------------------------------------------------- */
 
+static lull_status next_steps(struct lull_item_cursor *c, struct lull_error *err)
+{
+    if (c->cursor)
+        return lull_step_cursor_next(c->cursor, &c->steps, err);
+    c->steps.count = 0; /* all were in memory */
+    return LULL_OK;
+}
+
 /* Reads items from one batch of steps only, because they point into it. n_own is 0 at the end. */
 static lull_status read_own(struct lull_item_cursor *c, struct lull_error *err)
 {
     c->n_own = c->own_at = 0;
     while (c->n_own == 0 && !c->over) {
         if (c->at == c->steps.count) {
-            lull_status status = lull_step_cursor_next(c->cursor, &c->steps, err);
+            lull_status status = next_steps(c, err);
             if (status != LULL_OK)
                 return status;
             c->at = 0;
@@ -298,6 +320,22 @@ lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t locat
         lull_item_cursor_close(c);
         return status;
     }
+    *ret_cursor = c;
+    return LULL_OK;
+}
+
+lull_status lull_item_cursor_of_steps(const struct lull_trace *trace, uint32_t location,
+                                      const struct lull_step *steps, size_t count,
+                                      const struct lull_items_options *options,
+                                      struct lull_item_cursor **ret_cursor, struct lull_error *err)
+{
+    struct lull_item_cursor *c = calloc(1, sizeof *c);
+    if (!c)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for a replay", trace->path);
+    c->trace = trace;
+    lull_items_init(&c->maker, options);
+    c->maker.options.master = c->maker.options.by_kept_time = true;
+    c->steps = (struct lull_steps){.location = location, .count = (uint32_t)count, .steps = steps};
     *ret_cursor = c;
     return LULL_OK;
 }

@@ -51,6 +51,9 @@ struct lull_items_options {
      * unless the mark changes. */
     bool pieces;
     bool master; /* the location is a master: its forks and joins become MEETs */
+    /* There are no STRETCHes: as much as the kept time has grown before a call, or in it, is one
+     * BURST. */
+    bool by_kept_time;
     const struct lull_windows *windows; /* as in the options of the replay; NULL: the whole run */
     bool marks;                         /* markers become STEPs, too */
     int64_t shift;                      /* ns: a FIXED of this length comes first, and the time
@@ -66,6 +69,7 @@ struct lull_items {
     uint32_t user;         /* region of the last stretch, as in struct lull_item */
     int64_t ns[2];         /* lengths of the BURST and the FIXED that are being gathered */
     int64_t began[2];      /* ns: when they began */
+    int64_t kept;          /* the kept time that became items so far; if by_kept_time */
     uint32_t count;        /* how many items the present step has made */
     struct lull_item *out; /* where these are put */
 };
@@ -79,6 +83,12 @@ uint32_t lull_items_take(struct lull_items *items, const struct lull_step *step,
  * follows its master: the forks and joins of the master are among its items, and its stretches of
  * time are cut there. */
 struct lull_item_cursor;
+/* Of steps in memory, which are those of a master without STRETCHes and outlive the cursor; else as
+ * below. */
+lull_status lull_item_cursor_of_steps(const struct lull_trace *trace, uint32_t location,
+                                      const struct lull_step *steps, size_t count,
+                                      const struct lull_items_options *options,
+                                      struct lull_item_cursor **ret_cursor, struct lull_error *err);
 lull_status lull_item_cursor_open(const struct lull_trace *trace, uint32_t location,
                                   const uint8_t *marks, const struct lull_items_options *options,
                                   struct lull_item_cursor **ret_cursor, struct lull_error *err);

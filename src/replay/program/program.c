@@ -279,7 +279,7 @@ lull_status lull_replay_open(const struct lull_trace *trace,
                                      .data = replay};
     replay->trace = trace;
     replay->options = *options;
-    replay->ends_at = end_of_part(trace, options);
+    replay->ends_at = options->excerpt ? INT64_MAX : end_of_part(trace, options);
     program->unfinished = replay->ends_at < INT64_MAX;
     if (options->network)
         replay->eager = lull_network_parameter(options->network->class, "eager");

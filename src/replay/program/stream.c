@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/collective.h"
 #include "base/hash.h"
+#include "replay/excerpt.h"
 #include "replay/program/disturb.h"
 #include "replay/program/items.h"
 
@@ -542,6 +543,17 @@ static lull_status push_sync(stream_t *s, struct lull_error *err)
     return LULL_OK;
 }
 
+/* An epoch of an excerpt is over. */
+static lull_status push_mark(stream_t *s, struct lull_error *err)
+{
+    struct entry *entry = replay_push(s, LULL_OP_MARK, LULL_OP_NO_REGION, 0);
+    if (!entry)
+        return replay_no_memory(s, err);
+    entry->op.bytes = s->marks++;
+    s->ends_epoch = false;
+    return LULL_OK;
+}
+
 static lull_status end_call_of_stream(stream_t *s, const struct lull_step *call,
                                       struct lull_error *err)
 {
@@ -550,6 +562,8 @@ static lull_status end_call_of_stream(stream_t *s, const struct lull_step *call,
         status = push_kept(s, call, err);
     if (status == LULL_OK)
         status = request_push_wait(s, err);
+    if (status == LULL_OK && s->ends_epoch)
+        status = push_mark(s, err);
     s->in_call = false;
     s->call_region = LULL_OP_NO_REGION;
     return status;
@@ -597,7 +611,9 @@ static lull_status take_stream_step(stream_t *s, const struct lull_step *step,
     if (step->kind == LULL_STEP_DEVICE_WAIT)
         return await_operation(s, err);
     lull_status status = replay_take_operation(s, step, err);
-    return status == LULL_OK && !s->in_call ? request_push_wait(s, err) : status;
+    if (status == LULL_OK && !s->in_call)
+        status = request_push_wait(s, err);
+    return status == LULL_OK && !s->in_call && s->ends_epoch ? push_mark(s, err) : status;
 }
 
 static lull_status take_stream_item(stream_t *s, const struct lull_item *item,
@@ -759,6 +775,19 @@ lull_status lull_replay_stream_next(stream_t *s, struct lull_op *ops, uint32_t r
     return LULL_OK;
 }
 
+static lull_status open_items(stream_t *s, const struct lull_items_options *options,
+                              struct lull_error *err)
+{
+    const struct lull_replay *replay = s->replay;
+    size_t count;
+    if (!replay->options.excerpt)
+        return lull_item_cursor_open(replay->trace, s->location, replay->options.marks, options,
+                                     &s->cursor, err);
+    const struct lull_step *steps = lull_excerpt_steps(replay->options.excerpt, s->process, &count);
+    return lull_item_cursor_of_steps(replay->trace, s->location, steps, count, options, &s->cursor,
+                                     err);
+}
+
 lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
                                     struct lull_replay_stream **ret_stream, struct lull_error *err)
 {
@@ -791,8 +820,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
                                                .marks = disturbs,
                                                .shift =
                                                    lull_survey_shift(replay->survey, s->process)};
-    lull_status status = lull_item_cursor_open(replay->trace, location, replay->options.marks,
-                                               &options, &s->cursor, err);
+    lull_status status = open_items(s, &options, err);
     if (status != LULL_OK) {
         lull_disturbed_close(&s->disturbed);
         free(s);
@@ -1172,6 +1200,7 @@ static lull_status replay_end_collective(stream_t *s, const struct lull_step *st
     if (lull_is_epoch(s->replay->trace, step, s->replay->n_ranks)) {
         s->phase++;
         s->ordinal = 0;
+        s->ends_epoch = s->replay->options.excerpt != NULL;
     }
     if (waits_for_nobody(s, step))
         return LULL_OK;

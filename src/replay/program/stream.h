@@ -120,6 +120,8 @@ struct lull_replay_stream {
     uint32_t phase, ordinal; /* of the next burst, as in struct lull_replay_burst */
     uint32_t meets;          /* forks and joins of the master so far */
     uint32_t syncs;          /* SYNCs so far */
+    uint32_t marks;          /* MARKs so far, one for each epoch of an excerpt */
+    bool ends_epoch;         /* the epoch of an excerpt ends with the present call */
     struct lull_device_caller caller; /* what it submits to devices and waits for there */
     int64_t awaited;              /* measured: the end of the operations that it waits for now */
     int64_t spared;               /* measured: until then a call goes on that takes no time */

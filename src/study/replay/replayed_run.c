@@ -4,6 +4,7 @@
 #include "base/collective.h"
 #include "metrics/windows.h"
 #include "replay/collective_costs.h"
+#include "replay/excerpt.h"
 #include "replay/measured_network.h"
 #include "replay/shared_replay.h"
 #include "sim/engine/engine.h"
@@ -59,6 +60,7 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
     struct lull_replay_options options = {.application = wish->application,
                                           .devices = wish->devices,
                                           .callers = wish->callers,
+                                          .excerpt = wish->excerpt,
                                           .survey = wish->survey,
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
@@ -278,20 +280,20 @@ lull_status lull_measured_network_to_all(const struct lull_trace *trace, uint32_
 
 /* ---- while the run is read ------------------------------------------------------------------- */
 
-/* One of the analyses that find it. All of them get nothing more once the pass has had more steps
- * than `most`. */
+/* One of the analyses that find it. All of them get nothing more once the pass has had more
+ * operations than `most`. */
 struct lull_measured_part {
     struct lull_consumer consumer;
     struct lull_measured_pass *pass;
 };
 
-enum { MEASURED_PARTS = 3 };
+enum { MEASURED_PARTS = 4 };
 
 struct lull_measured_pass {
     struct lull_measured_part parts[MEASURED_PARTS];
     uint32_t n_parts;
-    uint64_t most;        /* steps of a pass of which all is collected */
-    _Atomic uint64_t had; /* steps so far */
+    uint64_t most;        /* operations of a pass of which all is collected */
+    _Atomic uint64_t had; /* operations so far */
     struct lull_network_samples *samples;
 };
 
@@ -300,13 +302,23 @@ static bool has_too_many(const struct lull_measured_pass *pass)
     return atomic_load_explicit(&pass->had, memory_order_relaxed) > pass->most;
 }
 
+static uint64_t count_operations(const struct lull_steps *steps)
+{
+    const uint64_t operations = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
+                                LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END);
+    uint64_t count = 0;
+    for (uint32_t i = 0; i < steps->count; i++)
+        count += operations >> steps->steps[i].kind & 1;
+    return count;
+}
+
 static lull_status take_part(void *context, unsigned worker, const struct lull_steps *steps,
                              struct lull_error *err)
 {
     const struct lull_measured_part *part = context;
     struct lull_measured_pass *pass = part->pass;
     if (part == pass->parts)
-        atomic_fetch_add_explicit(&pass->had, steps->count, memory_order_relaxed);
+        atomic_fetch_add_explicit(&pass->had, count_operations(steps), memory_order_relaxed);
     return has_too_many(pass) ? LULL_OK
                               : part->consumer.steps(part->consumer.context, worker, steps, err);
 }
@@ -317,6 +329,12 @@ static void take_ideal_message(void *context, unsigned worker,
     const struct lull_measured_pass *pass = context;
     if (!has_too_many(pass))
         lull_network_samples_take(pass->samples, worker, message);
+}
+
+static void forget_ideal_messages(void *context)
+{
+    const struct lull_measured_pass *pass = context;
+    lull_network_samples_clear(pass->samples);
 }
 
 static void add_measured_part(struct lull_joint_pass *joint, struct lull_measured_pass *pass,
@@ -332,7 +350,6 @@ static void add_measured_part(struct lull_joint_pass *joint, struct lull_measure
 static lull_status measured_create(void *state, const void *options, struct lull_joint_pass *joint,
                                    struct lull_error *err)
 {
-    enum { OF_ONE = 4 }; /* steps of an operation with its call, usually */
     struct lull_measured *measured = state;
     const struct lull_measured_options *wanted = options;
     struct lull_measured_pass *pass = lull_arena_zero(joint->arena, 1, sizeof *pass);
@@ -345,20 +362,27 @@ static lull_status measured_create(void *state, const void *options, struct lull
     if (status == LULL_OK)
         status =
             lull_collective_costs_create(joint->trace, joint->workers, &measured->collectives, err);
+    if (status == LULL_OK && wanted && wanted->excerpt_steps)
+        status = lull_excerpt_create(joint->trace, joint->reading->application,
+                                     wanted->excerpt_steps, &measured->excerpt, err);
     if (status != LULL_OK)
         return status;
-    pass->most = wanted && wanted->most_operations ? OF_ONE * wanted->most_operations : UINT64_MAX;
+    pass->most = wanted && wanted->most_operations ? wanted->most_operations : UINT64_MAX;
     pass->samples = measured->samples;
     measured->pass = pass;
     add_measured_part(joint, pass, lull_collective_costs_consumer(measured->collectives));
     add_measured_part(joint, pass, lull_survey_consumer(measured->survey));
     add_measured_part(joint, pass, lull_eager_evidence_consumer(measured->evidence));
-    lull_joint_pass_add_messages(joint, take_ideal_message, pass);
+    if (measured->excerpt)
+        add_measured_part(joint, pass, lull_excerpt_consumer(measured->excerpt));
+    lull_joint_pass_add_messages(
+        joint, (struct lull_message_taker){take_ideal_message, forget_ideal_messages, pass});
     return LULL_OK;
 }
 
 void lull_measured_release(struct lull_measured *measured)
 {
+    lull_excerpt_destroy(measured->excerpt);
     lull_collective_costs_destroy(measured->collectives);
     lull_eager_evidence_destroy(measured->evidence);
     lull_network_samples_destroy(measured->samples);
@@ -509,18 +533,17 @@ static lull_status read_base(const struct lull_run *run, const struct lull_readi
     struct lull_team *team = lull_division_team(reading->division);
     struct lull_measured *found = lull_run_state(run, &lull_measured_analysis);
     int64_t is_found = found && found->survey && !found->incomplete; /* as the first member knows */
-    /* A replay needs the events location by location; where they have to be copied for that, what is
-     * read before it is read from the copy. */
-    lull_status status =
-        lull_team_agree(team, lull_cursors_prepare(run->trace, reading->range, err), err);
-    if (status == LULL_OK)
-        status = lull_team_broadcast(team, &is_found, sizeof is_found, err);
+    lull_status status = lull_team_broadcast(team, &is_found, sizeof is_found, err);
     if (status != LULL_OK)
         return status;
-    if (!is_found)
-        return read_again(run, reading, base, err);
-    take_measured(found, base);
-    return LULL_OK;
+    if (is_found) {
+        take_measured(found, base);
+        return LULL_OK;
+    }
+    /* A replay needs the events location by location; where they have to be copied for that, what is
+     * read before it is read from the copy. */
+    status = lull_team_agree(team, lull_cursors_prepare(run->trace, reading->range, err), err);
+    return status == LULL_OK ? read_again(run, reading, base, err) : status;
 }
 
 lull_status lull_replay_base_fill(const struct lull_run *run, struct lull_error *err)
@@ -558,6 +581,95 @@ lull_status lull_replay_base_fill(const struct lull_run *run, struct lull_error 
 
 /* ---- the check ------------------------------------------------------------------------------- */
 
+/* When each stream of a replay has come to the end of each epoch of an excerpt. */
+struct epoch_ends {
+    const struct lull_excerpt *excerpt;
+    struct lull_arena *arena;
+    int64_t *times; /* [streams][n], ns */
+    uint32_t n, n_streams;
+    struct lull_sim_sink sink;
+};
+
+static lull_status note_epoch_end(void *context, uint32_t stream, const struct lull_op *op,
+                                  int64_t time, struct lull_error *err)
+{
+    const struct epoch_ends *ends = context;
+    (void)err;
+    if (op->kind == LULL_OP_MARK && op->bytes < ends->n)
+        ends->times[(size_t)stream * ends->n + op->bytes] = time;
+    return LULL_OK;
+}
+
+static lull_status follow_epoch_ends(void *context, const struct lull_program *program,
+                                     const struct lull_sim_sink **ret_sink, struct lull_error *err)
+{
+    struct epoch_ends *ends = context;
+    uint32_t all;
+    (void)err;
+    ends->n = lull_excerpt_epochs(ends->excerpt, &all);
+    ends->n_streams = program->n_streams;
+    ends->times =
+        lull_arena_zero(ends->arena, (size_t)ends->n_streams * ends->n, sizeof *ends->times);
+    ends->sink =
+        (struct lull_sim_sink){.context = ends, .start = note_epoch_end, .any_order = true};
+    *ret_sink = &ends->sink;
+    return LULL_OK;
+}
+
+/* Leaves in the times of the first stream when all streams have come. */
+static void find_last_ends(struct epoch_ends *ends)
+{
+    for (uint32_t s = 1; s < ends->n_streams; s++)
+        for (uint32_t e = 0; e < ends->n; e++)
+            if (ends->times[(size_t)s * ends->n + e] > ends->times[e])
+                ends->times[e] = ends->times[(size_t)s * ends->n + e];
+}
+
+/* Whether the masters alone make up the replay, by clocks that agree, and without pauses or a window
+ * before which much of the run takes no time. `part`: of the run. */
+static bool suits_excerpt(const struct lull_run *run, const struct lull_interval *part)
+{
+    const struct lull_replay_base *base = run->replay_base;
+    const struct lull_survey *survey = base->measured.survey;
+    bool agree = part->end - part->begin == run->breakdown->runtime_ns &&
+                 (!run->reading->windows || run->main_part);
+    for (uint32_t p = 0; p < run->trace->n_processes; p++)
+        agree &= lull_survey_shift(survey, p) == 0;
+    return agree && !base->callers && !lull_makes_threads(run->trace) &&
+           !lull_survey_devices(survey);
+}
+
+/* Replays the excerpt, if there is one that suffices; else *ret_runtime is 0, also where it could not
+ * be replayed. */
+static void replay_excerpt(const struct lull_run *run, struct lull_arena *arena,
+                           int64_t *ret_runtime, int64_t *ret_error)
+{
+    struct lull_replay_base *base = run->replay_base;
+    struct lull_excerpt *excerpt = base->measured.excerpt;
+    const struct lull_ideal_options reading = lull_ideal_options_of(run->reading);
+    const struct lull_interval part = {reading.has_span ? reading.from : 0,
+                                       reading.has_span ? reading.to : run->trace->duration};
+    struct epoch_ends ends = {.excerpt = excerpt, .arena = arena};
+    struct lull_replayed replayed;
+    struct lull_error err;
+    *ret_runtime = 0;
+    if (!excerpt || !suits_excerpt(run, &part) || !lull_excerpt_conclude(excerpt))
+        return;
+    struct lull_replay_wish wish =
+        lull_measured_wish(&base->measured, run, &base->network, base->callers);
+    wish.excerpt = excerpt;
+    wish.workers = 1;
+    wish.follow = follow_epoch_ends;
+    wish.follower = &ends;
+    if (lull_replayed_make(run->trace, &wish, arena, &replayed, &err) != LULL_OK)
+        return;
+    lull_replayed_close(&replayed);
+    find_last_ends(&ends);
+    lull_excerpt_estimate(excerpt, ends.times, &part, ret_runtime, ret_error);
+    if ((double)*ret_error > LULL_REPLAY_EXCERPT_MOST * (double)run->breakdown->runtime_ns)
+        *ret_runtime = 0;
+}
+
 /* Replays the run by all members of the division together, or where they cannot, by the first. */
 static lull_status replay_divided(const struct lull_run *run, const struct lull_division *division,
                                   struct lull_arena *arena, int64_t *ret_runtime,
@@ -565,16 +677,13 @@ static lull_status replay_divided(const struct lull_run *run, const struct lull_
 {
     const struct lull_replay_base *base = run->replay_base;
     struct lull_replayed replayed = {0};
-    lull_status status = lull_replay_base_fill(run, err);
-    if (status == LULL_OK) {
-        struct lull_replay_wish wish =
-            lull_measured_wish(&base->measured, run, &base->network, base->callers);
-        wish.division = division;
+    struct lull_replay_wish wish =
+        lull_measured_wish(&base->measured, run, &base->network, base->callers);
+    wish.division = division;
+    lull_status status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
+    wish.division = NULL;
+    if (status == LULL_OK && division && !replayed.shared && lull_team_is_first(division->team))
         status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
-        wish.division = NULL;
-        if (status == LULL_OK && division && !replayed.shared && lull_team_is_first(division->team))
-            status = lull_replayed_make(run->trace, &wish, arena, &replayed, err);
-    }
     *ret_runtime = replayed.runtime;
     lull_replayed_close(&replayed);
     return status;
@@ -587,6 +696,11 @@ double lull_replay_difference(const struct lull_breakdown *breakdown)
     return (double)breakdown->replayed_runtime_ns / (double)breakdown->runtime_ns - 1;
 }
 
+double lull_replay_uncertainty(const struct lull_breakdown *breakdown)
+{
+    return (double)breakdown->replayed_error_ns / (double)breakdown->runtime_ns;
+}
+
 static void tell_difference(const struct lull_run *run, struct lull_notices *notices)
 {
     double difference = lull_replay_difference(run->breakdown);
@@ -594,8 +708,12 @@ static void tell_difference(const struct lull_run *run, struct lull_notices *not
         lull_notices_add(
             notices, LULL_NOTICE_INFO,
             "Replayed on the network that its messages show, %s takes %.1f %% %s time "
-            "than measured: its transfer and serialisation are uncertain by as much.%s",
+            "than measured%s: its transfer and serialisation are uncertain by as much.%s",
             run->name, 100 * fabs(difference), difference < 0 ? "less" : "more",
+            run->breakdown->replayed_error_ns > 0
+                ? lull_arena_printf(notices->arena, " (+- %.1f %%, as an excerpt was replayed)",
+                                    100 * lull_replay_uncertainty(run->breakdown))
+                : "",
             lull_cores_excuse(run->trace, difference < 0, notices->arena));
 }
 
@@ -624,15 +742,22 @@ lull_status lull_measured_check(struct lull_run *run, bool is_first, uint64_t mo
 {
     const struct lull_division *division = lull_run_division(run);
     struct lull_team *team = lull_division_team(division);
-    int64_t wanted = is_first && is_wanted(run, most_operations, notices), runtime;
+    int64_t wanted = is_first && is_wanted(run, most_operations, notices), runtime = 0, error = 0;
     lull_status status = lull_team_broadcast(team, &wanted, sizeof wanted, err);
     if (status != LULL_OK || !wanted)
         return status;
-    status = replay_divided(run, division, arena, &runtime, err);
+    status = lull_replay_base_fill(run, err);
+    if (status == LULL_OK && !division)
+        replay_excerpt(run, arena, &runtime, &error);
+    const bool whole = runtime == 0;
+    if (status == LULL_OK && whole)
+        status = replay_divided(run, division, arena, &runtime, err);
     if (!is_first) /* whom the first tells whether to go on */
         return lull_team_agree(team, LULL_OK, err);
     if (status == LULL_OK) {
-        run->breakdown->replayed_runtime_ns = run->replay_base->runtime = runtime;
+        run->breakdown->replayed_runtime_ns = runtime;
+        run->breakdown->replayed_error_ns = whole ? 0 : error;
+        run->replay_base->runtime = whole ? runtime : 0;
         tell_difference(run, notices);
     } else if (status != LULL_ERR_IO && status != LULL_ERR_CANCELLED) {
         lull_notices_add(notices, LULL_NOTICE_INFO,

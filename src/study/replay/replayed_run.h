@@ -45,6 +45,9 @@ struct lull_replay_wish {
     lull_status (*follow)(void *follower, const struct lull_program *program,
                           const struct lull_sim_sink **ret_sink, struct lull_error *err);
     void *follower;
+    /* It is replayed instead of the run (replay/replay.h). Not with `run`, what-ifs or a division.
+     * NULL: the run. */
+    const struct lull_excerpt *excerpt;
     unsigned workers; /* threads of the simulation; 0: as many as pay */
     /* All members of its team simulate together, each its processes. NULL: this process alone. */
     const struct lull_division *division;
@@ -87,6 +90,7 @@ struct lull_measured {
     struct lull_network_samples *samples;
     struct lull_eager_evidence *evidence;
     struct lull_collective_costs *collectives;
+    struct lull_excerpt *excerpt;    /* NULL: none was wanted */
     struct lull_measured_pass *pass; /* how far it has come; in the arena of the pass */
     bool incomplete; /* on the first member, after the pass: it had too many steps */
 };
@@ -96,9 +100,12 @@ struct lull_measured {
 extern const struct lull_analysis lull_measured_analysis;
 struct lull_measured_options {
     /* Of a run with more operations than these (struct lull_ideal_result) no replay is wanted. Once
-     * the pass has had the steps of as many, nothing is collected any more, and the state is
-     * incomplete. 0: no limit. */
+     * the pass has had as many, nothing is collected any more, and the state is incomplete. 0: no
+     * limit. */
     uint64_t most_operations;
+    uint64_t
+        excerpt_steps; /* an excerpt of so many is wanted, too (replay/excerpt.h), but not for a
+                               team; 0: none */
 };
 
 /* Gives the first member of a team what all members have found. All call it; a member of *measured
@@ -145,6 +152,12 @@ lull_status lull_replay_base_fill(const struct lull_run *run, struct lull_error 
 
 /* How much longer the replay takes than the run, as a share of the run; NAN: not known. */
 double lull_replay_difference(const struct lull_breakdown *breakdown);
+/* By how much that may be wrong, since an excerpt was replayed; 0: the whole run was. */
+double lull_replay_uncertainty(const struct lull_breakdown *breakdown);
+
+/* The replay of an excerpt must be known to this share of the measured runtime, with 95 %; else the
+ * whole run is replayed. */
+#define LULL_REPLAY_EXCERPT_MOST 0.01
 
 /* A replay may differ from the measured runtime by this share of it without a notice. */
 #define LULL_REPLAY_MISSES_MOST 0.05
@@ -155,7 +168,9 @@ double lull_replay_difference(const struct lull_breakdown *breakdown);
  * show, and notes the runtime in its breakdown. A notice tells where this differs from the measured
  * runtime by more than LULL_REPLAY_MISSES_MOST, or why no replay can be had. Reads the run once
  * more; but does nothing where the run has no ideal runtime or the ideal network would save less
- * than that share, since a replay on a real network lies between the two. All members of a team
+ * than that share, since a replay on a real network lies between the two. Where the reading of the
+ * run has taken an excerpt that suffices, it is replayed instead of the run, and the breakdown has
+ * the error of the runtime, too. All members of a team
  * call it together, of which the first has the breakdown. Fails only where the run cannot be read,
  * or a member has gone. With more than `most_operations` the run is not replayed, and a notice
  * says so. */

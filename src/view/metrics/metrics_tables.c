@@ -1084,9 +1084,11 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
  * and Serialisation follow from that replay. */
 static void add_replay_difference(struct lull_table *table, const struct lull_runs *runs)
 {
-    bool misses = false;
-    for (uint32_t i = 0; i < runs->count; i++)
+    bool misses = false, in_part = false;
+    for (uint32_t i = 0; i < runs->count; i++) {
         misses |= fabs(lull_replay_difference(runs->runs[i].breakdown)) > LULL_REPLAY_MISSES_MOST;
+        in_part |= runs->runs[i].breakdown->replayed_error_ns > 0;
+    }
     if (!misses)
         return;
     uint32_t row =
@@ -1099,6 +1101,15 @@ static void add_replay_difference(struct lull_table *table, const struct lull_ru
                            ? lull_cell_share(difference)
                            : lull_cell_absent("no replay on the network that its messages show"));
     }
+    if (!in_part)
+        return;
+    row = lull_table_row(table, "replay_uncertainty", "Known to +-", row);
+    lull_table_row_about(table, row, "of an excerpt's replay, with 95 %");
+    for (uint32_t i = 0; i < runs->count; i++)
+        lull_table_set(table, row, i,
+                       runs->runs[i].breakdown->replayed_error_ns > 0
+                           ? lull_cell_share(lull_replay_uncertainty(runs->runs[i].breakdown))
+                           : lull_cell_absent("the whole run was replayed"));
 }
 
 #define PRINTED_ABOVE_ONE 1.005 /* from here on two digits show more than 1 */
