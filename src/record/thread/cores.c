@@ -7,7 +7,6 @@
 #include "record/sample/sample.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
