@@ -21,10 +21,9 @@ static const struct poptOption fit_options[] = {
      "or parameters (all); at most three, with commas",
      "NAME,..."},
     {"y", 'y', POPT_ARG_STRING, &fit_texts.y, 0,
-     "what is fitted: of runs the runtime, the time in a region or a metric; of a CSV a column "
-     "(the "
-     "last); of other tables a region or a metric",
-     "runtime|region:NAME|metric:NAME|COLUMN"},
+     "what is fitted: of runs the runtime, the memory of the largest process, the time in a region "
+     "or a metric; of a CSV a column (the last); of other tables a region or a metric",
+     "runtime|memory|region:NAME|metric:NAME|COLUMN"},
     {"law", 'l', POPT_ARG_STRING, &fit_texts.laws, 0,
      "laws to choose from, with commas (all; see --list)", "LAW,...|all"},
     {"kind", '\0', POPT_ARG_STRING, &fit_texts.kind, 0, "what y is (by its name; otherwise a time)",

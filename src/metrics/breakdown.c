@@ -100,6 +100,16 @@ static int compare_process_ranks(const void *a, const void *b)
     return compare_u32(x->rank, y->rank);
 }
 
+/* The same process in two parts of a run. */
+static void join_process(struct lull_process_breakdown *to,
+                         const struct lull_process_breakdown *from)
+{
+    if (from->node < to->node)
+        to->node = from->node;
+    if (from->memory.peak > to->memory.peak)
+        to->memory = from->memory;
+}
+
 static void join_processes(struct join *join)
 {
     struct lull_breakdown *to = join->to;
@@ -117,8 +127,8 @@ static void join_processes(struct join *join)
             to->processes[kept] = to->processes[i];
             to->processes[kept].name = lull_arena_strdup(join->arena, to->processes[i].name);
             kept++;
-        } else if (to->processes[i].node < to->processes[kept - 1].node) {
-            to->processes[kept - 1].node = to->processes[i].node;
+        } else {
+            join_process(&to->processes[kept - 1], &to->processes[i]);
         }
     }
     to->n_processes = (uint32_t)kept;
@@ -554,6 +564,7 @@ static void outline_process(const struct lull_trace *trace, const struct lull_pr
         .first_thread = breakdown->n_threads,
         .n_threads = from->n_locations,
         .n_cpu_threads = from->n_threads,
+        .memory = from->memory,
     };
     for (uint32_t i = 0; i < from->n_locations; i++) {
         const struct lull_location *location = &trace->locations[from->first_location + i];

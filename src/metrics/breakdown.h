@@ -42,7 +42,8 @@ struct lull_process_breakdown {
     uint32_t rank, node;
     uint32_t first_thread, n_threads; /* in threads[]: CPU threads first, then device streams */
     uint32_t n_cpu_threads;
-    int64_t window_ns; /* length of its analysed windows: that of its threads */
+    int64_t window_ns;                 /* length of its analysed windows: that of its threads */
+    struct lull_process_memory memory; /* of the whole run, whatever the windows */
 };
 
 /* One region (function, MPI call, construct) summed over all threads. */

@@ -181,6 +181,38 @@ static lull_status read_counter(struct lull_profile_reader *reader, const json_t
     return status;
 }
 
+/* Members of struct lull_process_memory, as keys. */
+static const struct {
+    const char *key;
+    size_t offset;
+} memory_fields[] = {{"peak", offsetof(struct lull_process_memory, peak)},
+                     {"resident", offsetof(struct lull_process_memory, resident)},
+                     {"swapped", offsetof(struct lull_process_memory, swapped)},
+                     {"node", offsetof(struct lull_process_memory, node)},
+                     {"limit", offsetof(struct lull_process_memory, limit)},
+                     {"group", offsetof(struct lull_process_memory, group)}};
+enum { MEMORY_FIELDS = sizeof memory_fields / sizeof *memory_fields };
+
+static lull_status read_memory(const struct lull_profile_reader *reader, const json_t *process,
+                               const struct lull_json_step *up, struct lull_process_memory *memory)
+{
+    const struct lull_json_step step = {up, "memory", 0};
+    const json_t *object = json_object_get(process, "memory");
+    if (!json_is_object(object))
+        return profile_wrong(reader, &step, "expected an object");
+    for (size_t i = 0; i < MEMORY_FIELDS; i++) {
+        int64_t value = 0;
+        if (!json_object_get(object, memory_fields[i].key))
+            continue;
+        lull_status status =
+            profile_int(reader, object, &step, memory_fields[i].key, INT64_MAX, &value);
+        if (status != LULL_OK)
+            return status;
+        *(uint64_t *)(void *)((char *)memory + memory_fields[i].offset) = (uint64_t)value;
+    }
+    return LULL_OK;
+}
+
 static lull_status read_process(struct lull_profile_reader *reader, const json_t *object,
                                 const struct lull_json_step *step, size_t index)
 {
@@ -191,6 +223,8 @@ static lull_status read_process(struct lull_profile_reader *reader, const json_t
         status = profile_text(reader, object, step, "name", &process->name);
     if (status == LULL_OK && json_object_get(object, "node"))
         status = profile_u32(reader, object, step, "node", &process->node);
+    if (status == LULL_OK && json_object_get(object, "memory"))
+        status = read_memory(reader, object, step, &process->memory);
     return status;
 }
 
@@ -643,6 +677,19 @@ static void write_counters(struct lull_json *json, const struct lull_breakdown *
     lull_json_array_end(json);
 }
 
+static void write_memory(struct lull_json *json, const struct lull_process_memory *memory)
+{
+    lull_json_key(json, "memory");
+    lull_json_object_begin(json);
+    for (size_t i = 0; i < MEMORY_FIELDS; i++) {
+        const uint64_t value =
+            *(const uint64_t *)(const void *)((const char *)memory + memory_fields[i].offset);
+        if (value > 0)
+            write_field(json, memory_fields[i].key, (int64_t)value);
+    }
+    lull_json_object_end(json);
+}
+
 static void write_processes(struct lull_json *json, const struct lull_breakdown *breakdown)
 {
     lull_json_key(json, "processes");
@@ -654,6 +701,8 @@ static void write_processes(struct lull_json *json, const struct lull_breakdown 
         write_text(json, "name", process->name);
         if (process->node != LULL_NONE)
             write_field(json, "node", process->node);
+        if (process->memory.peak > 0)
+            write_memory(json, &process->memory);
         lull_json_object_end(json);
     }
     lull_json_array_end(json);

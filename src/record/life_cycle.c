@@ -10,6 +10,7 @@
 #include "record/file/file.h"
 #include "record/function.h"
 #include "record/inject.h"
+#include "record/memory.h"
 #include "record/node.h"
 #include "record/omp/team.h"
 #include "record/report.h"
@@ -125,6 +126,7 @@ __attribute__((noinline)) static void start_once(void)
         return;
     }
     rec_define_clock(0);
+    rec_memory_begin();
     rec_inject_start(injected);
     rec_window_watch(true);
 }
@@ -255,6 +257,7 @@ static void end_all(uint64_t now)
     rec_functions_stop();
     rec_define_clock(0);
     rec_inject_end();
+    rec_memory_end();
     rec_about_end();
     rec_report();
     pthread_mutex_unlock(&threads_lock);

@@ -7,6 +7,7 @@
 #include "metrics/profile.h"
 #include "study/interference.h"
 #include "study/joint_pass.h"
+#include "study/memory_use.h"
 #include "study/replay/replayed_run.h"
 #include "study/start_up.h"
 #include "trace/scan.h"
@@ -1058,6 +1059,9 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
     const char *cores = lull_cores_describe(run->trace, notices->arena);
     if (cores)
         lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, cores);
+    const char *memory = lull_memory_warning(run->trace, notices->arena);
+    if (memory)
+        lull_notices_add(notices, LULL_NOTICE_WARNING, "%s: %s", path, memory);
     warn_of_other_applications(run, options->application, notices);
     return LULL_OK;
 }

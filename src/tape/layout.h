@@ -691,7 +691,20 @@ enum lull_tape_definition_kind {
                                   processes, of which `first` is the first */
     LULL_TAPE_DEFINE_EXIT,     /* u64: with which status the process ended; LULL_TAPE_NOT_EXITED: it
                                   has not ended by exit or by return from main */
+    LULL_TAPE_DEFINE_MEMORY, /* id: process number; struct lull_tape_memory. The recorder changes it in place
+                                  while the program runs, so that it is known of a process that is killed */
     LULL_TAPE_DEFINITIONS
+};
+
+/* Memory of a process, in bytes; 0: not known. */
+struct lull_tape_memory {
+    uint64_t peak;     /* the most that was resident at a time, as the system tells exactly */
+    uint64_t resident; /* what was resident when the recorder looked last */
+    uint64_t swapped;  /* the most that was swapped out when the recorder looked */
+    uint64_t node;     /* all memory of the node */
+    uint64_t
+        limit; /* the least limit of the control groups that the process is in; 0: there is none */
+    uint64_t group; /* the same number in all processes of a node which that limit is for */
 };
 
 /* What can be read and written. */

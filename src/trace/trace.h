@@ -102,6 +102,16 @@ struct lull_node {
     uint32_t parent;        /* index or LULL_NONE */
 };
 
+/* Memory of a process, in bytes, as its recorder learned. Where `peak` is 0 nothing is known. */
+struct lull_process_memory {
+    uint64_t peak;     /* the most that was resident at a time (the system's high-water mark) */
+    uint64_t resident; /* what was resident when the recorder looked last */
+    uint64_t swapped;  /* the most that was swapped out when the recorder looked */
+    uint64_t node;     /* all memory of its node; 0: not known */
+    uint64_t limit;    /* of its control group; 0: there is none */
+    uint64_t group;    /* processes of a node with the same number have that limit together */
+};
+
 struct lull_process {
     const char *name;
     uint32_t application; /* 0 unless the trace holds several programs (Paraver) */
@@ -112,6 +122,7 @@ struct lull_process {
     int64_t main_begin, main_end; /* ns, valid with lull_trace.has_main: main_begin is the end of
                                      MPI_Init, or 0 where the process did not call it; main_end is
                                      the begin of MPI_Finalize, or the end of the run */
+    struct lull_process_memory memory;
 };
 
 enum lull_location_kind { LULL_LOCATION_THREAD, LULL_LOCATION_DEVICE };

@@ -7,6 +7,7 @@
 #include "model/kernel/kernel.h"
 #include "study/formats.h"
 #include "study/interference.h"
+#include "study/memory_use.h"
 #include "trace/format.h"
 #include "trace/usage.h"
 #include "view/document_parts.h"
@@ -144,6 +145,14 @@ static void add_usage_facts(struct lull_document *document, const struct lull_tr
     if (sum.major > 0)
         lull_document_fact(document, "page_faults_from_disk", "Page faults that read a disk",
                            lull_cell_count((uint64_t)whole_of(sum.major)));
+}
+
+static void add_memory_fact(struct lull_document *document, const struct lull_trace *trace,
+                            struct lull_arena *arena)
+{
+    const char *text = lull_memory_describe(trace, arena);
+    if (text)
+        lull_document_fact(document, "memory", "Memory", lull_cell_text(text));
 }
 
 static void add_disturbed(struct lull_document *document, const struct lull_trace *trace,
@@ -651,6 +660,7 @@ struct lull_document *lull_info_run(const struct lull_trace *trace,
     add_disturbed(document, trace, arena);
     add_core_fact(document, trace, arena);
     add_usage_facts(document, trace, arena);
+    add_memory_fact(document, trace, arena);
     add_sample_facts(document, trace, census, arena);
     lull_table_of_properties(
         document,

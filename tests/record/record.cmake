@@ -485,6 +485,11 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/page_faults.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/page_faults.gcc)
         set_tests_properties(record.page_faults PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(resident ${LULL_GCC} -Wall -Wextra -Werror)
+        add_test(NAME record.resident
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/resident.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/resident.gcc)
+        set_tests_properties(record.resident PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(about ${LULL_GCC})
         add_test(NAME record.about
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py

@@ -54,6 +54,12 @@ static bool same_nodes(const struct lull_trace *a, const struct lull_trace *b,
     return true;
 }
 
+static bool same_memory(const struct lull_process_memory *x, const struct lull_process_memory *y)
+{
+    return x->peak == y->peak && x->resident == y->resident && x->swapped == y->swapped &&
+           x->node == y->node && x->limit == y->limit && x->group == y->group;
+}
+
 static bool same_places(const struct lull_trace *a, const struct lull_trace *b, unsigned but,
                         struct lull_error *err)
 {
@@ -67,7 +73,8 @@ static bool same_places(const struct lull_trace *a, const struct lull_trace *b, 
         if (x->application != y->application || x->rank != y->rank ||
             (x->node != y->node && !(but & SAME_BUT_NODES)) ||
             x->first_location != y->first_location || x->n_locations != y->n_locations ||
-            x->n_threads != y->n_threads || (names && !same_text(x->name, y->name)))
+            x->n_threads != y->n_threads || !same_memory(&x->memory, &y->memory) ||
+            (names && !same_text(x->name, y->name)))
             return differ(err, "process", p);
     }
     for (uint32_t l = 0; l < a->n_locations; l++) {

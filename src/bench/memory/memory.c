@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "bench/memory/memory.h"
 
+#include "base/memory_limit.h"
 #include "base/text.h"
 
 #include <stdio.h>
@@ -119,17 +120,6 @@ const char *lull_bench_memory_pages(const struct lull_bench_memory *memory,
 
 /* ---- what is free ---------------------------------------------------------------------------- */
 
-/* A number in a file; UINT64_MAX where there is none ("max"). */
-static uint64_t number_in(const char *path)
-{
-    FILE *file = fopen(path, "re");
-    unsigned long long value;
-    bool got = file && fscanf(file, "%llu", &value) == 1;
-    if (file)
-        fclose(file);
-    return got ? value : UINT64_MAX;
-}
-
 static uint64_t system_free(void)
 {
     FILE *file = fopen("/proc/meminfo", "re");
@@ -146,21 +136,9 @@ static uint64_t system_free(void)
     return pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* The limits of the control group that this process sees as its root, of version 2 or 1. */
+/* What the system has, or what the limits of control groups leave of it. */
 uint64_t lull_bench_memory_free(void)
 {
-    static const struct {
-        const char *limit, *used;
-    } groups[] = {{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
-                  {"/sys/fs/cgroup/memory/memory.limit_in_bytes",
-                   "/sys/fs/cgroup/memory/memory.usage_in_bytes"}};
-    uint64_t free_bytes = system_free();
-    for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
-        uint64_t limit = number_in(groups[i].limit), used = number_in(groups[i].used);
-        if (limit == UINT64_MAX || used == UINT64_MAX)
-            continue;
-        uint64_t left = limit > used ? limit - used : 0;
-        free_bytes = left < free_bytes ? left : free_bytes;
-    }
-    return free_bytes;
+    const uint64_t free_bytes = system_free(), left = lull_memory_limit_find("").left;
+    return left < free_bytes ? left : free_bytes;
 }

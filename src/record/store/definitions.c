@@ -29,6 +29,7 @@ static struct {
     uint32_t n_regions, n_comms, n_markers, n_counters, n_objects, n_files;
     int64_t last_point; /* ns */
     bool full;          /* there is no room for more, and none is asked for again */
+    bool holds_memory;  /* a definition of this extent is changed while the program runs */
 } own_definitions = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -39,6 +40,15 @@ static size_t next_size(size_t least)
     size = size > MOST_STEP ? MOST_STEP : size;
     least = (least + LULL_TAPE_PAGE - 1) / LULL_TAPE_PAGE * LULL_TAPE_PAGE;
     return size > least ? size : least;
+}
+
+/* The mapping stays where something in it still changes. */
+static void leave_extent(void)
+{
+    if (own_definitions.header && !own_definitions.holds_memory)
+        munmap(own_definitions.header, own_definitions.mapped);
+    own_definitions.holds_memory = false;
+    own_definitions.header = NULL;
 }
 
 /* Begins another extent, with room for a header and `size` bytes. */
@@ -57,8 +67,7 @@ static bool map_more_definitions(size_t size)
     header->header_size = sizeof *header;
     header->process = rec_process.number;
     rec_container_enter(&extent, LULL_TAPE_PART_DEFINITIONS, 0);
-    if (own_definitions.header)
-        munmap(own_definitions.header, own_definitions.mapped);
+    leave_extent();
     own_definitions.header = header;
     own_definitions.mapped = whole;
     own_definitions.whole += whole;
@@ -87,10 +96,8 @@ static void unlock_all(const struct rec_aside *aside)
 void rec_definitions_drop(void)
 {
     const struct rec_aside aside = lock_all();
-    if (own_definitions.header)
-        munmap(own_definitions.header, own_definitions.mapped);
+    leave_extent();
     rec_container_drop();
-    own_definitions.header = NULL;
     unlock_all(&aside);
 }
 
@@ -497,6 +504,35 @@ void rec_define_property(const char *key, const char *value)
     unlock_all(&aside);
 }
 
+static void fill_memory(struct lull_tape_builder *builder, const void *what)
+{
+    const struct lull_tape_memory *memory = what;
+    lull_tape_build_u64(builder, memory->peak);
+    lull_tape_build_u64(builder, memory->resident);
+    lull_tape_build_u64(builder, memory->swapped);
+    lull_tape_build_u64(builder, memory->node);
+    lull_tape_build_u64(builder, memory->limit);
+    lull_tape_build_u64(builder, memory->group);
+}
+
+/* The last bytes of the definition that was appended last. */
+static void *last_fields(size_t size)
+{
+    return (unsigned char *)(own_definitions.header + 1) + own_definitions.header->committed - size;
+}
+
+struct lull_tape_memory *rec_define_memory(const struct lull_tape_memory *memory)
+{
+    struct lull_tape_memory *place = NULL;
+    const struct rec_aside aside = lock_all();
+    if (append(LULL_TAPE_DEFINE_MEMORY, rec_process.number, fill_memory, memory)) {
+        place = last_fields(sizeof *place);
+        own_definitions.holds_memory = true;
+    }
+    unlock_all(&aside);
+    return place;
+}
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void fill_exit(struct lull_tape_builder *builder, const void *what)
@@ -510,11 +546,9 @@ uint64_t *rec_definitions_end(void)
     uint64_t *status = NULL;
     const struct rec_aside aside = lock_all();
     if (append(LULL_TAPE_DEFINE_EXIT, 0, fill_exit, NULL))
-        status = (uint64_t *)(void *)((unsigned char *)(own_definitions.header + 1) +
-                                      own_definitions.header->committed) -
-                 1; /* the last field; the mapping stays, because the status may come later */
-    else if (own_definitions.header)
-        munmap(own_definitions.header, own_definitions.mapped);
+        status = last_fields(sizeof *status); /* the mapping stays: the status may come later */
+    else
+        leave_extent();
     own_definitions.header = NULL;
     unlock_all(&aside);
     return status;

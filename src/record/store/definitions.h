@@ -79,6 +79,9 @@ void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);
 /* What this process alone says of itself (LULL_TAPE_DEFINE_PROPERTY). */
 void rec_define_property(const char *key, const char *value);
 
+/* Returns where the numbers stand in the run, to be changed in place until the process ends; NULL: nowhere. */
+struct lull_tape_memory *rec_define_memory(const struct lull_tape_memory *memory);
+
 /* The program was disturbed on purpose: what the user asked for, in lines, and the seed. */
 void rec_define_disturbance(uint64_t seed, const char *specs);
 /* How many messages were held back, or had come late enough by themselves (`known`), and of how

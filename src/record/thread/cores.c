@@ -2,10 +2,11 @@
 #include "record/thread/cores.h"
 
 #include "base/fnv.h"
+#include "record/memory.h"
+#include "record/proc_file.h"
 #include "record/sample/sample.h"
 
 #include <assert.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -20,32 +21,6 @@
 static uint64_t look_period(void)
 {
     return (uint64_t)(PERIOD_NS / rec_process.ns_per_tick);
-}
-
-enum { OWN_THREAD = 0 };
-
-/* A file of a thread in /proc; false: the system does not have it. */
-static bool read_text(uint32_t thread, const char *name, char *text, size_t size)
-{
-    char path[64] = "/proc/thread-self/";
-    if (thread == OWN_THREAD)
-        strcat(path, name);
-    else
-        snprintf(path, sizeof path, "/proc/self/task/%u/%s", thread, name);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, size - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[got > 0 ? got : 0] = '\0';
-    return got > 0;
-}
-
-/* The number behind a word, in lines like "nr_migrations  :  12". */
-static uint64_t number_behind(const char *text, const char *word)
-{
-    const char *found = strstr(text, word);
-    const char *colon = found ? strchr(found, ':') : NULL;
-    return colon ? strtoull(colon + 1, NULL, 10) : 0;
 }
 
 /* What the system tells of a thread since it began. */
@@ -81,11 +56,11 @@ static bool look_at_usage(struct core_look *look)
  * brackets, may hold blanks. */
 static void read_usage(uint32_t thread, char *text, size_t size, struct core_look *look)
 {
-    if (read_text(thread, "status", text, size)) {
-        look->cores.preempted = number_behind(text, "nonvoluntary_ctxt_switches");
-        look->usage.voluntary = number_behind(text, "\nvoluntary_ctxt_switches");
+    if (rec_read_proc(thread, "status", text, size)) {
+        look->cores.preempted = rec_number_behind(text, "nonvoluntary_ctxt_switches");
+        look->usage.voluntary = rec_number_behind(text, "\nvoluntary_ctxt_switches");
     }
-    read_text(thread, "stat", text, size);
+    rec_read_proc(thread, "stat", text, size);
     const char *fields = strrchr(text, ')');
     unsigned long minor, major, user, system;
     const long rate = sysconf(_SC_CLK_TCK);
@@ -108,18 +83,18 @@ static struct core_look look_at_thread_cores(uint32_t thread, bool moves)
 {
     char text[4096], *rest;
     struct core_look look = {.knows_moves = moves};
-    if (thread != OWN_THREAD) {
+    if (thread != REC_OWN_THREAD) {
         read_usage(thread, text, sizeof text, &look);
     } else if (look_at_usage(&look) && look.usage.voluntary == 0 && look.cores.preempted == 0) {
         look.cores.on = (uint64_t)lull_clock_read(CLOCK_THREAD_CPUTIME_ID);
         return look;
     }
-    if (read_text(thread, "schedstat", text, sizeof text)) {
+    if (rec_read_proc(thread, "schedstat", text, sizeof text)) {
         look.cores.on = strtoull(text, &rest, 10);
         look.cores.off = strtoull(rest, NULL, 10);
     }
-    if (moves && read_text(thread, "sched", text, sizeof text))
-        look.cores.migrated = number_behind(text, "nr_migrations");
+    if (moves && rec_read_proc(thread, "sched", text, sizeof text))
+        look.cores.migrated = rec_number_behind(text, "nr_migrations");
     return look;
 }
 
@@ -161,7 +136,7 @@ void rec_cores_begin(struct rec_thread *self)
     struct core_look before = {0};
     self->thread_id = (uint32_t)gettid();
     if (self->made_as == 0) /* a thread that the program makes begins here: all numbers are 0 */
-        before = look_at_thread_cores(OWN_THREAD, true);
+        before = look_at_thread_cores(REC_OWN_THREAD, true);
     self->cores_before = before.cores;
     self->cores_before.on -= cores->on;
     self->cores_before.off -= cores->off;
@@ -224,7 +199,7 @@ static void look_now(struct rec_thread *self, uint32_t thread, bool moves)
 
 void rec_cores_end(struct rec_thread *self)
 {
-    look_now(self, OWN_THREAD, true);
+    look_now(self, REC_OWN_THREAD, true);
 }
 
 void rec_cores_end_of(struct rec_thread *other)
@@ -238,7 +213,8 @@ void rec_cores_read(struct rec_thread *self)
         return;
     const struct rec_aside aside = rec_step_aside();
     self->look_at = rec_now() + look_period();
-    look_now(self, OWN_THREAD, false);
+    look_now(self, REC_OWN_THREAD, false);
+    rec_memory_read();
     rec_sample_keep(self);
     rec_step_back(&aside);
 }

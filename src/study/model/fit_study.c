@@ -122,6 +122,27 @@ static lull_status measure_metric(const struct lull_run *run, const char *name, 
     return LULL_OK;
 }
 
+/* Of runs; in a table "memory" is a column like others. */
+static bool is_memory(struct lull_fit_y y)
+{
+    return y.subject == LULL_FIT_COLUMN && strcmp(y.name, "memory") == 0;
+}
+
+/* The most that a process had. */
+static lull_status measure_memory(const struct lull_run *run, double *ret_value,
+                                  struct lull_error *err)
+{
+    uint64_t most = 0;
+    for (uint32_t p = 0; p < run->breakdown->n_processes; p++)
+        if (run->breakdown->processes[p].memory.peak > most)
+            most = run->breakdown->processes[p].memory.peak;
+    if (most == 0)
+        return lull_fail(err, LULL_ERR_RANGE, "%s: does not say how much memory its processes had",
+                         run->path);
+    *ret_value = (double)most;
+    return LULL_OK;
+}
+
 static lull_status measure_y(const struct lull_run *run, struct lull_fit_y y, double *ret_value,
                              struct lull_error *err)
 {
@@ -131,8 +152,11 @@ static lull_status measure_y(const struct lull_run *run, struct lull_fit_y y, do
     case LULL_FIT_METRIC:
         return measure_metric(run, y.name, ret_value, err);
     case LULL_FIT_COLUMN:
+        if (is_memory(y))
+            return measure_memory(run, ret_value, err);
         return lull_fail(err, LULL_ERR_RANGE,
-                         "--y is '%s', expected runtime, region:NAME or metric:NAME", y.name);
+                         "--y is '%s', expected runtime, memory, region:NAME or metric:NAME",
+                         y.name);
     case LULL_FIT_RUNTIME:
         break;
     }
@@ -167,9 +191,11 @@ static lull_status add_front(const struct table_filling *filling)
     bool is_region = y.subject == LULL_FIT_REGION;
     struct lull_fit_series *series =
         lull_fit_table_series(filling->table, is_region ? y.name : "", is_region ? "time" : y.name);
-    series->unit = y.subject == LULL_FIT_METRIC ? "" : "s";
+    series->unit = y.subject == LULL_FIT_METRIC ? "" : is_memory(y) ? "B" : "s";
     if (y.subject == LULL_FIT_METRIC)
         series->kind = strcmp(y.name, "speedup") == 0 ? LULL_FIT_RATE : LULL_FIT_EFFICIENCY;
+    else if (is_memory(y))
+        series->kind = LULL_FIT_QUANTITY;
     lull_status status = LULL_OK;
     for (uint32_t r = 0; status == LULL_OK && r < filling->runs->count; r++) {
         double value = 0;

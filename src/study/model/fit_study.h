@@ -43,8 +43,8 @@ struct lull_fit_y {
     const char *name; /* of the region, the metric or the column; of the runtime "runtime" */
 };
 
-/* Reads "runtime" (or NULL), "region:NAME", "metric:ID"; anything else is a column of a table. The
- * name is borrowed from `text`. */
+/* Reads "runtime" (or NULL), "region:NAME", "metric:ID"; anything else is a column of a table, but of
+ * runs "memory" is the most that a process had, in bytes. The name is borrowed from `text`. */
 struct lull_fit_y lull_fit_y_read(const char *text);
 
 /* What is measured, over what. */

@@ -3,6 +3,7 @@
 
 #include "study/replay/replayed_run.h"
 #include "study/run_code.h"
+#include "trace/memory.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -315,6 +316,16 @@ void lull_tables_by_callsite(struct lull_document *document, const struct lull_r
             add_call_sites(document, &runs->runs[i], arena);
 }
 
+static struct lull_memory_sum memory_of(const struct lull_breakdown *breakdown,
+                                        struct lull_arena *arena)
+{
+    struct lull_memory_of *of = lull_arena_zero(arena, breakdown->n_processes, sizeof *of);
+    for (uint32_t p = 0; p < breakdown->n_processes; p++)
+        of[p] = (struct lull_memory_of){breakdown->processes[p].memory,
+                                        breakdown->processes[p].node, p};
+    return lull_memory_sum(of, breakdown->n_processes);
+}
+
 void lull_tables_by_process(struct lull_document *document, const struct lull_runs *runs,
                             struct lull_arena *arena)
 {
@@ -325,6 +336,9 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
             lull_table_of_parts(document, "processes", "Processes (sums over their threads)",
                                 "Process", &runs->runs[i], arena);
         add_activity_columns(table, &activities);
+        const bool has_memory = memory_of(breakdown, arena).known > 0;
+        if (has_memory)
+            lull_table_column(table, "memory", "most\nmemory");
         for (uint32_t p = 0; p < breakdown->n_processes; p++) {
             const struct lull_process_breakdown *process = &breakdown->processes[p];
             uint32_t row =
@@ -332,6 +346,9 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
                                lull_arena_printf(arena, "rank %u", process->rank), LULL_NO_ROW);
             set_thread_times(table, row, &activities, &breakdown->threads[process->first_thread],
                              process->n_cpu_threads, process->window_ns);
+            if (has_memory && process->memory.peak > 0)
+                lull_table_set(table, row, activities.count + 1,
+                               lull_cell_bytes(process->memory.peak));
         }
     }
 }
@@ -1080,6 +1097,40 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     }
 }
 
+/* What the processes had of memory, where that is known of any run. */
+static void add_memory_of_processes(struct lull_table *table, const struct lull_runs *runs,
+                                    struct lull_arena *arena)
+{
+    static const char not_recorded[] = "the memory of its processes was not recorded",
+                      no_capacity[] = "it is not known how much memory its nodes have";
+    struct lull_memory_sum *sums = lull_arena_zero(arena, runs->count, sizeof *sums);
+    bool known = false;
+    for (uint32_t i = 0; i < runs->count; i++) {
+        sums[i] = memory_of(runs->runs[i].breakdown, arena);
+        known = known || sums[i].known > 0;
+    }
+    if (!known)
+        return;
+    const uint32_t process = lull_table_row(table, "memory_process",
+                                            "Memory of the largest process", LULL_NO_ROW),
+                   share = lull_table_row(table, "memory_share", "Memory, share of what there is",
+                                          LULL_NO_ROW);
+    lull_table_row_about(table, process, "the most that was resident at a time");
+    lull_table_row_about(table, share,
+                         "sum of the most of each process / memory of their node, or limit of "
+                         "their control group; where that is largest");
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_memory_sum *sum = &sums[i];
+        lull_table_set(table, process, i,
+                       sum->known > 0 ? lull_cell_bytes(sum->largest)
+                                      : lull_cell_absent(not_recorded));
+        lull_table_set(table, share, i,
+                       sum->capacity > 0
+                           ? lull_cell_share((double)sum->together / (double)sum->capacity)
+                           : lull_cell_absent(sum->known > 0 ? no_capacity : not_recorded));
+    }
+}
+
 /* Adds by how much the replay misses the measured runtime, if it does for any run, because Transfer
  * and Serialisation follow from that replay. */
 static void add_replay_difference(struct lull_table *table, const struct lull_runs *runs)
@@ -1148,6 +1199,7 @@ void lull_table_of_scheme(struct lull_document *document, const struct lull_runs
     if (scheme == LULL_SCHEME_DEVICE)
         return;
     add_rates(table, runs);
+    add_memory_of_processes(table, runs, arena);
     add_replay_difference(table, runs);
 }
 

@@ -165,6 +165,26 @@ static void fill_held(struct lull_tape_builder *builder, const struct lull_trace
     lull_tape_build_u64(builder, trace->not_held);
 }
 
+static void fill_memory(struct lull_tape_builder *builder, const struct lull_trace *trace,
+                        uint32_t p)
+{
+    const struct lull_process_memory *memory = &trace->processes[p].memory;
+    lull_tape_build_u64(builder, memory->peak);
+    lull_tape_build_u64(builder, memory->resident);
+    lull_tape_build_u64(builder, memory->swapped);
+    lull_tape_build_u64(builder, memory->node);
+    lull_tape_build_u64(builder, memory->limit);
+    lull_tape_build_u64(builder, memory->group);
+}
+
+static bool knows_memory(const struct lull_trace *trace)
+{
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].memory.peak > 0)
+            return true;
+    return false;
+}
+
 static void write_definitions(struct definitions_output *out, const struct lull_trace *trace)
 {
     const struct {
@@ -174,6 +194,7 @@ static void write_definitions(struct definitions_output *out, const struct lull_
     } kinds[] = {
         {LULL_TAPE_DEFINE_NODE, trace->n_nodes, fill_node},
         {LULL_TAPE_DEFINE_PROCESS, trace->n_processes, fill_process},
+        {LULL_TAPE_DEFINE_MEMORY, knows_memory(trace) ? trace->n_processes : 0, fill_memory},
         {LULL_TAPE_DEFINE_REGION, trace->n_regions, fill_region},
         {LULL_TAPE_DEFINE_STATE, trace->n_states, fill_state},
         {LULL_TAPE_DEFINE_COMM, trace->n_comms, fill_comm},

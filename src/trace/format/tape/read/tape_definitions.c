@@ -164,6 +164,27 @@ static void tape_define_process(struct lull_tape_merge *merge, struct lull_tape_
         scope->clock = lull_tape_field_u64(fields);
 }
 
+static void tape_define_memory(struct lull_tape_merge *merge, uint32_t number,
+                               struct lull_tape_fields *fields)
+{
+    const uint32_t index = lull_tape_process_index(merge->trace, number);
+    struct lull_process_memory memory;
+    memory.peak = lull_tape_field_u64(fields);
+    memory.resident = lull_tape_field_u64(fields);
+    memory.swapped = lull_tape_field_u64(fields);
+    memory.node = lull_tape_field_u64(fields);
+    memory.limit = lull_tape_field_u64(fields);
+    memory.group = lull_tape_field_u64(fields);
+    const uint64_t all =
+        memory.peak | memory.resident | memory.swapped | memory.node | memory.limit | memory.group;
+    if (all > INT64_MAX)
+        lull_trace_add_quirk(merge->trace,
+                             "a process says that it had more memory than there can be; ignored",
+                             "process %u", number);
+    else if (index != LULL_NONE && !fields->bad)
+        merge->trace->processes[index].memory = memory;
+}
+
 static void tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
 {
     struct lull_region *region = TAPE_NEW_ELEMENT(merge, LULL_TAPE_MAP_REGION, regions, n_regions);
@@ -602,6 +623,9 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         tape_define_process(merge, scope, definition->id, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_MEMORY:
+        tape_define_memory(merge, definition->id, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_COMM:
         status = lull_tape_define_comm(merge, scope, whole_run, fields, &index);

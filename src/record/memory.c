@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include "record/memory.h"
+
+#include "base/memory_limit.h"
+#include "record/core.h"
+#include "record/proc_file.h"
+#include "record/store/definitions.h"
+
+#include <sys/sysinfo.h>
+
+#define READING_PERIOD_NS 100e6
+
+static struct lull_tape_memory *kept_memory; /* in the run; NULL: nowhere */
+static uint64_t next_reading;                /* atomic; in ticks */
+
+/* False: the system does not tell. */
+static bool read_memory(struct lull_tape_memory *memory)
+{
+    char text[4096];
+    if (!rec_read_proc(REC_OWN_THREAD, "status", text, sizeof text))
+        return false;
+    memory->peak = 1024 * rec_number_behind(text, "\nVmHWM");
+    memory->resident = 1024 * rec_number_behind(text, "\nVmRSS");
+    memory->swapped = 1024 * rec_number_behind(text, "\nVmSwap");
+    return memory->peak > 0;
+}
+
+/* Threads may do this at the same time: the largest value stays. */
+static void raise_to(uint64_t *to, uint64_t value)
+{
+    uint64_t before = __atomic_load_n(to, __ATOMIC_RELAXED);
+    while (before < value && !__atomic_compare_exchange_n(to, &before, value, true,
+                                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
+static void keep_reading(void)
+{
+    struct lull_tape_memory now;
+    if (!read_memory(&now))
+        return;
+    raise_to(&kept_memory->peak, now.peak);
+    raise_to(&kept_memory->swapped, now.swapped);
+    __atomic_store_n(&kept_memory->resident, now.resident, __ATOMIC_RELAXED);
+}
+
+static uint64_t time_of_next(void)
+{
+    return rec_now() + (uint64_t)(READING_PERIOD_NS / rec_process.ns_per_tick);
+}
+
+void rec_memory_begin(void)
+{
+    struct lull_tape_memory memory = {.peak = 0};
+    struct sysinfo system;
+    if (!read_memory(&memory))
+        return;
+    if (sysinfo(&system) == 0)
+        memory.node = (uint64_t)system.totalram * system.mem_unit;
+    const struct lull_memory_limit limit = lull_memory_limit_find("");
+    memory.limit = limit.bytes;
+    memory.group = limit.group;
+    next_reading = time_of_next();
+    kept_memory = rec_define_memory(&memory);
+}
+
+void rec_memory_read(void)
+{
+    uint64_t next = __atomic_load_n(&next_reading, __ATOMIC_RELAXED);
+    if (!kept_memory || rec_now() < next ||
+        !__atomic_compare_exchange_n(&next_reading, &next, time_of_next(), false, __ATOMIC_RELAXED,
+                                     __ATOMIC_RELAXED))
+        return;
+    keep_reading();
+}
+
+void rec_memory_end(void)
+{
+    if (kept_memory)
+        keep_reading();
+}

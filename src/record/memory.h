@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* How much memory the process has, as the system tells: what is resident, the high-water mark of that,
+ * which the system keeps exactly, and what is swapped out. Read when recording begins, every 100 ms where
+ * a call or region of any thread ends, and when recording ends. A reading takes some 25 us. The numbers
+ * stand in the definitions of the process (LULL_TAPE_DEFINE_MEMORY) and are changed there, so that they
+ * are known also of a program that is killed.
+ *
+ * Nothing is asked of the program's allocator, and the system's high-water mark is not reset, because the
+ * program may read it, too. Huge pages of hugetlbfs are not in these numbers, and pages that processes
+ * share count in each of them. */
+#ifndef LULL_RECORD_MEMORY_H
+#define LULL_RECORD_MEMORY_H
+
+/* The definitions of the process have begun. */
+void rec_memory_begin(void);
+/* Reads the numbers if the last reading is old enough. */
+void rec_memory_read(void);
+/* Reads them for the last time, before the definitions end. */
+void rec_memory_end(void);
+
+#endif
