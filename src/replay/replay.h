@@ -77,19 +77,12 @@ enum lull_replay_keep {
     LULL_KEEP_ALL     /* Isend and Irecv, too, and blocking sends that are eager */
 };
 
-/* How long an exchange between devices (match/exchange.h) takes once its last rank has begun. */
-enum lull_exchange_cost {
-    LULL_EXCHANGES_AS_MEASURED,
-    LULL_EXCHANGES_BY_NETWORK, /* as a collective operation of MPI; as measured where its bytes are not told */
-    LULL_EXCHANGES_FREE /* no time */
-};
-
 struct lull_replay_options {
     uint32_t application;
     bool devices; /* device streams take part, where the survey knows what was submitted to them */
     const struct lull_device_change
         *change;       /* of devices (program/devices.h); NULL: they are as measured */
-    uint8_t exchanges; /* enum lull_exchange_cost */
+    uint8_t exchanges; /* enum lull_exchange_cost (program/devices.h) */
     const bool
         *callers; /* [n_locations]: threads that communicate beside the masters; NULL: none */
     const uint8_t *marks; /* [n_regions]: regions whose time comes in bursts of its own, with a mark

@@ -54,7 +54,6 @@
 #include "activity/reading.h"
 #include "match/device_log.h"
 #include "match/exchange.h"
-#include "replay/replay.h"
 #include "sim/program.h"
 
 struct lull_replay_devices;
@@ -152,6 +151,13 @@ struct lull_device_stream;
 
 /* Which operations of a device stream are on a stream of the program. */
 enum lull_device_track { LULL_TRACK_ALL, LULL_TRACK_COPIES, LULL_TRACK_OTHERS };
+
+/* How long an exchange between devices (match/exchange.h) takes once its last rank has begun. */
+enum lull_exchange_cost {
+    LULL_EXCHANGES_AS_MEASURED,
+    LULL_EXCHANGES_BY_NETWORK, /* as a collective operation of MPI; as measured where its bytes are not told */
+    LULL_EXCHANGES_FREE /* no time */
+};
 
 /* `window`: what lies outside takes no time; submissions from `ends_at` on do not come. `change` may be NULL. */
 struct lull_device_stream_options {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "replay/program/bursts.h"
+#include "replay/program/devices.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "replay/collective_costs.h"
 #include "replay/excerpt.h"
 #include "replay/measured_network.h"
+#include "replay/program/devices.h"
 #include "replay/shared_replay.h"
 #include "sim/engine/engine.h"
 #include "sim/setup.h"
