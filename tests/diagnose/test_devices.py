@@ -97,14 +97,14 @@ def late_launch(lost):
     return program
 
 
-def short_launched(lost, graph=False):
-    """Kernels that are shorter than the call that launches them by what is lost; 50 for each wait."""
+def short_launched(lost, graph=False, again=True):
+    """Kernels that are shorter than the call that launches them by what is lost; 50 for each wait, the same again or others."""
     program, length = Program(), CALL * KERNEL // (KERNEL + lost)
     for i in range(ITERATIONS):
         if graph and i > 0:
             program.launch_graph([length] * 50)
         for _ in range(0 if graph and i > 0 else 50):
-            program.launch(length)
+            program.launch(length, name="smooth" if again else f"smooth {i}")
         program.synchronise()
     return program
 
@@ -350,7 +350,11 @@ def main():
             program = busy_meanwhile(KERNEL // 4, call)
             for finding in findings(lull, folder, f"busy-{call}", program):
                 gain = finding["gain"].get("seconds", 0)
-                wrong += [f"{finding['rule']} would save {gain} s of {call} beside kernels"] if gain > 1e-11 * runtime_of(program) else []
+                if gain > 1e-11 * runtime_of(program):
+                    wrong.append(f"{finding['rule']} would save {gain} s of {call} beside kernels")
+        found = findings(lull, folder, "never-again", short_launched(KERNEL // 4, again=False))
+        if "device_launch" not in [f["rule"] for f in found if f["gain"].get("seconds") == 0]:
+            wrong.append(f"graphs of what is not launched again: {found}")
         for memory, told in (("Pinned", False), ("Pageable", True)):
             found = findings(lull, folder, memory, copies(KERNEL // 4, memory))
             if ("not pinned take 4.000 ms" in found[0]["cause"]) != told:
