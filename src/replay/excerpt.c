@@ -98,8 +98,10 @@ static bool begin_epoch(struct strip *strip, const struct lull_step *last)
     if (!strip->draws)
         return true;
     if (!lull_array_reserve(&strip->epochs, &strip->epochs_capacity, strip->n_epochs + 1,
-                            sizeof *strip->epochs))
+                            sizeof *strip->epochs)) {
+        strip->draws = false;
         return false;
+    }
     strip->epochs[strip->n_epochs++] = (struct kept_epoch){.epoch = strip->epoch,
                                                            .first = strip->count,
                                                            .begin = last ? last->time : 0,
@@ -235,7 +237,7 @@ static lull_status take_steps_for_excerpt(void *context, unsigned worker,
         fits = begin_epoch(strip, NULL);
     for (uint32_t i = 0; i < steps->count && fits; i++)
         fits = take_step_of_strip(excerpt, process, strip, &steps->steps[i]);
-    if (!fits) /* the run is replayed without an excerpt, or not at all */
+    if (!fits) /* the excerpt is not usable then */
         atomic_store(&excerpt->no_memory, true);
     return LULL_OK;
 }

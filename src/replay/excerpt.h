@@ -17,7 +17,7 @@
  * of the epochs that were drawn. Source of the estimate and its variance: W. Cochran, Sampling
  * Techniques, 3rd edition, 6.2 and 6.4, with the quantile of Student's distribution.
  *
- * Memory: 80 bytes for each step that is kept. */
+ * Memory: a struct lull_step for each step that is kept. */
 #ifndef LULL_REPLAY_EXCERPT_H
 #define LULL_REPLAY_EXCERPT_H
 
@@ -25,7 +25,8 @@
 
 struct lull_excerpt;
 
-/* Of a run with up to so many steps all are kept, and of a longer one about half as many. */
+/* Of a run with up to so many steps all are kept, and of a longer one between half as many and so
+ * many. */
 enum { LULL_EXCERPT_STEPS = 100000 };
 
 /* `most_steps`: usually LULL_EXCERPT_STEPS. `trace` is borrowed until lull_excerpt_destroy. */
