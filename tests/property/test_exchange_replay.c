@@ -60,19 +60,19 @@ enum {
     BRANCHES
 };
 static struct branch branches[BRANCHES] = {
-    [MEETS] = {.what = "kernels of several ranks make an exchange", .least = 500},
+    [MEETS] = {.what = "kernels of several ranks make an exchange", .least = 300},
     [LATE] = {.what = "a rank waits for another one for longer than the exchange takes then",
-              .least = 500},
-    [PAIR] = {.what = "an exchange has two ranks", .least = 300},
-    [ALONE] = {.what = "a communicator has one rank", .least = 500},
-    [SEVERAL] = {.what = "a kernel carries out two operations", .least = 800},
-    [UNTOLD] = {.what = "of a rank it is not told which kernel it is", .least = 700},
-    [ROOTED] = {.what = "an operation has a root", .least = 800},
-    [BETWEEN] = {.what = "another launch is between a kernel and its operation", .least = 500},
-    [NOT_SIZED] = {.what = "the bytes of an exchange are not told", .least = 700},
-    [FASTER] = {.what = "with other kernels an exchange meets at another time", .least = 800},
-    [FREE_SHORTER] = {.what = "the run is shorter where exchanges take no time", .least = 300},
-    [ON_NETWORK] = {.what = "the network says how long an exchange of two takes", .least = 250},
+              .least = 300},
+    [PAIR] = {.what = "an exchange has two ranks", .least = 100},
+    [ALONE] = {.what = "a communicator has one rank", .least = 300},
+    [SEVERAL] = {.what = "a kernel carries out two operations", .least = 400},
+    [UNTOLD] = {.what = "of a rank it is not told which kernel it is", .least = 300},
+    [ROOTED] = {.what = "an operation has a root", .least = 400},
+    [BETWEEN] = {.what = "another launch is between a kernel and its operation", .least = 200},
+    [NOT_SIZED] = {.what = "the bytes of an exchange are not told", .least = 300},
+    [FASTER] = {.what = "with other kernels an exchange meets at another time", .least = 400},
+    [FREE_SHORTER] = {.what = "the run is shorter where exchanges take no time", .least = 100},
+    [ON_NETWORK] = {.what = "the network says how long an exchange of two takes", .least = 100},
 };
 
 struct operation {
@@ -654,7 +654,7 @@ static void test_nonsense_exchanges(void **state)
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
     const unsigned rounds = lull_test_rounds(300);
-    struct branch some = {.what = "there are exchanges all the same", .least = 300};
+    struct branch some = {.what = "there are exchanges all the same", .least = 200};
     for (unsigned i = 0; i < rounds; i++) {
         struct drawn *drawn = calloc(1, sizeof *drawn);
         struct lull_arena *arena = lull_arena_create(NULL);
