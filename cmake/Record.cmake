@@ -17,8 +17,7 @@ function(lull_recorder_flags target)
 endfunction()
 
 file(GLOB sources CONFIGURE_DEPENDS src/record/*.c src/record/thread/*.c src/record/store/*.c src/record/site/*.c
-     src/record/omp/*.c src/record/sample/*.c src/record/counters/*.c src/record/file/*.c src/record/device/*.c src/tape/*.c
-     src/base/memory_limit.c)
+     src/record/omp/*.c src/record/sample/*.c src/record/counters/*.c src/record/file/*.c src/record/device/*.c src/tape/*.c)
 add_library(lull_record_parts OBJECT ${sources})
 lull_unity(lull_record_parts)
 # Each of these has a table `next` of the functions of the C library that it stands in front of (src/record/next.h).

@@ -254,11 +254,7 @@ static bool add_exchange(struct lull_exchanges *exchanges, const struct carrier 
             (struct lull_exchange_kernel){of[i].location, of[i].order, exchanges->count};
         locations[i] = of[i].location;
         exchange.sized &= of[i].sized && of[i].bytes == of[0].bytes;
-        if (begin > exchange.met) {
-            exchange.met = begin;
-            exchange.last_location = of[i].location;
-            exchange.last_order = of[i].order;
-        }
+        exchange.met = begin > exchange.met ? begin : exchange.met;
     }
     const uint64_t *circle = lull_hash_add(&exchanges->circles, locations, n * sizeof *locations,
                                            exchanges->circles.count, NULL);

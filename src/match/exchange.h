@@ -28,7 +28,6 @@ struct lull_joint_exchange {
     bool sized;     /* all operations are of one function, and their bytes are told */
     uint64_t bytes; /* of all, as calls of NCCL count them: of one rank's part */
     int64_t met;    /* when the last kernel began; ns, on corrected clocks */
-    uint32_t last_location, last_order; /* that kernel; of several of the lowest process */
 };
 
 /* A rank's part in an exchange. */

@@ -84,8 +84,9 @@ struct device_scene {
 
 struct device_lists {
     /* Of a stream, for each operation: what it is (see write_operation), its SYNC, begin, length, region, lag, after,
-     * waiters; of an exchange its index and how long it waits for the last rank; where it was submitted also the begin behind the submission, the SYNC of that and how many wait there, and
-     * the same of the submission of its sequence; and the SYNCs of those that it depends on. Of a thread, for each
+     * waiters; of an exchange its index and how long it waits for the last rank; where it was submitted also the begin
+     * behind the submission, the SYNC of that and how many wait there, and the same of the submission of its sequence; and
+     * the SYNCs of those that it depends on. Of a thread, for each
      * submission: how many operations wait for it; if any, their SYNC and latency, and how many wait for it if it submits a
      * sequence; 0: it is part of one, and there follows how long its call takes. */
     struct lull_varints calls;

@@ -526,6 +526,27 @@ static void test_default_streams(void **state)
         assert_int_equal(lull_is_default_stream(cases[i].runtime, cases[i].number), cases[i].is);
 }
 
+static void test_ranks_of_communicators(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        uint32_t ranks;
+    } cases[] = {{"communicator 1f2e3d of 8 ranks", 8},
+                 {"communicator 0 of 12345 ranks", 12345},
+                 {"communicator 1f2e3d", 0},
+                 {"communicator 1 of 0 ranks", 0},
+                 {"communicator 1 of -1 ranks", 0},
+                 {"communicator 1 of 99999999999999999999 ranks", 0},
+                 {"communicator 1 of 2", 0},
+                 {"communicator 1 of 2 ranks or more", 0},
+                 {"", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct lull_device device = {.name = cases[i].name, .runtime = "NCCL"};
+        assert_int_equal(lull_communicator_ranks(&device), cases[i].ranks);
+    }
+}
+
 TEST_GROUP(test_classify)
 {
     const struct CMUnitTest tests[] = {
@@ -544,6 +565,7 @@ TEST_GROUP(test_classify)
         cmocka_unit_test(test_counters),
         cmocka_unit_test(test_host_and_device),
         cmocka_unit_test(test_default_streams),
+        cmocka_unit_test(test_ranks_of_communicators),
     };
     return run_cases(tests, NULL, NULL);
 }
