@@ -399,12 +399,11 @@ void lull_excerpt_estimate(const struct lull_excerpt *excerpt, const int64_t *en
         squares += (replayed - ratio * measured) * (replayed - ratio * measured);
     }
     /* Behind the last epoch the replay takes as long as the run; were that not so, it would be about
-     * as much longer as in the epochs. */
+     * as much longer as in the epochs. The variance has no correction for the share that was drawn:
+     * the same epoch takes another time behind another one, as processes come to it apart. */
     const int64_t last = last_of_all(excerpt), tail = part->end - last;
-    const double drawn = n - 1.0, left_out = 1 - drawn / (all - 1.0),
-                 epochs = (double)(last - last_to_leave(excerpt, 0, false));
-    const double deviation =
-        sums[0] > 0 ? sqrt(left_out * squares * drawn / (drawn - 1)) / sums[0] : 0;
+    const double drawn = n - 1.0, epochs = (double)(last - last_to_leave(excerpt, 0, false));
+    const double deviation = sums[0] > 0 ? sqrt(squares * drawn / (drawn - 1)) / sums[0] : 0;
     *ret_replayed = ends[0] + llround(ratio * epochs) + tail;
     *ret_error = 1 + llround(lull_student_quantile(0.975, drawn - 1) * deviation * epochs +
                              fabs((ratio - 1) * (double)tail));

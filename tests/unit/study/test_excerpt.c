@@ -1,7 +1,6 @@
 /* A run of many steps is checked by the replay of an excerpt of it. The oracle is the replay of the
  * whole run. Runs are simulated on one network and replayed on the one that their messages show. */
 #include "replay/excerpt.h"
-#include "stats/random.h"
 #include "study/replay/replayed_run.h"
 #include "study/runs.h"
 #include "support/folder.h"
@@ -107,23 +106,22 @@ static void test_whole(void **state)
     assert_int_equal(check(path, STEPS, 1).error, 0);
 }
 
-/* The replay of the whole run lies in the interval in 95 of 100 runs. */
+/* The replay of the whole run lies in the interval in 95 of 100 runs. These are the same runs each time:
+ * of 300 others chance may put it beside a few more. */
 static void test_interval(void **state)
 {
-    const unsigned rounds = lull_test_rounds(100);
+    const unsigned rounds = lull_test_rounds(300);
     unsigned misses = 0, parts = 0;
     (void)state;
-    struct lull_random random;
-    lull_random_seed(&random, lull_test_seed());
     for (unsigned i = 0; i < rounds; i++) {
-        const char *path = simulate(halo, noise, lull_random_below(&random, 1000000));
+        const char *path = simulate(halo, noise, 1 + i);
         const struct checked whole = check(path, 0, 1), part = check(path, STEPS, 1);
         parts += part.error > 0;
         misses += part.error > 0 && llabs((long long)(part.replayed - whole.replayed)) > part.error;
     }
     print_message("%u of %u excerpts missed\n", misses, parts);
     assert_true(parts > rounds / 2);
-    assert_true(20 * misses <= rounds);
+    assert_true(20 * misses <= parts);
 }
 
 TEST_GROUP(test_excerpt)
