@@ -569,6 +569,18 @@ static const struct lull_reader reader_warp = {
 static const struct lull_format format_warp = {
     .name = "simulated", .summary = "simulated run", .reader = &reader_warp};
 
+/* A simulation does not tell how much memory processes would have. */
+static void forget_memory(struct lull_trace *trace)
+{
+    struct lull_process *processes =
+        lull_arena_zero(trace->arena, trace->n_processes, sizeof *processes);
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        processes[p] = trace->processes[p];
+        processes[p].memory = (struct lull_process_memory){0};
+    }
+    trace->processes = processes;
+}
+
 struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime)
 {
     struct lull_trace *trace = lull_trace_create();
@@ -584,5 +596,6 @@ struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime
     trace->has_main = false; /* the part that was replayed is the whole run now */
     if (warp->layout)
         lay_out(warp->layout, trace);
+    forget_memory(trace);
     return trace;
 }

@@ -1097,17 +1097,16 @@ static void add_rates(struct lull_table *table, const struct lull_runs *runs)
     }
 }
 
-/* What the processes had of memory, where that is known of any run. */
+/* What the processes had of memory, where that is known of all runs: so not beside simulated ones. */
 static void add_memory_of_processes(struct lull_table *table, const struct lull_runs *runs,
                                     struct lull_arena *arena)
 {
-    static const char not_recorded[] = "the memory of its processes was not recorded",
-                      no_capacity[] = "it is not known how much memory its nodes have";
+    static const char no_capacity[] = "it is not known how much memory its nodes have";
     struct lull_memory_sum *sums = lull_arena_zero(arena, runs->count, sizeof *sums);
-    bool known = false;
+    bool known = runs->count > 0;
     for (uint32_t i = 0; i < runs->count; i++) {
         sums[i] = memory_of(runs->runs[i].breakdown, arena);
-        known = known || sums[i].known > 0;
+        known = known && sums[i].known > 0;
     }
     if (!known)
         return;
@@ -1121,13 +1120,11 @@ static void add_memory_of_processes(struct lull_table *table, const struct lull_
                          "their control group; where that is largest");
     for (uint32_t i = 0; i < runs->count; i++) {
         const struct lull_memory_sum *sum = &sums[i];
-        lull_table_set(table, process, i,
-                       sum->known > 0 ? lull_cell_bytes(sum->largest)
-                                      : lull_cell_absent(not_recorded));
+        lull_table_set(table, process, i, lull_cell_bytes(sum->largest));
         lull_table_set(table, share, i,
                        sum->capacity > 0
                            ? lull_cell_share((double)sum->together / (double)sum->capacity)
-                           : lull_cell_absent(sum->known > 0 ? no_capacity : not_recorded));
+                           : lull_cell_absent(no_capacity));
     }
 }
 
