@@ -17,11 +17,12 @@
 #include <unistd.h>
 
 struct lull_memory_limit {
-    uint64_t bytes; /* the least limit of the groups that the process is in; 0: there is none */
-    uint64_t
-        group; /* of the group that has this limit: the same number in all processes of a system, and above 0 */
-    uint64_t
-        left; /* what may still be taken until one of the limits is reached; UINT64_MAX: there is none */
+    /* The least limit of the groups that the process is in, bytes; 0: there is none. */
+    uint64_t bytes;
+    /* The number of the group that has this limit: the same in all processes of a system, and above 0. */
+    uint64_t group;
+    /* The bytes that may still be taken until one of the limits is reached; UINT64_MAX: there is none. */
+    uint64_t left;
 };
 
 /* Of a path, and of the list of groups that a process is in. What does not fit is left out. */

@@ -8,7 +8,7 @@
  * kernel 9 operation 10. One kernel may carry out several. Where another thread tells them (NCCL does so of captured
  * graphs, and with CUDA_LAUNCH_BLOCKING), it is not known which kernel does.
  *
- * What belongs together on the ranks has the same communicator, function and sequence number. An exchange is known only if
+ * Operations of several ranks are one exchange if they have the same communicator, function and sequence number. An exchange is known only if
  *  - it is an operation in which each rank needs the data of all: AllReduce, AllGather, ReduceScatter, AlltoAll;
  *  - it is told how many ranks the communicator has, each is in a process of its own, and of each the kernel is known;
  *  - the kernels of all ranks carry out the same operations;

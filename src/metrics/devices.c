@@ -581,7 +581,7 @@ static struct lull_device_wait_breakdown *find_row_of_wait(const struct sweep *s
     return &gathering->device_waits[*index];
 }
 
-/* What a device has lost so far, as far as it counts behind a wait: of the runtime what calls take that wait. */
+/* The losses of a device so far that may count behind a wait: of those to the runtime only the time of calls that wait. */
 static void count_behind_waits(const struct sweep *sweep, int64_t ret_lost[LULL_DEVICE_LOSSES])
 {
     memcpy(ret_lost, sweep->lost, LULL_DEVICE_LOSSES * sizeof *ret_lost);

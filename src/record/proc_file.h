@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* What the system tells of the process in texts below /proc. */
+/* Files below /proc, in which the system tells of the process and its threads. */
 #ifndef LULL_RECORD_PROC_FILE_H
 #define LULL_RECORD_PROC_FILE_H
 
@@ -7,9 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum {
-    REC_OWN_THREAD = 0
-}; /* the calling thread, in the place of a thread's number in the system */
+/* The calling thread, in the place of a thread's number in the system. */
+enum { REC_OWN_THREAD = 0 };
 
 /* Reads a file of a thread in /proc, as "status"; false: the system does not have it. */
 bool rec_read_proc(uint32_t thread, const char *name, char *text, size_t size);

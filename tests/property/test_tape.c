@@ -98,7 +98,7 @@ static void check_ways_to_read(const struct lull_trace *tape, struct lull_random
     lull_arena_destroy(arena);
 }
 
-/* In two of three runs the recorder has told the memory of processes, of some only. */
+/* Two of three drawn traces say how much memory processes had, and leave out some of these processes. */
 static void draw_memory(struct lull_trace *trace, uint64_t seed)
 {
     struct lull_random random;

@@ -136,7 +136,7 @@ static uint64_t system_free(void)
     return pages > 0 ? (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-/* What the system has, or what the limits of control groups leave of it. */
+/* The memory that the system has free, or less where the limits of control groups leave less. */
 uint64_t lull_bench_memory_free(void)
 {
     const uint64_t free_bytes = system_free(), left = lull_memory_limit_find("").left;

@@ -22,7 +22,7 @@ struct device_sums {
     int64_t kernel_ns, most_kernel_ns;
     int64_t time_ns; /* of all of them */
     struct device_time lost[LULL_DEVICE_LOSSES];
-    /* What of that is behind waits of the host, and what is not. */
+    /* The parts of `lost` that lie behind waits of the host, and those that do not. */
     struct device_time behind_wait[LULL_DEVICE_LOSSES], elsewhere[LULL_DEVICE_LOSSES];
     struct device_time waited; /* behind waits, while the host returns from them or launches */
     uint64_t n_behind_waits;
@@ -215,7 +215,7 @@ static bool is_mostly_behind_waits(const struct device_sums *sums, unsigned loss
     return (double)sums->behind_wait[loss].ns >= WAITED_MOSTLY * (double)sums->lost[loss].ns;
 }
 
-/* What of a loss is not told as one behind waits. */
+/* The part of a loss that the finding device_sync does not tell. */
 static const struct device_time *left_of(const struct device_sums *sums, unsigned loss)
 {
     return is_waited(sums) ? &sums->elsewhere[loss] : &sums->lost[loss];
