@@ -366,7 +366,8 @@ static struct timed less(const struct timed *a, const struct timed *b)
 /* A function that may be told. */
 struct candidate {
     uint32_t function;
-    double weight;      /* of its samples in what is asked about */
+    uint32_t order; /* when its first sample was met: what is inlined is before what is around it */
+    double weight;  /* of its samples in what is asked about */
     struct timed own;   /* its time there */
     double elsewhere;   /* its time in peers, or in the reference */
     struct timed share; /* of what is asked about; ns is no time */
@@ -377,7 +378,7 @@ static int by_share(const void *a, const void *b)
     const struct candidate *x = a, *y = b;
     if (x->share.ns != y->share.ns)
         return x->share.ns > y->share.ns ? -1 : 1;
-    return x->function < y->function ? -1 : x->function > y->function;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 static int by_weight(const void *a, const void *b)
@@ -385,12 +386,13 @@ static int by_weight(const void *a, const void *b)
     const struct candidate *x = a, *y = b;
     if (x->weight != y->weight)
         return x->weight > y->weight ? -1 : 1;
-    return x->function < y->function ? -1 : x->function > y->function;
+    return x->order < y->order ? -1 : x->order > y->order;
 }
 
 /* Of the candidates that certainly have most of what is asked about: among those with about as large
- * a share as any the one that others have least of, and of these the smallest. NULL: none is
- * certain. */
+ * a share as any the one that others have least of, and of these the smallest. Where all samples are
+ * in a function that is inlined, it is as large as the one around it: the inlined one is taken. NULL:
+ * none is certain. */
 static const struct candidate *choose_candidate(const struct candidate *candidates, uint32_t n)
 {
     const struct candidate *best = NULL;
@@ -407,7 +409,7 @@ static const struct candidate *choose_candidate(const struct candidate *candidat
             STANDS_LEAST * candidate->elsewhere > least)
             continue;
         if (!best || candidate->own.ns < best->own.ns ||
-            (candidate->own.ns == best->own.ns && candidate->function < best->function))
+            (candidate->own.ns == best->own.ns && candidate->order < best->order))
             best = candidate;
     }
     return best;
@@ -542,6 +544,7 @@ static uint32_t list_candidates(struct lull_case *c, const struct function_list 
         lull_arena_zero(c->arena, list->count + (size_t)1, sizeof *candidates);
     for (uint32_t i = 0; i < list->count; i++)
         candidates[i] = (struct candidate){.function = list->items[i],
+                                           .order = i,
                                            .weight = sum_of_function(c->names, list->items[i])};
     qsort(candidates, list->count, sizeof *candidates, by_weight);
     *ret_candidates = candidates;

@@ -433,6 +433,56 @@ static void function_of_a_program(void **state)
     lull_trace_close(trace);
 }
 
+static unsigned line_of_inlined;
+
+__attribute__((always_inline)) static inline uint64_t inlined(void)
+{
+    line_of_inlined = __LINE__ + 1;
+    return offset_of_call() + 0 * (uint64_t)line_of_inlined;
+}
+
+/* Returns its own place, and that of a function which is inlined into it. */
+__attribute__((noinline)) static uint64_t around(uint64_t *ret_inlined)
+{
+    const uint64_t own = offset_of_call();
+    *ret_inlined = inlined();
+    return own;
+}
+
+/* Before the barrier all samples of `around` are in the function that is inlined into it: both have
+ * the same time there. The inner one is told. */
+static void inlined_function(void **state)
+{
+    struct lull_trace *trace = open_run(RANKS, 1);
+    struct lull_finding *findings;
+    uint64_t inner;
+    const uint64_t own = around(&inner);
+    char expected[100];
+    (void)state;
+    for (uint32_t i = 0; i < ITERATIONS; i++)
+        for (uint32_t r = 0; r < RANKS; r++) {
+            const int64_t now = 14 * PIECE * (int64_t)i, end = now + (r == 2 ? 12 : 6) * PIECE;
+            const int64_t met = now + 12 * PIECE, last = met + 2 * PIECE;
+            for (int64_t at = now; at < end; at += PIECE)
+                add_sample(trace, r, at + 1, OWN, inner);
+            add_collective(trace, r, BARRIER, LULL_COLLECTIVE_BARRIER, end, met);
+            for (int64_t at = met; at < last; at += PIECE)
+                add_sample(trace, r, at + 1, OWN, own);
+            add_collective(trace, r, BCAST, LULL_COLLECTIVE_ALLREDUCE, last, last);
+        }
+    trace->duration = 14 * PIECE * (int64_t)ITERATIONS;
+    assert_int_equal(diagnose(trace, &findings), 1);
+    if (tells(findings->cause, "without libdw")) {
+        print_message("skipped: lull was built without libdw\n");
+        skip();
+    }
+    snprintf(expected, sizeof expected, "of it in inlined (test_sampled_rules.c:%u)",
+             line_of_inlined);
+    if (!tells(findings->sentence, expected))
+        fail_msg("%s", findings->sentence);
+    lull_trace_close(trace);
+}
+
 /* ---- threads ------------------------------------------------------------------------------- */
 
 /* Pieces of what threads do in an iteration, in two functions each. */
@@ -663,6 +713,7 @@ TEST_GROUP(test_sampled_rules)
         cmocka_unit_test(function_within_a_region),
         cmocka_unit_test(file_is_gone),
         cmocka_unit_test(function_of_a_program),
+        cmocka_unit_test(inlined_function),
         cmocka_unit_test(serial_part),
         cmocka_unit_test(serial_part_without_a_core),
         cmocka_unit_test(long_thread),
