@@ -506,13 +506,7 @@ void rec_define_property(const char *key, const char *value)
 
 static void fill_memory(struct lull_tape_builder *builder, const void *what)
 {
-    const struct lull_tape_memory *memory = what;
-    lull_tape_build_u64(builder, memory->peak);
-    lull_tape_build_u64(builder, memory->resident);
-    lull_tape_build_u64(builder, memory->swapped);
-    lull_tape_build_u64(builder, memory->node);
-    lull_tape_build_u64(builder, memory->limit);
-    lull_tape_build_u64(builder, memory->group);
+    lull_tape_build_memory(builder, what);
 }
 
 /* The last bytes of the definition that was appended last. */

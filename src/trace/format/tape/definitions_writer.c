@@ -169,12 +169,12 @@ static void fill_memory(struct lull_tape_builder *builder, const struct lull_tra
                         uint32_t p)
 {
     const struct lull_process_memory *memory = &trace->processes[p].memory;
-    lull_tape_build_u64(builder, memory->peak);
-    lull_tape_build_u64(builder, memory->resident);
-    lull_tape_build_u64(builder, memory->swapped);
-    lull_tape_build_u64(builder, memory->node);
-    lull_tape_build_u64(builder, memory->limit);
-    lull_tape_build_u64(builder, memory->group);
+    lull_tape_build_memory(builder, &(struct lull_tape_memory){.peak = memory->peak,
+                                                               .resident = memory->resident,
+                                                               .swapped = memory->swapped,
+                                                               .node = memory->node,
+                                                               .limit = memory->limit,
+                                                               .group = memory->group});
 }
 
 static bool knows_memory(const struct lull_trace *trace)

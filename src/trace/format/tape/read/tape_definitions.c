@@ -168,21 +168,20 @@ static void tape_define_memory(struct lull_tape_merge *merge, uint32_t number,
                                struct lull_tape_fields *fields)
 {
     const uint32_t index = lull_tape_process_index(merge->trace, number);
-    struct lull_process_memory memory;
-    memory.peak = lull_tape_field_u64(fields);
-    memory.resident = lull_tape_field_u64(fields);
-    memory.swapped = lull_tape_field_u64(fields);
-    memory.node = lull_tape_field_u64(fields);
-    memory.limit = lull_tape_field_u64(fields);
-    memory.group = lull_tape_field_u64(fields);
-    const uint64_t all =
-        memory.peak | memory.resident | memory.swapped | memory.node | memory.limit | memory.group;
+    const struct lull_tape_memory of = lull_tape_field_memory(fields);
+    const uint64_t all = of.peak | of.resident | of.swapped | of.node | of.limit | of.group;
     if (all > INT64_MAX)
         lull_trace_add_quirk(merge->trace,
                              "a process says that it had more memory than there can be; ignored",
                              "process %u", number);
     else if (index != LULL_NONE && !fields->bad)
-        merge->trace->processes[index].memory = memory;
+        merge->trace->processes[index].memory =
+            (struct lull_process_memory){.peak = of.peak,
+                                         .resident = of.resident,
+                                         .swapped = of.swapped,
+                                         .node = of.node,
+                                         .limit = of.limit,
+                                         .group = of.group};
 }
 
 static void tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
