@@ -43,5 +43,6 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_oversubscription,
     &lull_rule_swapping,
     &lull_rule_memory_limit,
+    &lull_rule_memory_growth,
     NULL,
 };

@@ -49,6 +49,12 @@ void lull_tape_build_memory(struct lull_tape_builder *builder,
     put(builder, memory, sizeof *memory);
 }
 
+void lull_tape_build_reading(struct lull_tape_builder *builder,
+                             const struct lull_tape_reading *reading)
+{
+    put(builder, reading, sizeof *reading);
+}
+
 size_t lull_tape_build_end(struct lull_tape_builder *builder)
 {
     static const char padding[8];
@@ -96,6 +102,14 @@ struct lull_tape_memory lull_tape_field_memory(struct lull_tape_fields *fields)
     struct lull_tape_memory memory;
     get(fields, &memory, sizeof memory);
     return memory;
+}
+
+bool lull_tape_field_reading(struct lull_tape_fields *fields, struct lull_tape_reading *ret_reading)
+{
+    if (fields->bad || (size_t)(fields->end - fields->at) < sizeof *ret_reading)
+        return false;
+    get(fields, ret_reading, sizeof *ret_reading);
+    return true;
 }
 
 const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length)
