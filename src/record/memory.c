@@ -9,7 +9,8 @@
 
 #include <sys/sysinfo.h>
 
-/* The system is asked no more often than this, and no longer than this share of the time. */
+/* The system is asked no more often than this, and so seldom that readings, if each were as fast as the
+ * fastest, would take this share of the time: slower ones are slow because others have the cores. */
 #define READING_PERIOD_NS 100e6
 #define READING_SHARE     0.0005
 
