@@ -117,6 +117,8 @@ struct lull_wait_options {
                          followed */
     bool threads;     /* waits of threads for others of their process are wanted, too: the pass then
                          reads all threads */
+    bool devices; /* what kept threads in calls that wait for devices is wanted, too: the pass then
+                         reads all locations */
 };
 
 struct lull_waits;
