@@ -6,7 +6,6 @@
 #include "base/sorted.h"
 #include "match/device_log.h"
 #include "match/exchange.h"
-#include "wait/stream.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -105,7 +104,7 @@ struct device_process {
 
 struct wait_devices {
     const struct lull_trace *trace;
-    uint32_t application;
+    const struct lull_reading *reading;
     struct lull_device_log *log;
     struct device_process *processes;
     struct awaited_operation *operations; /* those of a stream together, in their order */
@@ -121,12 +120,14 @@ static lull_status no_memory_for_devices(const struct wait_devices *devices, str
                      devices->trace->path);
 }
 
-lull_status lull_wait_devices_create(const struct lull_trace *trace, uint32_t application,
+lull_status lull_wait_devices_create(const struct lull_trace *trace,
+                                     const struct lull_reading *reading,
                                      struct wait_devices **ret_devices, struct lull_error *err)
 {
     struct lull_device_log *log;
     const unsigned keeps = LULL_DEVICE_LOG_PLACES | LULL_DEVICE_LOG_NAMES | LULL_DEVICE_LOG_WAITS;
-    const lull_status status = lull_device_log_create(trace, application, keeps, &log, err);
+    const lull_status status =
+        lull_device_log_create(trace, reading->application, keeps, &log, err);
     *ret_devices = NULL;
     if (status != LULL_OK || !log)
         return status;
@@ -141,7 +142,7 @@ lull_status lull_wait_devices_create(const struct lull_trace *trace, uint32_t ap
                          trace->path);
     }
     devices->trace = trace;
-    devices->application = application;
+    devices->reading = reading;
     devices->log = log;
     for (uint32_t l = 0; l < trace->n_locations; l++)
         devices->locations[l].region = LULL_NONE;
@@ -196,7 +197,8 @@ static bool close_region(struct device_location *of)
 /* In code of the user the innermost region of the user counts, elsewhere the call. */
 static bool take_span(struct device_location *of, const struct lull_step *span)
 {
-    const bool in_call = lull_wait_is_mpi(span->activity) || span->activity == LULL_DEVICE;
+    const bool in_mpi = span->activity >= LULL_MPI_P2P && span->activity <= LULL_MPI_OTHER;
+    const bool in_call = in_mpi || span->activity == LULL_DEVICE;
     const uint32_t region =
         in_call || span->span.user == LULL_NONE ? span->region : span->span.user;
     if (region != of->region && !close_region(of))
@@ -381,7 +383,7 @@ static bool gather_process(struct wait_devices *devices, uint32_t p)
     const uint32_t end = told->first_location + told->n_locations;
     bool good = true;
     for (uint32_t l = told->first_location; good && l < end; l++)
-        if (lull_is_of_device(devices->trace, l, devices->application))
+        if (lull_is_of_device(devices->trace, l, devices->reading->application))
             good = gather_operations(devices, l);
     if (process->n_numbers > 0)
         qsort(process->numbers, process->n_numbers, sizeof *process->numbers, by_number_and_place);
@@ -412,7 +414,7 @@ static struct awaited_operation *operation_of_kernel(const struct wait_devices *
 static lull_status join_exchanges(struct wait_devices *devices, struct lull_error *err)
 {
     struct lull_exchanges exchanges;
-    const lull_status status = lull_exchanges_find(devices->trace, devices->application,
+    const lull_status status = lull_exchanges_find(devices->trace, devices->reading->application,
                                                    devices->log, NULL, &exchanges, err);
     if (status != LULL_OK)
         return status;
@@ -511,7 +513,7 @@ static bool find_awaited_operation(struct wait_devices *devices, uint32_t thread
     }
     return wait->stream >= devices->trace->n_locations ||
            devices->trace->locations[wait->stream].process != process ||
-           !lull_is_of_device(devices->trace, wait->stream, devices->application) ||
+           !lull_is_of_device(devices->trace, wait->stream, devices->reading->application) ||
            last_submitted(devices, wait->stream, wait->time, ret_operation);
 }
 
@@ -629,7 +631,7 @@ static bool seek_region(const struct wait_devices *devices, uint32_t thread, int
 /* A wait, and the way from it to its causes. */
 struct way {
     struct wait_devices *devices;
-    uint32_t location, call, awaited; /* awaited: region */
+    uint32_t of_device, location, call, awaited; /* as in struct lull_device_charge */
     int64_t begin, ns;
     uint64_t number; /* of the wait, from 1 on */
     int64_t *sums;   /* [LULL_DEVICE_CAUSES] of the location */
@@ -642,7 +644,7 @@ struct way {
 
 /* What tells charges apart, without padding. */
 struct cause_key {
-    uint32_t call, awaited, cause, operation, stream, submit, thread, region, other;
+    uint32_t of_device, call, awaited, cause, operation, stream, submit, thread, region, other;
 };
 
 static struct lull_device_charge *find_device_charge(struct way *way, const struct cause_key *key)
@@ -657,7 +659,8 @@ static struct lull_device_charge *find_device_charge(struct way *way, const stru
         return NULL;
     if (is_new) {
         way->charged[n] = 0;
-        way->charges[n] = (struct lull_device_charge){.call = key->call,
+        way->charges[n] = (struct lull_device_charge){.of_device = key->of_device,
+                                                      .call = key->call,
                                                       .awaited = key->awaited,
                                                       .cause = key->cause,
                                                       .operation = key->operation,
@@ -676,7 +679,8 @@ static void charge_cause(struct way *way, enum lull_device_cause cause,
                          const struct awaited_operation *of, uint32_t region, uint32_t other,
                          int64_t ns)
 {
-    const struct cause_key key = {.call = way->call,
+    const struct cause_key key = {.of_device = way->of_device,
+                                  .call = way->call,
                                   .awaited = way->awaited,
                                   .cause = cause,
                                   .operation = of ? of->region : LULL_NONE,
@@ -899,7 +903,7 @@ static void follow_operation(struct way *way, uint32_t operation, int64_t from, 
     charge_cause(way, LULL_DEVICE_CAUSE_NOT_KNOWN, of, LULL_NONE, LULL_NONE, to - from);
 }
 
-/* ---- all waits ------------------------------------------------------------------------------- */
+/* ---- waits of threads ------------------------------------------------------------------------ */
 
 static void follow_call(struct way *way, const struct awaiting_call *call, int64_t from, int64_t to)
 {
@@ -937,6 +941,103 @@ static void follow_calls(struct way *way, uint32_t thread, struct lull_wait_loca
         }
     }
 }
+
+/* ---- waits of devices ------------------------------------------------------------------------ */
+
+/* A stream of a device, and which of its operations comes next. */
+struct device_stream {
+    uint32_t device, location, next, end;
+};
+
+/* The stream whose next operation begins first, of several the first; NULL: all have ended. */
+static struct device_stream *find_next_stream(const struct wait_devices *devices,
+                                              struct device_stream *streams, uint32_t n)
+{
+    struct device_stream *first = NULL;
+    for (uint32_t i = 0; i < n; i++)
+        if (streams[i].next < streams[i].end &&
+            (!first ||
+             devices->operations[streams[i].next].begin < devices->operations[first->next].begin))
+            first = &streams[i];
+    return first;
+}
+
+/* The device ran nothing until an operation began; only what is inside of windows of that operation's process counts. */
+static void follow_gap(struct way *way, uint32_t operation, int64_t from)
+{
+    const struct awaited_operation *of = &way->devices->operations[operation];
+    const struct lull_windows *windows = way->devices->reading->windows;
+    const uint32_t process = way->devices->trace->locations[of->stream].process;
+    const struct lull_interval all = {from, of->begin};
+    const struct lull_interval *intervals = windows ? windows->intervals[process] : &all;
+    way->location = of->stream;
+    way->awaited = of->region;
+    for (uint32_t i = 0; i < (windows ? windows->counts[process] : 1); i++) {
+        const int64_t begin = within_span(intervals[i].begin, from, of->begin),
+                      end = within_span(intervals[i].end, from, of->begin);
+        way->begin = begin;
+        way->ns = end - begin;
+        way->number++;
+        follow_operation(way, operation, begin, end, 0);
+    }
+}
+
+static void follow_device(struct way *way, struct device_stream *streams, uint32_t n,
+                          struct lull_wait_location *locations)
+{
+    struct device_stream *stream;
+    int64_t until = 0;
+    while (!way->no_memory && (stream = find_next_stream(way->devices, streams, n)) != NULL) {
+        const struct awaited_operation *of = &way->devices->operations[stream->next];
+        way->sums = locations[stream->location].device_ns;
+        if (of->begin > until)
+            follow_gap(way, stream->next, until);
+        until = of->end > until ? of->end : until;
+        stream->next++;
+    }
+}
+
+static int by_device(const void *a, const void *b)
+{
+    const struct device_stream *x = a, *y = b;
+    if (x->device != y->device)
+        return x->device < y->device ? -1 : 1;
+    return (x->location > y->location) - (x->location < y->location);
+}
+
+static void follow_devices(struct way *way, struct lull_wait_location *locations)
+{
+    const struct wait_devices *devices = way->devices;
+    const struct lull_trace *trace = devices->trace;
+    struct lull_arena *scratch = lull_arena_create(NULL);
+    struct device_stream *streams =
+        lull_arena_alloc(scratch, (trace->n_locations + (size_t)1) * sizeof *streams);
+    struct lull_hash known = {0};
+    uint32_t n = 0, same;
+    way->of_device = 1;
+    way->call = LULL_NONE;
+    for (uint32_t l = 0; l < trace->n_locations && !way->no_memory; l++) {
+        const struct device_location *of = &devices->locations[l];
+        if (of->count == 0)
+            continue;
+        const char *id = lull_device_identify(trace, l, scratch);
+        const uint64_t *device = lull_hash_add(&known, id, strlen(id), known.count, NULL);
+        way->no_memory = !device;
+        if (device)
+            streams[n++] =
+                (struct device_stream){(uint32_t)*device, l, of->first, of->first + of->count};
+    }
+    qsort(streams, n, sizeof *streams, by_device);
+    for (uint32_t i = 0; i < n; i += same) {
+        for (same = 1; i + same < n && streams[i + same].device == streams[i].device;)
+            same++;
+        follow_device(way, streams + i, same, locations);
+    }
+    lull_hash_free(&known);
+    lull_arena_destroy(scratch);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 static int by_charged_time(const void *a, const void *b)
 {
@@ -979,6 +1080,8 @@ lull_status lull_wait_devices_conclude(struct wait_devices *devices, struct lull
     for (uint32_t l = 0; good && l < trace->n_locations; l++)
         if (is_thread_with_devices(devices, l))
             follow_calls(&way, l, &locations[l]);
+    if (good)
+        follow_devices(&way, locations);
     good = good && !way.no_memory;
     if (good) {
         struct lull_device_charge *charges =

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Waits for devices: what kept threads in calls that wait for operations of devices. Internal to the room.
+/* Waits for devices, and of devices: what kept threads in calls that wait for operations of devices, and what kept devices
+ * that ran nothing from running their next operation. Internal to the room.
  *
- * A call waits until an operation ends, of several the last one. At each moment of the wait the operation
+ * A call waits until an operation ends, of several the last one. A device waits until its next operation begins, of several
+ * that begin at once the one on the first of its streams. At each moment of the wait the operation
  *
  *   has ended       then the call returns;
  *   runs            then that is the cause. Where it is a kernel of NCCL, and the kernel of another rank in the same exchange
@@ -37,8 +39,9 @@ enum { WAIT_MOST_HOPS = 64 };
 
 struct wait_devices;
 
-/* *ret_devices is NULL where the application has no device streams; the functions below but conclude allow that. */
-lull_status lull_wait_devices_create(const struct lull_trace *trace, uint32_t application,
+/* The reading must outlive the result. *ret_devices is NULL where the application has no device streams; the functions below but conclude allow that. */
+lull_status lull_wait_devices_create(const struct lull_trace *trace,
+                                     const struct lull_reading *reading,
                                      struct wait_devices **ret_devices, struct lull_error *err);
 void lull_wait_devices_destroy(struct wait_devices *devices);
 

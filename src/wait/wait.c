@@ -432,10 +432,9 @@ lull_status lull_waits_create(const struct lull_trace *trace,
         if (trace->processes[p].n_threads == 0)
             waits->reached[p] = INT64_MAX; /* nothing will be read of this process */
     }
-    lull_status status =
-        options->devices
-            ? lull_wait_devices_create(trace, waits->reading->application, &waits->devices, err)
-            : LULL_OK;
+    lull_status status = options->devices
+                             ? lull_wait_devices_create(trace, waits->reading, &waits->devices, err)
+                             : LULL_OK;
     if (status == LULL_OK && waits->reading->division)
         status = lull_wait_office_open(waits, options->workers, err);
     if (status != LULL_OK)

@@ -101,18 +101,22 @@ struct lull_wait_location {
     int64_t threads_ends_ns;
     /* The part of threads_ns in which nobody was waited for any more, or it is unknown who was. */
     int64_t threads_rest_ns;
-    /* In calls that wait for devices, by what kept the location there. Zeros, where that was not asked for. */
+    /* Of a thread: in calls that wait for devices, by what kept it there. Of a stream: in front of its operations, while their
+     * device ran nothing, by what kept these. Zeros, where that was not asked for. */
     int64_t device_ns[LULL_DEVICE_CAUSES];
 };
 
-/* How long threads were kept in calls that wait for devices, by where they waited and by what kept them. */
+/* How long something was kept: threads in calls that wait for devices, or devices that ran nothing before their next
+ * operation. By what waited, and by what kept it. */
 struct lull_device_charge {
-    uint32_t call;    /* region of the call that waits; LULL_NONE: not known */
-    uint32_t awaited; /* region of the operation that it waits for; LULL_NONE: not known */
-    uint32_t cause;   /* enum lull_device_cause */
+    uint32_t of_device; /* 0: threads waited; 1: devices did */
+    uint32_t call;      /* of a thread: region of the call that waits; LULL_NONE: not known */
     uint32_t
-        operation; /* region of the operation that the cause keeps, or that runs: the last one on the
-                           way from the wait to its cause; LULL_NONE: not known */
+        awaited; /* region of the operation that the call waits for, or that the device runs next; LULL_NONE: not known */
+    uint32_t cause; /* enum lull_device_cause */
+    /* Region of the operation that the cause keeps, or that runs: the last one on the way from the wait to its
+     * cause; LULL_NONE: not known. */
+    uint32_t operation;
     uint32_t stream; /* location that runs that operation; LULL_NONE: not known */
     uint32_t submit; /* region of the call that submits it; LULL_NONE: not known */
     uint32_t thread; /* location that does so; LULL_NONE: not known */
@@ -123,7 +127,8 @@ struct lull_device_charge {
     int64_t ns;     /* inside the windows */
     uint64_t waits; /* how many waits have a part in it */
     struct {
-        uint32_t location; /* the location that waited */
+        uint32_t
+            location; /* the thread that waited, or the stream with the device's next operation */
         int64_t begin, ns; /* of the whole wait, as far as it is inside a window */
     } longest;             /* the longest wait with a part in it; of several, the first */
 };

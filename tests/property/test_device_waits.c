@@ -1,4 +1,4 @@
-/* What keeps threads in calls that wait for devices (wait/device_wait.h), of drawn runs of 1 to 3 processes whose threads
+/* What keeps threads in calls that wait for devices, and devices that run nothing (wait/device_wait.h), of drawn runs of 1 to 3 processes whose threads
  * compute, launch kernels and exchanges, wait for operations and streams, and meet at barriers of MPI; half of the runs are
  * seen through windows. A slow reference asks at every nanosecond of a wait, by itself, what keeps it there. Each row, with
  * its ns, its number of waits and its longest wait, and the sums of each thread are compared. */
@@ -209,7 +209,9 @@ static void define(struct lull_random *random, struct drawn *drawn)
             if (!stream)
                 continue;
             location->stream = lull_arena_zero(arena, 1, sizeof *location->stream);
-            location->stream->device = i < THREADS + STREAMS ? p : PROCESSES;
+            location->stream->device = i >= THREADS + STREAMS ? PROCESSES
+                                       : below(random, 4)     ? p
+                                                              : 0;
             location->stream->in_order = below(random, 8) > 0;
         }
     }
@@ -550,7 +552,7 @@ static void find_exchanges(struct drawn *drawn)
 /* ---- the reference --------------------------------------------------------------------------- */
 
 struct row {
-    uint32_t key[9]; /* as the members of struct lull_device_charge, in their order */
+    uint32_t key[10]; /* as the members of struct lull_device_charge, in their order */
     int64_t ns, longest, longest_begin;
     uint32_t longest_location;
     uint64_t waits, last;
@@ -559,7 +561,7 @@ struct row {
 struct expected {
     struct row rows[MOST_ROWS];
     uint32_t n_rows;
-    int64_t sums[PROCESSES * THREADS][LULL_DEVICE_CAUSES];
+    int64_t sums[PROCESSES * LOCATIONS][LULL_DEVICE_CAUSES];
     uint64_t n_waits;
 };
 
@@ -751,6 +753,37 @@ static uint32_t region_of(const struct operation *of)
     return of ? of->region : LULL_NONE;
 }
 
+/* A ns of a wait, of a location, that lasts from `begin` to `end`. */
+static void expect_ns(uint32_t location, const uint32_t *waiter, const struct cause *cause,
+                      int64_t begin, int64_t end, struct expected *expected)
+{
+    const struct operation *of = cause->of;
+    const uint32_t key[10] = {waiter[0],
+                              waiter[1],
+                              waiter[2],
+                              cause->cause,
+                              region_of(of),
+                              of ? of->stream : LULL_NONE,
+                              of ? of->call : LULL_NONE,
+                              of && submitted(of) >= 0 ? of->thread : LULL_NONE,
+                              cause->region,
+                              cause->other};
+    struct row *row = find_row(expected, key);
+    branch_reach(&branches[cause->cause], true);
+    row->ns++;
+    expected->sums[location][cause->cause]++;
+    row->waits += row->last != expected->n_waits;
+    row->last = expected->n_waits;
+    if (end - begin < row->longest ||
+        (end - begin == row->longest &&
+         (begin > row->longest_begin ||
+          (begin == row->longest_begin && location >= row->longest_location))))
+        return;
+    row->longest = end - begin;
+    row->longest_begin = begin;
+    row->longest_location = location;
+}
+
 /* A wait as far as it is inside a window. */
 static void expect_wait(const struct drawn *drawn, uint32_t t, const struct call *call,
                         int64_t begin, int64_t end, struct expected *expected)
@@ -768,30 +801,8 @@ static void expect_wait(const struct drawn *drawn, uint32_t t, const struct call
             cause.cause = LULL_DEVICE_CAUSE_NOT_KNOWN;
         else if (awaited && time < awaited->seen_end)
             cause = cause_of(drawn, awaited, time, 0);
-        const struct operation *of = cause.of;
-        const uint32_t key[9] = {call->region,
-                                 region_of(awaited),
-                                 cause.cause,
-                                 region_of(of),
-                                 of ? of->stream : LULL_NONE,
-                                 of ? of->call : LULL_NONE,
-                                 of && submitted(of) >= 0 ? of->thread : LULL_NONE,
-                                 cause.region,
-                                 cause.other};
-        struct row *row = find_row(expected, key);
-        branch_reach(&branches[cause.cause], true);
-        row->ns++;
-        expected->sums[t][cause.cause]++;
-        row->waits += row->last != expected->n_waits;
-        row->last = expected->n_waits;
-        if (end - begin > row->longest ||
-            (end - begin == row->longest && begin < row->longest_begin) ||
-            (end - begin == row->longest && begin == row->longest_begin &&
-             thread_location(t) < row->longest_location)) {
-            row->longest = end - begin;
-            row->longest_begin = begin;
-            row->longest_location = thread_location(t);
-        }
+        const uint32_t waiter[] = {0, call->region, region_of(awaited)};
+        expect_ns(thread_location(t), waiter, &cause, begin, end, expected);
     }
 }
 
@@ -809,6 +820,38 @@ static void expect_waits(const struct drawn *drawn, struct expected *expected)
                     expect_wait(drawn, t, call, begin, end, expected);
             }
         }
+}
+
+/* What the device runs next at a moment in which it runs nothing; NULL: it runs something, or nothing comes. */
+static const struct operation *find_next(const struct drawn *drawn, uint32_t device, int64_t time)
+{
+    const struct operation *next = NULL;
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        const struct operation *of = &drawn->operations[i];
+        if (drawn->trace->locations[of->stream].stream->device != device || of->seen_end <= time)
+            continue;
+        if (of->seen_begin <= time)
+            return NULL;
+        if (!next || of->seen_begin < next->seen_begin ||
+            (of->seen_begin == next->seen_begin && of->stream < next->stream))
+            next = of;
+    }
+    return next && in_window(drawn, next->process, time) ? next : NULL;
+}
+
+static void expect_gaps(const struct drawn *drawn, uint32_t device, struct expected *expected)
+{
+    for (int64_t begin = 0, end; begin < DURATION; begin = end) {
+        const struct operation *next = find_next(drawn, device, begin);
+        for (end = begin + 1; end < DURATION && find_next(drawn, device, end) == next;)
+            end++;
+        expected->n_waits += next != NULL;
+        for (int64_t time = begin; next && time < end; time++) {
+            const struct cause cause = cause_of(drawn, next, time, 0);
+            const uint32_t waiter[] = {1, LULL_NONE, next->region};
+            expect_ns(next->stream, waiter, &cause, begin, end, expected);
+        }
+    }
 }
 
 /* ---- comparison ------------------------------------------------------------------------------ */
@@ -841,9 +884,9 @@ static void compare(const struct drawn *drawn, const struct lull_wait_result *re
     assert_null(result->absent);
     for (uint32_t i = 0; i < result->n_device_charges; i++) {
         const struct lull_device_charge *charge = &result->device_charges[i];
-        const uint32_t key[9] = {charge->call,      charge->awaited, charge->cause,
-                                 charge->operation, charge->stream,  charge->submit,
-                                 charge->thread,    charge->region,  charge->other};
+        const uint32_t key[10] = {
+            charge->of_device, charge->call,   charge->awaited, charge->cause,  charge->operation,
+            charge->stream,    charge->submit, charge->thread,  charge->region, charge->other};
         struct row *row = find_row(expected, key);
         fail_if(
             row->ns != charge->ns,
@@ -858,10 +901,9 @@ static void compare(const struct drawn *drawn, const struct lull_wait_result *re
         assert_true(i == 0 || charge->ns <= charge[-1].ns);
     }
     assert_int_equal(result->n_device_charges, expected->n_rows);
-    for (uint32_t t = 0; t < drawn->trace->n_processes * THREADS; t++)
+    for (uint32_t l = 0; l < drawn->trace->n_locations; l++)
         for (unsigned cause = 0; cause < LULL_DEVICE_CAUSES; cause++)
-            assert_int_equal(result->locations[thread_location(t)].device_ns[cause],
-                             expected->sums[t][cause]);
+            assert_int_equal(result->locations[l].device_ns[cause], expected->sums[l][cause]);
 }
 
 static void test_against_reference(void **state)
@@ -878,6 +920,8 @@ static void test_against_reference(void **state)
         draw(&random, drawn);
         find_exchanges(drawn);
         expect_waits(drawn, expected);
+        for (uint32_t d = 0; d < PROCESSES; d++)
+            expect_gaps(drawn, d, expected);
         const struct lull_wait_result result = follow(drawn, NULL);
         compare(drawn, &result, expected);
         lull_trace_close(drawn->trace);

@@ -120,12 +120,14 @@ static void message(struct lull_trace *trace, uint32_t rank, uint32_t region, in
     memory_trace_add(trace, rank * LOCATIONS, &leave);
 }
 
-static const struct lull_device_charge *find(const struct lull_wait_result *result, unsigned cause,
-                                             uint32_t stream)
+static const struct lull_device_charge *find(const struct lull_wait_result *result,
+                                             uint32_t of_device, unsigned cause, uint32_t stream)
 {
-    for (uint32_t i = 0; i < result->n_device_charges; i++)
-        if (result->device_charges[i].cause == cause && result->device_charges[i].stream == stream)
-            return &result->device_charges[i];
+    for (uint32_t i = 0; i < result->n_device_charges; i++) {
+        const struct lull_device_charge *charge = &result->device_charges[i];
+        if (charge->of_device == of_device && charge->cause == cause && charge->stream == stream)
+            return charge;
+    }
     fail_if(true, "nothing is charged to %s", lull_device_cause_name(cause));
     return NULL;
 }
@@ -152,15 +154,18 @@ static void test_example(void **state)
     fail_if(lull_pass_run(trace, &pass, &consumer, 1, &err) != LULL_OK, "%s", err.text);
     fail_if(lull_waits_conclude(waits, trace->arena, &result, &err) != LULL_OK, "%s", err.text);
     const uint32_t own = 1, other = LOCATIONS + 1; /* streams */
-    assert_int_equal(result.n_device_charges, 6);
-    assert_int_equal(find(&result, LULL_DEVICE_CAUSE_LAUNCH, own)->ns, 10);
-    assert_int_equal(find(&result, LULL_DEVICE_CAUSE_LAUNCH, other)->ns, 5);
-    assert_int_equal(find(&result, LULL_DEVICE_CAUSE_RAN, own)->ns, 20);
-    assert_int_equal(find(&result, LULL_DEVICE_CAUSE_RETURN, own)->ns, 10);
-    const struct lull_device_charge *host = find(&result, LULL_DEVICE_CAUSE_HOST, other);
+    assert_int_equal(result.n_device_charges, 6 + 2);
+    /* The ranks share the device, which runs nothing until 20, and then something to the last. */
+    assert_int_equal(find(&result, 1, LULL_DEVICE_CAUSE_HOST, own)->ns, 5);
+    assert_int_equal(find(&result, 1, LULL_DEVICE_CAUSE_LAUNCH, own)->ns, 15);
+    assert_int_equal(find(&result, 0, LULL_DEVICE_CAUSE_LAUNCH, own)->ns, 10);
+    assert_int_equal(find(&result, 0, LULL_DEVICE_CAUSE_LAUNCH, other)->ns, 5);
+    assert_int_equal(find(&result, 0, LULL_DEVICE_CAUSE_RAN, own)->ns, 20);
+    assert_int_equal(find(&result, 0, LULL_DEVICE_CAUSE_RETURN, own)->ns, 10);
+    const struct lull_device_charge *host = find(&result, 0, LULL_DEVICE_CAUSE_HOST, other);
     assert_int_equal(host->ns, 5);
     assert_int_equal(host->region, WORK);
-    const struct lull_device_charge *mpi = find(&result, LULL_DEVICE_CAUSE_OTHER_RANK, other);
+    const struct lull_device_charge *mpi = find(&result, 0, LULL_DEVICE_CAUSE_OTHER_RANK, other);
     assert_int_equal(mpi->ns, 40);
     assert_int_equal(mpi->call, WAIT);
     assert_int_equal(mpi->awaited, KERNEL);
