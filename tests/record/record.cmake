@@ -66,7 +66,7 @@ if(Python3_FOUND)
                     -isystem ${LULL_OPENCL_HEADERS} ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c -o ${layer} VERBATIM)
         add_custom_target(record.opencl_layer.${short} ALL DEPENDS ${layer})
         foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off sums broken killed odd:timer
-                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:runs-for-ever
+                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:backwards odd:runs-for-ever
                      opened:absent opened:platforms opened:info opened:context opened:extension)
             string(REPLACE ":" "." name ${form})
             add_test(NAME record.${prefix}.${name}
