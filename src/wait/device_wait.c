@@ -459,10 +459,15 @@ static bool order_by_submit(const struct wait_devices *devices, struct device_lo
     struct submitted_operation *items = malloc((of->count + (size_t)1) * sizeof *items);
     of->by_submit = malloc((2 * (size_t)of->count + 1) * sizeof *of->by_submit);
     uint32_t n = 0;
-    for (uint32_t i = of->first; items && i < of->first + of->count; i++)
-        if (devices->operations[i].submitted >= 0)
-            items[n++] = (struct submitted_operation){devices->operations[i].submitted, i};
-    if (items && n > 0)
+    bool in_order = true; /* as they nearly always are */
+    for (uint32_t i = of->first; items && i < of->first + of->count; i++) {
+        const int64_t submitted = devices->operations[i].submitted;
+        if (submitted < 0)
+            continue;
+        in_order &= n == 0 || items[n - 1].submitted <= submitted;
+        items[n++] = (struct submitted_operation){submitted, i};
+    }
+    if (items && !in_order)
         qsort(items, n, sizeof *items, by_submitted);
     for (uint32_t i = 0, last = 0; items && of->by_submit && i < n; i++) {
         const uint32_t own = items[i].operation;
@@ -769,8 +774,8 @@ static const struct awaiting_call *find_awaiting_call(const struct device_locati
 static int64_t end_of_call(const struct device_location *of, const struct awaiting_call *call,
                            int64_t to)
 {
-    const struct awaiting_call *next = call ? call + 1 : of->calls;
-    return next < of->calls + of->n_calls && next->time < to ? next->time : to;
+    const size_t next = call ? (size_t)(call - of->calls) + 1 : 0;
+    return next < of->n_calls && of->calls[next].time < to ? of->calls[next].time : to;
 }
 
 /* The thread that submits an operation waits for a device itself. */

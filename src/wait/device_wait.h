@@ -39,7 +39,8 @@ enum { WAIT_MOST_HOPS = 64 };
 
 struct wait_devices;
 
-/* The reading must outlive the result. *ret_devices is NULL where the application has no device streams; the functions below but conclude allow that. */
+/* The reading must outlive the result. *ret_devices is NULL where the application has no device streams; the functions below
+ * but lull_wait_devices_conclude allow that. */
 lull_status lull_wait_devices_create(const struct lull_trace *trace,
                                      const struct lull_reading *reading,
                                      struct wait_devices **ret_devices, struct lull_error *err);
