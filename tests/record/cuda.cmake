@@ -58,7 +58,7 @@ function(cuda_tests prefix compiler)
               random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
               random-10-10/small,managed,shuffle)
     cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:no-device said:step said:late said:silent
-              said:two said:next said:next-missing)
+              said:two said:next said:next-missing other-build not-beside)
     cuda_test(${prefix}.killed quick killed-4)
 endfunction()
 

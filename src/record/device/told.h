@@ -21,7 +21,6 @@
 #include "record/device/points.h"
 #include "record/site/map.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -382,7 +381,7 @@ static inline void rec_told_add(const struct rec_told *told, rec_told_ticks *tic
         rec_told_deliver();
 }
 
-/* ==== names, start ============================================================================ */
+/* ==== names ============================================================================ */
 
 /* Memory of `size` bytes that stays; NULL: there is none, or none so large. One thread at a time. */
 static inline void *rec_told_keep(size_t size)
@@ -404,16 +403,6 @@ static inline void *rec_told_keep(size_t size)
     at += size;
     left -= size;
     return kept;
-}
-
-/* NULL: nothing is recorded. */
-static inline const struct rec_device_interface *rec_told_find_recorder(void)
-{
-    rec_device_interface_of *of = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE);
-    memcpy(&of, &symbol, sizeof of);
-    const struct rec_device_interface *found = of ? of() : NULL;
-    return found && found->version == REC_DEVICE_VERSION ? found : NULL;
 }
 
 #endif

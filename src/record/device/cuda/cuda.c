@@ -1017,7 +1017,7 @@ int InitializeInjection(void)
     static bool begun;
     if (__atomic_test_and_set(&begun, __ATOMIC_RELAXED))
         return 1;
-    recorder = rec_told_find_recorder();
+    recorder = rec_device_find("CUDA");
     start_next();
     if (recorder)
         start_cupti();

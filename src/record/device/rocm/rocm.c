@@ -716,7 +716,7 @@ const struct rocprofiler_tool *rocprofiler_configure(uint32_t version, const cha
     static const struct rocprofiler_tool tool = {sizeof tool, initialize, finalize, NULL};
     (void)text;
     (void)priority; /* how many tools came before: each has a context of its own */
-    recorder = rec_told_find_recorder();
+    recorder = rec_device_find("ROCm");
     if (!recorder)
         return NULL;
     if (version / 10000 != ROCPROFILER_VERSION) {
