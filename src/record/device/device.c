@@ -38,7 +38,7 @@ struct rec_stream {
 static struct rec_stream *all_streams; /* atomic */
 
 static enum { DEVICES_FULL, DEVICES_SUMMARY, DEVICES_OFF } devices_kept;
-static uint64_t last_operation; /* atomic: of all operations so far */
+static uint64_t given_numbers; /* atomic: numbers of operations that threads have, used or not */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool drain_over;    /* atomic: nothing is drained any more; changed with the lock held */
 static bool drain_still;   /* atomic: drain_over was set with the lock held */
@@ -251,9 +251,21 @@ static uint64_t number_of_stream(const struct rec_stream *stream)
     return stream ? stream->lanes[0]->number - LULL_TAPE_FIRST_STREAM : LULL_TAPE_NO_LOCATION;
 }
 
+/* A thread takes several numbers at once, so that threads do not take a line of the cache from each other with
+ * each operation. */
+static uint64_t next_number(struct rec_thread *self)
+{
+    enum { AT_ONCE = 256 };
+    if (REC_UNLIKELY(self->last_operation == self->operations_end)) {
+        self->last_operation = __atomic_fetch_add(&given_numbers, AT_ONCE, __ATOMIC_RELAXED);
+        self->operations_end = self->last_operation + AT_ONCE;
+    }
+    return ++self->last_operation;
+}
+
 static void announce_operation(struct rec_wait *call, struct rec_operation *operation)
 {
-    operation->number = __atomic_add_fetch(&last_operation, 1, __ATOMIC_RELAXED);
+    operation->number = next_number(call->self);
     operation->call = call->region;
     operation->thread = call->self->number;
 }

@@ -525,28 +525,24 @@ static uint32_t n_capturing; /* atomic: streams whose work becomes a graph */
 /* Handles of events are used again. A recorded event is an operation, a marker. */
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map event_map; /* handle -> number; 0: nothing is known */
-static uint64_t newest_event;    /* with events_lock held: the largest number in the map */
-static uint64_t forgotten;       /* atomic: events up to this number are not known any more */
 
 static void put_event(const void *event, uint64_t number)
 {
     pthread_mutex_lock(&events_lock);
     rec_map_put(&event_map, (uintptr_t)event, number);
-    newest_event = number > newest_event ? number : newest_event;
     pthread_mutex_unlock(&events_lock);
 }
 
 static uint64_t number_of_event(const void *event)
 {
-    const uint64_t number = rec_map_get(&event_map, (uintptr_t)event);
-    return number > __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE) ? number : 0;
+    return rec_map_get(&event_map, (uintptr_t)event);
 }
 
 /* A context ends, and takes its events with it. Which these are is not known: all are forgotten. */
 static void forget_events(void)
 {
     pthread_mutex_lock(&events_lock);
-    __atomic_store_n(&forgotten, newest_event, __ATOMIC_RELEASE);
+    rec_map_clear(&event_map);
     pthread_mutex_unlock(&events_lock);
 }
 
