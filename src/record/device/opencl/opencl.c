@@ -252,9 +252,8 @@ static void tell_oddities(void)
             "a queue with profiling is refused: when its operations ran is not recorded",
         [OTHER_CLOCK] = "clGetDeviceAndHostTimer tells of another clock than events do: times are "
                         "taken from when operations were enqueued",
-        [CONTRADICTS] =
-            "the driver tells times that contradict the host's: such operations are not "
-            "recorded",
+        [CONTRADICTS] = "the driver tells times that contradict the host's or each other: such "
+                        "operations are not recorded",
         [TOO_MANY] = "more than 65,536 operations had not ended: some are not recorded"};
     for (unsigned i = 0; i < ODDITIES; i++) {
         if (__atomic_load_n(&oddities[i], __ATOMIC_RELAXED) != SEEN)
@@ -435,6 +434,8 @@ static enum fate look_at(struct kept *kept)
         !ask_time(kept->event, OCL_START, &operation->begin) ||
         !ask_time(kept->event, OCL_END, &operation->end))
         return UNKNOWN;
+    if (operation->begin > operation->end)
+        see(CONTRADICTS);
     return operation->begin > 0 && operation->begin <= operation->end ? ENDED : UNKNOWN;
 }
 
