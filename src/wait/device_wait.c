@@ -977,9 +977,14 @@ static void follow_gap(struct way *way, uint32_t operation, int64_t from)
     const struct lull_interval *intervals = windows ? windows->intervals[process] : &all;
     way->location = of->stream;
     way->awaited = of->region;
-    for (uint32_t i = 0; i < (windows ? windows->counts[process] : 1); i++) {
-        const int64_t begin = within_span(intervals[i].begin, from, of->begin),
-                      end = within_span(intervals[i].end, from, of->begin);
+    const size_t n = windows ? windows->counts[process] : 1;
+    size_t i = lull_sorted_first_i64(intervals, n, sizeof *intervals,
+                                     offsetof(struct lull_interval, end), from + 1);
+    for (; i < n && intervals[i].begin < of->begin; i++) {
+        const int64_t begin = within_span(intervals[i].begin, from, of->begin);
+        while (i + 1 < n && intervals[i + 1].begin <= intervals[i].end) /* they touch */
+            i++;
+        const int64_t end = within_span(intervals[i].end, from, of->begin);
         way->begin = begin;
         way->ns = end - begin;
         way->number++;
