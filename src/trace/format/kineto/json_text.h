@@ -82,7 +82,17 @@ static inline bool json_is(const struct json_span *span, const char *word)
     return span->length == strlen(word) && memcmp(span->begin, word, span->length) == 0;
 }
 
-/* The span of a list or an object as a text of its own, to take its members. */
+static inline bool json_is_object(const struct json_span *span)
+{
+    return span->begin && !span->string && *span->begin == '{';
+}
+
+static inline bool json_is_list(const struct json_span *span)
+{
+    return span->begin && !span->string && *span->begin == '[';
+}
+
+/* The span of a list or an object as a text of its own, to take its members. Its end is no NUL, but that of a value. */
 static inline struct json_text json_inside(const struct json_span *span)
 {
     return (struct json_text){span->begin, span->begin + span->length, true, NULL};

@@ -466,7 +466,7 @@ static lull_status add_span(struct reading *reading, const struct kineto_event *
         what = "an event lacks \"pid\", \"tid\" or \"name\"";
     if (what)
         return fail_at_byte(&reading->window, reading->window.taken, what, err);
-    if (kind != KINETO_CODE && event->arguments.begin && *event->arguments.begin == '{')
+    if (kind != KINETO_CODE && json_is_object(&event->arguments))
         read_arguments(&event->arguments, &span, stream);
     if (kind == KINETO_CALL && event->name.length > 3)
         file->hip |= memcmp(event->name.begin, "hip", 3) == 0;
@@ -718,7 +718,7 @@ static void read_devices(struct kineto_file *file, const struct json_span *list)
     for (bool first = true;
          json_is_end(&text, ']', first, &ended) && !ended && lull_json_take_value(&text, &value);
          first = false)
-        if (*value.begin == '{')
+        if (json_is_object(&value))
             add_device(file, &value, &capacity);
 }
 
@@ -730,9 +730,9 @@ static lull_status use_member(struct reading *reading, const struct document_mem
     if (json_is(name, "baseTimeNanoseconds") && !lull_json_read_number(value, 0, &file->base))
         return fail_at_byte(&reading->window, reading->window.taken,
                             "\"baseTimeNanoseconds\" is no time", err);
-    if (json_is(name, "distributedInfo") && *value->begin == '{')
+    if (json_is(name, "distributedInfo") && json_is_object(value))
         read_distributed(file, value);
-    if (json_is(name, "deviceProperties") && *value->begin == '[')
+    if (json_is(name, "deviceProperties") && json_is_list(value))
         read_devices(file, value);
     if (json_is(name, "host_name") && value->string)
         file->host = text_of(file, value);
