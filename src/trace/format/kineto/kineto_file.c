@@ -494,8 +494,7 @@ static lull_status add_told_name(struct reading *reading, const struct kineto_ev
 {
     struct kineto_file *file = reading->file;
     struct json_span name, value;
-    if (!event->pid.begin || !tid->begin || !event->arguments.begin ||
-        *event->arguments.begin != '{')
+    if (!event->pid.begin || !tid->begin || !json_is_object(&event->arguments))
         return LULL_OK;
     struct json_text object = json_inside(&event->arguments);
     for (bool first = true; next_member(&object, first, &name, &value); first = false) {
