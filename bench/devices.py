@@ -30,6 +30,25 @@ def gaps(bench):
               "<= 3 s", "processor time, with the reading; peak %.0f MiB" % max(one.peak_mib for one in taken))
 
 
+def tables_of(bench, *command):
+    said = subprocess.run(bench.lull("metrics", *command, "--no-replay", "--format", "json"), check=True, capture_output=True)
+    return json.loads(said.stdout)["tables"]
+
+
+def waits(bench):
+    """What kept the device, by ways to threads and ranks: the sums are those that --by device has."""
+    run = bench.path("devices.lull")
+    table = tables_of(bench, run, "--by", "wait")["device_gap_time:devices"]
+    kept = dict(zip((column["id"] for column in table["columns"]), table["rows"][-1]["values"]))
+    table = tables_of(bench, run, "--by", "device")["devices:devices"]
+    lost = dict(zip((column["id"] for column in table["columns"]), table["rows"][0]["values"]))
+    for cause in ("host", "runtime", "launch"):
+        check(round(kept[cause] * 1e9), round(lost.get(cause, 0) * 1e9), "ns kept by " + cause)
+    taken = [one for one, _ in bench.pairs(bench.lull("metrics", run, "--by", "wait", "--no-replay", "--threads", "1"), None)]
+    bench.add("devices: what kept one with %d operations" % OPERATIONS, spread([one.cpu for one in taken], "%.2f") + " s", "-",
+              "processor time, with the reading; peak %.0f MiB" % max(one.peak_mib for one in taken))
+
+
 def profile(bench):
     path = bench.path("devices.json")
     held = kineto.write_long(path, BYTES)
@@ -45,4 +64,5 @@ def rows(bench):
     if not bench.wanted("devices: "):
         return
     gaps(bench)
+    waits(bench)
     profile(bench)

@@ -29,6 +29,7 @@ import page
 import record_app
 import record_cuda
 import record_dense
+import record_memory
 import record_mpi
 import record_omp
 import record_ranks
@@ -182,11 +183,11 @@ def main():
     bench = Bench(arguments.build, folder, arguments.runs, arguments.only)
     try:
         for part in (machine, repeat, record_mpi, record_omp, record_ranks, record_dense, record_app,
-                     record_sample, record_cuda, inject,
+                     record_sample, record_memory, record_cuda, inject,
                      simulate, wave, what_if, fit, program, predicted, kernel, sparse, page, report,
                      diagnose, pack, columns, start, team, samples, names, devices):
             part.rows(bench)
-        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample", "CUDA",
+        if arguments.only.startswith(("lull bench", "repeat", "MPI", "OpenMP", "ranks", "dense", "heat", "sample", "memory", "CUDA",
                                      "inject", "simulate", "wave", "what if", "fit", "program",
                                      "predicted", "kernel", "sparse", "page", "report",
                                      "diagnose", "pack", "columns", "start", "team", "samples", "names", "devices")):

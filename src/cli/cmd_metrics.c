@@ -87,6 +87,7 @@ static lull_status read_metrics_settings(struct metrics_wishes *wishes, struct l
     wishes->runs.operations = metrics->part && metrics->part->operations;
     wishes->runs.files = metrics->part && metrics->part->files;
     wishes->runs.waits = metrics->part && metrics->part->waits;
+    wishes->runs.device_waits = metrics->part && metrics->part->device_waits;
     wishes->code = (struct lull_asked){.analysis = &lull_code_analysis};
     if (metrics->part && metrics->part->code) {
         wishes->code.options = metrics->part->code;

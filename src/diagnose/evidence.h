@@ -34,6 +34,7 @@ struct lull_evidence {
     const char *path; /* of the run, ready for a shell */
     const struct lull_trace *trace;
     uint32_t application;
+    const struct lull_windows *windows;     /* of which all below is; NULL: the whole run */
     const struct lull_breakdown *breakdown; /* always there */
     const struct lull_pop_input *input;
     const struct lull_wait_result *waits;

@@ -612,6 +612,12 @@ const char *lull_case_time(const struct lull_case *c, int64_t ns)
     return lull_arena_strdup(c->arena, lull_format_time(ns, text, sizeof text));
 }
 
+const char *lull_case_size(const struct lull_case *c, double bytes)
+{
+    char text[32];
+    return lull_arena_strdup(c->arena, lull_format_size((uint64_t)bytes, text, sizeof text));
+}
+
 const char *lull_case_name(const struct lull_case *c, uint32_t region)
 {
     const struct lull_region *of = region_at(c, region);

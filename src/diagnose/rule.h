@@ -131,6 +131,8 @@ void lull_suspicion_divide(struct lull_case *c, struct lull_suspicion *suspicion
 
 /* "1.23 s", in the arena. */
 const char *lull_case_time(const struct lull_case *c, int64_t ns);
+/* "1.23 GiB", in the arena. */
+const char *lull_case_size(const struct lull_case *c, double bytes);
 /* "solve (solve.c:12)", or "MPI_Wait in solve (solve.c:12)" where the function of a call is known;
  * NULL: the region is not known. */
 const char *lull_case_name(const struct lull_case *c, uint32_t region);

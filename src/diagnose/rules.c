@@ -41,5 +41,8 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_io,
     &lull_rule_kernel_time,
     &lull_rule_oversubscription,
+    &lull_rule_swapping,
+    &lull_rule_memory_limit,
+    &lull_rule_memory_growth,
     NULL,
 };

@@ -2,6 +2,7 @@
 #include "match/device_log.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_NUMBERS = 7 }; /* of one item of a list */
 
@@ -315,6 +316,41 @@ bool lull_device_log_get(struct lull_device_log *log, uint32_t location, struct 
     struct log_location *of = &log->locations[location];
     return get_list(&of->phases, flow) && get_list(&of->submits, flow) &&
            get_list(&of->depends, flow) && get_list(&of->waits, flow);
+}
+
+/* ==== which streams are of one device ========================================================= */
+
+/* "CUDA[0:7]", "HIP[1:0]", "CUDA[2]", "CUDA-D1.S2-host": the number of the device within its process. False: the name
+ * does not say it. */
+static bool read_number(const char *name, unsigned long *ret_number)
+{
+    const char *digits = name + strcspn(name, "[-");
+    char *end;
+    if (*digits == '\0' || digits == name)
+        return false;
+    const bool extrae = strncmp(digits, "-D", 2) == 0;
+    digits += extrae ? 2 : 1;
+    *ret_number = strtoul(digits, &end, 10);
+    return end > digits && *digits >= '0' && *digits <= '9' &&
+           (extrae ? strncmp(end, ".S", 2) == 0 : *end == ':' || *end == ']');
+}
+
+const char *lull_device_identify(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_arena *arena)
+{
+    const struct lull_location *stream = &trace->locations[location];
+    const uint32_t rank = trace->processes[stream->process].rank;
+    unsigned long number;
+    if (stream->stream) {
+        const struct lull_device *device = &trace->devices[stream->stream->device];
+        return lull_arena_printf(
+            arena, "%s%s%s", device->node == LULL_NONE ? "" : trace->nodes[device->node].name,
+            device->node == LULL_NONE ? "" : " ",
+            *device->key ? device->key : lull_arena_printf(arena, "%u", stream->stream->device));
+    }
+    if (read_number(stream->name, &number))
+        return lull_arena_printf(arena, "rank %u device %lu", rank, number);
+    return lull_arena_printf(arena, "rank %u stream %u", rank, stream->number);
 }
 
 /* ==== reading a log =========================================================================== */

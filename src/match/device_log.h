@@ -74,7 +74,11 @@ bool lull_is_of_communicator(const struct lull_trace *trace, uint32_t location,
                              uint32_t application);
 /* Whether a region of a device stream is a copy or a fill. */
 bool lull_is_copy(const struct lull_region *region);
-/* Whether the process has such streams. */
+/* A text that is the same for streams of one device alone, and means something to people. metrics/devices.h says how it is
+ * known. */
+const char *lull_device_identify(const struct lull_trace *trace, uint32_t location,
+                                 struct lull_arena *arena);
+/* Whether the process has streams of devices. */
 bool lull_device_log_uses(const struct lull_device_log *log, uint32_t process);
 
 /* ==== reading a log =========================================================================== */

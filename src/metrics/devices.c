@@ -10,42 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ==== which streams are of one device ========================================================= */
-
-/* "CUDA[0:7]", "HIP[1:0]", "CUDA[2]", "CUDA-D1.S2-host": the number of the device within its process. False: the name
- * does not say it. */
-static bool read_number(const char *name, unsigned long *ret_number)
-{
-    const char *digits = name + strcspn(name, "[-");
-    char *end;
-    if (*digits == '\0' || digits == name)
-        return false;
-    const bool extrae = strncmp(digits, "-D", 2) == 0;
-    digits += extrae ? 2 : 1;
-    *ret_number = strtoul(digits, &end, 10);
-    return end > digits && *digits >= '0' && *digits <= '9' &&
-           (extrae ? strncmp(end, ".S", 2) == 0 : *end == ':' || *end == ']');
-}
-
-/* A text that is the same for streams of one device alone. */
-static const char *identify(const struct lull_trace *trace, uint32_t location,
-                            struct lull_arena *arena)
-{
-    const struct lull_location *stream = &trace->locations[location];
-    const uint32_t rank = trace->processes[stream->process].rank;
-    unsigned long number;
-    if (stream->stream) {
-        const struct lull_device *device = &trace->devices[stream->stream->device];
-        return lull_arena_printf(
-            arena, "%s%s%s", device->node == LULL_NONE ? "" : trace->nodes[device->node].name,
-            device->node == LULL_NONE ? "" : " ",
-            *device->key ? device->key : lull_arena_printf(arena, "%u", stream->stream->device));
-    }
-    if (read_number(stream->name, &number))
-        return lull_arena_printf(arena, "rank %u device %lu", rank, number);
-    return lull_arena_printf(arena, "rank %u stream %u", rank, stream->number);
-}
-
 /* ==== what an operation waited for ============================================================ */
 
 /* Operations of a process by their numbers. */
@@ -1116,7 +1080,7 @@ static bool conclude(struct gathering *gathering, uint32_t index)
 static uint32_t find_device(struct gathering *gathering, uint32_t location)
 {
     const struct lull_trace *trace = gathering->trace;
-    const char *id = identify(trace, location, gathering->scratch);
+    const char *id = lull_device_identify(trace, location, gathering->scratch);
     struct lull_breakdown *to = gathering->to;
     bool fresh;
     const uint64_t *index = lull_hash_add(&gathering->known, id, strlen(id), to->n_devices, &fresh);

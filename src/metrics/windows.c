@@ -292,3 +292,27 @@ struct lull_windows *lull_windows_intersect(const struct lull_windows *a,
     }
     return windows;
 }
+
+/* ---- readings of memory ---------------------------------------------------------------------- */
+
+const struct lull_memory_reading *lull_windows_readings(const struct lull_windows *windows,
+                                                        const struct lull_trace *trace,
+                                                        uint32_t process, struct lull_arena *arena,
+                                                        uint32_t *ret_count)
+{
+    const struct lull_process *of = &trace->processes[process];
+    *ret_count = of->n_readings;
+    if (!windows || of->n_readings == 0)
+        return of->readings;
+    struct lull_memory_reading *in = lull_arena_zero(arena, of->n_readings, sizeof *in);
+    uint32_t n = 0, window = 0;
+    for (uint32_t i = 0; i < of->n_readings; i++) {
+        const int64_t time = of->readings[i].time;
+        while (window < windows->counts[process] && windows->intervals[process][window].end < time)
+            window++;
+        if (window < windows->counts[process] && windows->intervals[process][window].begin <= time)
+            in[n++] = of->readings[i];
+    }
+    *ret_count = n;
+    return in;
+}

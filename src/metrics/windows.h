@@ -23,6 +23,13 @@ lull_status lull_windows_of_region(const struct lull_trace *trace, const char *n
 /* The processes that this member of a team reads. */
 struct lull_process_range lull_pass_range(const struct lull_division *division);
 
+/* The readings of a process's memory that lie in its windows (NULL: all). Where these are not all, they are a copy in
+ * `arena`. */
+const struct lull_memory_reading *lull_windows_readings(const struct lull_windows *windows,
+                                                        const struct lull_trace *trace,
+                                                        uint32_t process, struct lull_arena *arena,
+                                                        uint32_t *ret_count);
+
 /* The time that lies in windows of both `a` and `b`. */
 struct lull_windows *lull_windows_intersect(const struct lull_windows *a,
                                             const struct lull_windows *b, struct lull_arena *arena);

@@ -204,10 +204,13 @@ struct rec_thread {
     uint64_t in_calls_before;            /* `in_calls` when the system was asked last */
     uintptr_t stack_begin, stack_end;    /* for record/site; 0: not yet known */
     void *omp;                           /* struct rec_omp of record/omp/team.h, or NULL */
-    void *functions;                     /* what record/function.c keeps for the thread, or NULL */
-    struct rec_requests *requests;       /* see record/mpi/requests.h */
-    struct rec_sampler *sampler;         /* see record/sample/sample.h; NULL: there is none */
-    struct rec_thread *next, *previous;  /* all threads of the process */
+    uint64_t last_operation; /* for record/device: the number of the operation that it has submitted
+                                last, and how far the numbers go that it may give */
+    uint64_t operations_end;
+    void *functions;                    /* what record/function.c keeps for the thread, or NULL */
+    struct rec_requests *requests;      /* see record/mpi/requests.h */
+    struct rec_sampler *sampler;        /* see record/sample/sample.h; NULL: there is none */
+    struct rec_thread *next, *previous; /* all threads of the process */
     struct rec_thread *next_resting;
     struct lull_tape_shape
         shapes[LULL_TAPE_SHAPES]; /* for record/mpi; the last member: many threads need none */

@@ -4,14 +4,19 @@
 #include "base/memory_limit.h"
 #include "record/core.h"
 #include "record/proc_file.h"
+#include "record/readings.h"
 #include "record/store/definitions.h"
 
 #include <sys/sysinfo.h>
 
+/* The system is asked no more often than this, and so seldom that readings, if each were as fast as the
+ * fastest, would take this share of the time: slower ones are slow because others have the cores. */
 #define READING_PERIOD_NS 100e6
+#define READING_SHARE     0.0005
 
 static struct lull_tape_memory *kept_memory; /* in the run; NULL: nowhere */
 static uint64_t next_reading;                /* atomic; in ticks */
+static uint64_t least_cost = UINT64_MAX;     /* ticks that a reading took, when it took least */
 
 /* False: the system does not tell. */
 static bool read_memory(struct lull_tape_memory *memory)
@@ -34,19 +39,31 @@ static void raise_to(uint64_t *to, uint64_t value)
         continue;
 }
 
-static void keep_reading(void)
+static void keep_memory_reading(bool last)
 {
     struct lull_tape_memory now;
+    const uint64_t begin = rec_now();
     if (!read_memory(&now))
         return;
+    const uint64_t cost = rec_now() - begin;
+    if (cost < __atomic_load_n(&least_cost, __ATOMIC_RELAXED))
+        __atomic_store_n(&least_cost, cost, __ATOMIC_RELAXED);
     raise_to(&kept_memory->peak, now.peak);
     raise_to(&kept_memory->swapped, now.swapped);
     __atomic_store_n(&kept_memory->resident, now.resident, __ATOMIC_RELAXED);
+    rec_readings_keep(now.resident + now.swapped, last);
+}
+
+static uint64_t reading_period(void)
+{
+    return (uint64_t)(READING_PERIOD_NS / rec_process.ns_per_tick);
 }
 
 static uint64_t time_of_next(void)
 {
-    return rec_now() + (uint64_t)(READING_PERIOD_NS / rec_process.ns_per_tick);
+    const uint64_t cost = __atomic_load_n(&least_cost, __ATOMIC_RELAXED),
+                   least = cost < UINT64_MAX ? (uint64_t)((double)cost / READING_SHARE) : 0;
+    return rec_now() + (least > reading_period() ? least : reading_period());
 }
 
 void rec_memory_begin(void)
@@ -61,6 +78,8 @@ void rec_memory_begin(void)
     memory.limit = limit.bytes;
     memory.group = limit.group;
     next_reading = time_of_next();
+    rec_readings_begin(reading_period());
+    rec_readings_keep(memory.resident + memory.swapped, true);
     kept_memory = rec_define_memory(&memory);
 }
 
@@ -71,11 +90,11 @@ void rec_memory_read(void)
         !__atomic_compare_exchange_n(&next_reading, &next, time_of_next(), false, __ATOMIC_RELAXED,
                                      __ATOMIC_RELAXED))
         return;
-    keep_reading();
+    keep_memory_reading(false);
 }
 
 void rec_memory_end(void)
 {
     if (kept_memory)
-        keep_reading();
+        keep_memory_reading(true);
 }

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* How much memory the process has, as the system tells: what is resident, the high-water mark of that,
  * which the system keeps exactly, and what is swapped out. Read when recording begins, every 100 ms where
- * a call or region of any thread ends, and when recording ends. A reading takes some 25 us. The numbers
- * stand in the definitions of the process (LULL_TAPE_DEFINE_MEMORY) and are changed there, so that they
- * are known also of a program that is killed.
+ * a call or region of any thread ends, and when recording ends. A reading takes 5 us, and
+ * some 30 where the program has used the caches meanwhile (bench/record_memory.py); where even the fastest
+ * takes more than 50 us, the system is asked so much less often that the fastest would take 0.05 % of the
+ * time. The numbers stand in the definitions of the process (LULL_TAPE_DEFINE_MEMORY) and are changed
+ * there, so that they are known also of a program that is killed. Some of the readings are kept with
+ * their times (record/readings.h).
  *
  * Nothing is asked of the program's allocator, and the system's high-water mark is not reset, because the
  * program may read it, too. Huge pages of hugetlbfs are not in these numbers, and pages that processes

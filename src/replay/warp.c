@@ -577,6 +577,8 @@ static void forget_memory(struct lull_trace *trace)
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         processes[p] = trace->processes[p];
         processes[p].memory = (struct lull_process_memory){0};
+        processes[p].readings = NULL;
+        processes[p].n_readings = 0;
     }
     trace->processes = processes;
 }

@@ -99,12 +99,24 @@ void lull_document_attach(struct lull_document *document, const char *key,
     *attachment = (struct lull_attachment){lull_arena_strdup(document->arena, key), write, data};
 }
 
-void lull_document_chart(struct lull_document *document, const char *id,
-                         const struct lull_chart *chart)
+static void append_chart(struct lull_document *document, const char *id,
+                         const struct lull_chart *chart, bool of_time)
 {
     struct lull_picture_chart *picture =
         APPEND(document->arena, document->charts, document->n_charts, document->charts_capacity);
-    *picture = (struct lull_picture_chart){lull_arena_strdup(document->arena, id), chart};
+    *picture = (struct lull_picture_chart){lull_arena_strdup(document->arena, id), chart, of_time};
+}
+
+void lull_document_chart(struct lull_document *document, const char *id,
+                         const struct lull_chart *chart)
+{
+    append_chart(document, id, chart, false);
+}
+
+void lull_document_chart_of_time(struct lull_document *document, const char *id,
+                                 const struct lull_chart *chart)
+{
+    append_chart(document, id, chart, true);
 }
 
 void lull_document_timeline(struct lull_document *document,

@@ -54,6 +54,7 @@ struct lull_table {
 struct lull_picture_chart {
     const char *id;
     const struct lull_chart *chart;
+    bool of_time; /* stands below the timelines */
 };
 
 struct lull_document {

@@ -16,6 +16,9 @@
 
 void lull_document_chart(struct lull_document *document, const char *id,
                          const struct lull_chart *chart);
+/* One whose x axis is the time of a run: the page has it below the timelines. */
+void lull_document_chart_of_time(struct lull_document *document, const char *id,
+                                 const struct lull_chart *chart);
 
 /* ---- timelines ----------------------------------------------------------------------------- */
 

@@ -186,7 +186,7 @@ struct lull_program {
     const struct lull_graph *graph;  /* a graph program, else NULL */
     bool has_meetings;               /* there may be operations with LULL_OP_MEETING */
     bool unfinished; /* its last operations may lack their partners, which is no failure: the run
-                        that it replays was cut */
+                        that it replays was cut, or killed */
     void *data;      /* of the class */
 };
 

@@ -398,6 +398,7 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
     struct lull_evidence evidence = {.path = run->path,
                                      .trace = run->trace,
                                      .application = lull_reading_of(run->reading)->application,
+                                     .windows = lull_reading_of(run->reading)->windows,
                                      .breakdown = run->breakdown,
                                      .input = run->input,
                                      .waits = run->waits,

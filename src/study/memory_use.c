@@ -4,9 +4,6 @@
 #include "base/text.h"
 #include "trace/memory.h"
 
-/* The share of what they may have from which on it is told. */
-#define NEARLY_ALL 0.9
-
 static const char *size_text(uint64_t bytes, struct lull_arena *arena)
 {
     char text[32];
@@ -46,8 +43,7 @@ const char *lull_memory_describe(const struct lull_trace *trace, struct lull_are
 const char *lull_memory_warning(const struct lull_trace *trace, struct lull_arena *arena)
 {
     const struct lull_memory_sum sum = lull_memory_sum_of(trace);
-    const bool is_full =
-        sum.capacity > 0 && (double)sum.together >= NEARLY_ALL * (double)sum.capacity;
+    const bool is_full = lull_memory_is_full(&sum);
     if (sum.known == 0 || (!is_full && sum.swapped == 0))
         return NULL;
     const char *text = sum.swapped > 0

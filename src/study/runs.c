@@ -480,18 +480,22 @@ static lull_status read_files(struct lull_run *run, const struct lull_runs_optio
 
 /* ---- waits ----------------------------------------------------------------------------------- */
 
+/* The options of the analysis are those of the runs. */
 struct waits_state {
     struct lull_waits *waits;
     struct lull_wait_result *result;
+    bool devices;
 };
 
 static lull_status waits_create(void *state, const void *options, struct lull_joint_pass *joint,
                                 struct lull_error *err)
 {
     struct waits_state *waits = state;
-    const struct lull_wait_options wanted = {
-        .reading = joint->reading, .workers = joint->workers, .threads = true};
-    (void)options;
+    waits->devices = ((const struct lull_runs_options *)options)->device_waits;
+    const struct lull_wait_options wanted = {.reading = joint->reading,
+                                             .workers = joint->workers,
+                                             .threads = true,
+                                             .devices = waits->devices};
     joint->ideal.calls_in_full = true;
     lull_status status = lull_waits_create(joint->trace, &wanted, &waits->waits, err);
     if (status != LULL_OK)
@@ -501,12 +505,15 @@ static lull_status waits_create(void *state, const void *options, struct lull_jo
 }
 
 /* A pass for waits alone, in which each thread is followed. */
-static lull_status read_waits(const struct lull_joint_pass *joint,
+static lull_status read_waits(const struct lull_joint_pass *joint, bool devices,
                               struct lull_wait_result *ret_result, struct lull_error *err)
 {
     const struct lull_pass_options pass = {.reading = joint->reading};
-    const struct lull_wait_options options = {
-        .reading = joint->reading, .workers = joint->workers, .each_thread = true, .threads = true};
+    const struct lull_wait_options options = {.reading = joint->reading,
+                                              .workers = joint->workers,
+                                              .each_thread = true,
+                                              .threads = true,
+                                              .devices = devices};
     struct lull_waits *waits = NULL;
     lull_status status = lull_waits_create(joint->trace, &options, &waits, err);
     if (status == LULL_OK) {
@@ -536,7 +543,7 @@ static lull_status waits_conclude(void *state, const struct lull_joint_pass *joi
     lull_status status = lull_waits_conclude(waits->waits, joint->arena, waits->result, err);
     waits_release(waits);
     if (status == LULL_OK && waits->result->needs_each_thread)
-        status = read_waits(joint, waits->result, err);
+        status = read_waits(joint, waits->devices, waits->result, err);
     return status;
 }
 
@@ -597,7 +604,7 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
     if (options->files)
         ask_of_run(run, &files_analysis, NULL);
     if (lull_runs_follow_waits(options, run->trace))
-        ask_of_run(run, &waits_analysis, NULL);
+        ask_of_run(run, &waits_analysis, options);
     if (run->replay_base->is_read)
         ask_of_run(run, &lull_measured_analysis, &replays);
     if (wants || needs_ideal(options))

@@ -22,15 +22,16 @@ struct lull_runs_options {
     uint32_t application; /* index */
     const char *region;   /* analyse only the time inside this region; NULL: all */
     bool has_window;
-    int64_t from, to; /* ns, if has_window */
-    bool whole;       /* analyse MPI_Init and MPI_Finalize, too. Else, if neither region nor window
+    int64_t from, to;  /* ns, if has_window */
+    bool whole;        /* analyse MPI_Init and MPI_Finalize, too. Else, if neither region nor window
                          is given, runs that lull recorded are analysed between these two only */
-    bool regions;     /* break down by region, too */
-    bool operations;  /* and by operation of devices */
-    bool files;       /* find what was done with each file, too */
-    bool waits;       /* find who made others wait, too */
-    bool force;       /* go on where the result would be doubtful */
-    bool no_replay;   /* do without the runtime on an ideal network */
+    bool regions;      /* break down by region, too */
+    bool operations;   /* and by operation of devices */
+    bool files;        /* find what was done with each file, too */
+    bool waits;        /* find who made others wait, too */
+    bool device_waits; /* with waits: and what kept threads in calls that wait for devices */
+    bool force;        /* go on where the result would be doubtful */
+    bool no_replay;    /* do without the runtime on an ideal network */
     /* Runs with more threads than this are analysed without waits, and without the runtime on an
      * ideal network; a notice says so. Both need memory for all threads at once. 0: no limit. */
     uint32_t most_with_waits, most_with_replay;

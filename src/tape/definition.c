@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tape/definition.h"
 
+#include <assert.h>
 #include <string.h>
 
 static void put(struct lull_tape_builder *builder, const void *bytes, size_t size)
@@ -38,6 +39,20 @@ void lull_tape_build_text(struct lull_tape_builder *builder, const char *text)
     size_t length = strlen(text);
     lull_tape_build_u32(builder, (uint32_t)length);
     put(builder, text, length);
+}
+
+static_assert(sizeof(struct lull_tape_memory) == 6 * sizeof(uint64_t), "fields without gaps");
+
+void lull_tape_build_memory(struct lull_tape_builder *builder,
+                            const struct lull_tape_memory *memory)
+{
+    put(builder, memory, sizeof *memory);
+}
+
+void lull_tape_build_reading(struct lull_tape_builder *builder,
+                             const struct lull_tape_reading *reading)
+{
+    put(builder, reading, sizeof *reading);
 }
 
 size_t lull_tape_build_end(struct lull_tape_builder *builder)
@@ -80,6 +95,21 @@ double lull_tape_field_f64(struct lull_tape_fields *fields)
     double value;
     get(fields, &value, sizeof value);
     return value;
+}
+
+struct lull_tape_memory lull_tape_field_memory(struct lull_tape_fields *fields)
+{
+    struct lull_tape_memory memory;
+    get(fields, &memory, sizeof memory);
+    return memory;
+}
+
+bool lull_tape_field_reading(struct lull_tape_fields *fields, struct lull_tape_reading *ret_reading)
+{
+    if (fields->bad || (size_t)(fields->end - fields->at) < sizeof *ret_reading)
+        return false;
+    get(fields, ret_reading, sizeof *ret_reading);
+    return true;
 }
 
 const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length)

@@ -22,6 +22,12 @@ void lull_tape_build_u32(struct lull_tape_builder *builder, uint32_t value);
 void lull_tape_build_u64(struct lull_tape_builder *builder, uint64_t value);
 void lull_tape_build_f64(struct lull_tape_builder *builder, double value);
 void lull_tape_build_text(struct lull_tape_builder *builder, const char *text);
+/* The fields of LULL_TAPE_DEFINE_MEMORY. */
+void lull_tape_build_memory(struct lull_tape_builder *builder,
+                            const struct lull_tape_memory *memory);
+/* One of the readings of LULL_TAPE_DEFINE_READINGS. */
+void lull_tape_build_reading(struct lull_tape_builder *builder,
+                             const struct lull_tape_reading *reading);
 /* Pads the definition, sets its size, and returns it in bytes. */
 size_t lull_tape_build_end(struct lull_tape_builder *builder);
 
@@ -35,6 +41,11 @@ struct lull_tape_fields {
 uint32_t lull_tape_field_u32(struct lull_tape_fields *fields);
 uint64_t lull_tape_field_u64(struct lull_tape_fields *fields);
 double lull_tape_field_f64(struct lull_tape_fields *fields);
+/* The fields of LULL_TAPE_DEFINE_MEMORY. */
+struct lull_tape_memory lull_tape_field_memory(struct lull_tape_fields *fields);
+/* The next reading of LULL_TAPE_DEFINE_READINGS; false: there is none. */
+bool lull_tape_field_reading(struct lull_tape_fields *fields,
+                             struct lull_tape_reading *ret_reading);
 /* The text is not terminated and points into the file. */
 const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length);
 

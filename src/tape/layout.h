@@ -693,7 +693,18 @@ enum lull_tape_definition_kind {
                                   has not ended by exit or by return from main */
     LULL_TAPE_DEFINE_MEMORY, /* id: process number; struct lull_tape_memory. The recorder changes it in place
                                   while the program runs, so that it is known of a process that is killed */
+    LULL_TAPE_DEFINE_READINGS, /* id: process number; struct lull_tape_reading, as many as fit: how much memory the
+                                  process had, over time. The recorder fills them, and thins them out, in place. A
+                                  reading of 0 bytes, or not later than those before it, does not count */
     LULL_TAPE_DEFINITIONS
+};
+
+/* Readings that a recorder has room for. When all are used, every second one is given up. */
+#define LULL_TAPE_READINGS 128
+
+struct lull_tape_reading {
+    uint64_t time;  /* in ticks */
+    uint64_t bytes; /* resident or swapped out; 0: not (yet) a reading */
 };
 
 /* Memory of a process, in bytes; 0: not known. */

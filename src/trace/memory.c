@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* The share of what processes may have from which on they have nearly all of it. */
+#define NEARLY_ALL 0.9
+
 /* By node, and on a node by control group. */
 static int compare_memory_places(const void *a, const void *b)
 {
@@ -20,13 +23,34 @@ static bool is_larger_share(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return (double)a * (double)d > (double)c * (double)b;
 }
 
-static void take_capacity(struct lull_memory_sum *sum, uint32_t node, uint64_t together,
-                          uint64_t capacity, bool is_limit)
+/* Processes that have something together: those of a node, or of a control group. */
+struct memory_party {
+    uint64_t together, largest;
+    uint32_t members, of;
+};
+
+static void join_party(struct memory_party *party, const struct lull_memory_of *of)
 {
-    if (capacity == 0 ||
-        (sum->capacity > 0 && !is_larger_share(together, capacity, sum->together, sum->capacity)))
+    if (of->memory.peak == 0)
         return;
-    sum->together = together;
+    party->together += of->memory.peak;
+    party->members++;
+    if (of->memory.peak > party->largest) {
+        party->largest = of->memory.peak;
+        party->of = of->index;
+    }
+}
+
+static void take_capacity(struct lull_memory_sum *sum, uint32_t node,
+                          const struct memory_party *party, uint64_t capacity, bool is_limit)
+{
+    if (capacity == 0 || (sum->capacity > 0 && !is_larger_share(party->together, capacity,
+                                                                sum->together, sum->capacity)))
+        return;
+    sum->together = party->together;
+    sum->members = party->members;
+    sum->largest_member = party->largest;
+    sum->of_members = party->of;
     sum->capacity = capacity;
     sum->node = node;
     sum->is_limit = is_limit;
@@ -35,7 +59,8 @@ static void take_capacity(struct lull_memory_sum *sum, uint32_t node, uint64_t t
 struct lull_memory_sum lull_memory_sum(struct lull_memory_of *processes, uint32_t count)
 {
     struct lull_memory_sum sum = {.node = LULL_NONE};
-    uint64_t on_node = 0, in_group = 0, node_memory = 0;
+    struct memory_party on_node = {0}, in_group = {0}, all = {0};
+    uint64_t node_memory = 0;
     if (count > 0)
         qsort(processes, count, sizeof *processes, compare_memory_places);
     for (uint32_t i = 0; i < count; i++) {
@@ -43,27 +68,31 @@ struct lull_memory_sum lull_memory_sum(struct lull_memory_of *processes, uint32_
         const struct lull_process_memory *memory = &of->memory;
         const bool ends_node = !next || next->node != of->node,
                    ends_group = ends_node || next->memory.group != memory->group;
-        if (memory->peak > 0)
-            sum.known++;
-        if (memory->peak > sum.largest) {
-            sum.largest = memory->peak;
-            sum.of = of->index;
-        }
+        join_party(&all, of);
+        join_party(&on_node, of);
+        join_party(&in_group, of);
         sum.swapped += memory->swapped;
-        on_node += memory->peak;
-        in_group += memory->peak;
         node_memory = memory->node > node_memory ? memory->node : node_memory;
         if (ends_group) {
-            take_capacity(&sum, of->node, in_group, memory->limit, true);
-            in_group = 0;
+            take_capacity(&sum, of->node, &in_group, memory->limit, true);
+            in_group = (struct memory_party){0};
         }
         if (ends_node) {
             if (of->node != LULL_NONE)
-                take_capacity(&sum, of->node, on_node, node_memory, false);
-            on_node = node_memory = 0;
+                take_capacity(&sum, of->node, &on_node, node_memory, false);
+            on_node = (struct memory_party){0};
+            node_memory = 0;
         }
     }
+    sum.known = all.members;
+    sum.largest = all.largest;
+    sum.of = all.of;
     return sum;
+}
+
+bool lull_memory_is_full(const struct lull_memory_sum *sum)
+{
+    return sum->capacity > 0 && (double)sum->together >= NEARLY_ALL * (double)sum->capacity;
 }
 
 struct lull_memory_sum lull_memory_sum_of(const struct lull_trace *trace)

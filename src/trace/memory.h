@@ -22,14 +22,20 @@ struct lull_memory_sum {
      * each. Example: four processes of a node with 64 GiB had 10, 12, 12 and 14 GiB at most: together 48 GiB,
      * capacity 64 GiB. */
     uint64_t together;
-    uint64_t capacity; /* 0: not known */
-    uint32_t node;     /* of these processes; LULL_NONE: not known */
-    bool is_limit;     /* `capacity` is a limit below the node's memory */
-    uint64_t swapped;  /* the sum over all processes of the most that was swapped out */
+    uint64_t capacity;       /* 0: not known */
+    uint32_t node;           /* of these processes; LULL_NONE: not known */
+    bool is_limit;           /* `capacity` is a limit below the node's memory */
+    uint32_t members;        /* how many processes these are */
+    uint64_t largest_member; /* the largest peak among them */
+    uint32_t of_members;     /* index of the process with that peak */
+    uint64_t swapped;        /* the sum over all processes of the most that was swapped out */
 };
 
 /* `processes` is put into another order. */
 struct lull_memory_sum lull_memory_sum(struct lull_memory_of *processes, uint32_t count);
+
+/* Whether they had 90 % of what they may have, or more. */
+bool lull_memory_is_full(const struct lull_memory_sum *sum);
 
 /* Of all processes of a run; without memory for it nothing is known. */
 struct lull_memory_sum lull_memory_sum_of(const struct lull_trace *trace);

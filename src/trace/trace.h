@@ -112,6 +112,12 @@ struct lull_process_memory {
     uint64_t group;    /* processes of a node with the same number have that limit together */
 };
 
+/* How much memory a process had at a time. */
+struct lull_memory_reading {
+    int64_t time;   /* ns from the begin of the run */
+    uint64_t bytes; /* resident or swapped out */
+};
+
 struct lull_process {
     const char *name;
     uint32_t application; /* 0 unless the trace holds several programs (Paraver) */
@@ -123,6 +129,8 @@ struct lull_process {
                                      MPI_Init, or 0 where the process did not call it; main_end is
                                      the begin of MPI_Finalize, or the end of the run */
     struct lull_process_memory memory;
+    struct lull_memory_reading *readings; /* ascending in time; NULL where there are none */
+    uint32_t n_readings;
 };
 
 enum lull_location_kind { LULL_LOCATION_THREAD, LULL_LOCATION_DEVICE };

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/hash.h"
+#include "wait/device_wait.h"
 #include "wait/ledger.h"
 
 #include <pthread.h>
@@ -516,7 +517,10 @@ static void end_call(struct lull_waits *waits, struct wait_stream *stream)
     int64_t waited = 0;
     if (stream->cause.late.snapshot && until > begin) {
         waited = time_inside(waits, stream, begin, until);
-        waits->no_memory |= !lull_wait_charge(waits, stream, begin, until - begin, waited);
+        waits->no_memory |=
+            !lull_wait_charge(waits, stream, begin, until - begin, waited) ||
+            !lull_wait_devices_note(waits->devices, stream->location, begin, until,
+                                    lull_wait_process_of(waits, stream->cause.agent));
         stream->told = until;
     }
     meet_all(waits, stream);

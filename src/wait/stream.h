@@ -15,6 +15,7 @@
  * charge.c      waits are divided and charged; waits for a message while another one was there
  * ledger.c      what a process spent its time on, and how a wait is divided by that
  * crew.c        threads of a process, which wait for each other
+ * device_wait.c what threads wait for in calls that wait for devices
  * letters.c     what the members of a team tell each other */
 #ifndef LULL_WAIT_STREAM_H
 #define LULL_WAIT_STREAM_H
@@ -377,6 +378,7 @@ struct lull_waits {
                                        threads; made when their first steps are read */
     struct wait_lane **lanes;       /* [n_processes]; NULL: not each thread is followed */
     struct wait_crew **crews;       /* [n_processes]: of those with several threads; or NULL */
+    struct wait_devices *devices;   /* NULL: waits for devices are not wanted, or there are none */
     struct wait_office *office;     /* the mail of this member of a team; NULL: lull is alone */
     atomic_bool others_communicate; /* threads communicate that are not the first of their process,
                                        and that are not followed */

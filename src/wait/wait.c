@@ -3,6 +3,7 @@
 
 #include "team/team.h"
 #include "wait/crew.h"
+#include "wait/device_wait.h"
 #include "wait/letters.h"
 #include "wait/stream.h"
 
@@ -22,32 +23,37 @@ struct counts {
     uint64_t messages, collectives, unmatched_sends, unmatched_operations;
 };
 
-/* Puts or gets (`go`) the locations of each process that a member has read. */
-static bool
-go_over_locations(const struct findings *findings, uint32_t member, struct lull_flow *flow,
-                  bool (*go)(const struct lull_process *process,
-                             struct lull_wait_location *locations, struct lull_flow *flow))
+/* Puts or gets (`go`) each location of the processes that a member has read. */
+static bool go_over_locations(const struct findings *findings, uint32_t member,
+                              struct lull_flow *flow,
+                              bool (*go)(struct lull_waits *waits, uint32_t location,
+                                         struct lull_wait_location *sums, struct lull_flow *flow))
 {
     const struct lull_waits *waits = findings->waits;
     const uint32_t *cuts = waits->reading->division->cuts + member;
     bool good = true;
-    for (uint32_t p = cuts[0]; good && p < cuts[1]; p++) {
+    for (uint32_t p = cuts[0]; p < cuts[1]; p++) {
         const struct lull_process *process = &waits->trace->processes[p];
-        good = go(process, findings->locations + process->first_location, flow);
+        for (uint32_t i = 0; good && i < process->n_locations; i++) {
+            const uint32_t location = process->first_location + i;
+            good = go(findings->waits, location, &findings->locations[location], flow);
+        }
     }
     return good;
 }
 
-static bool put_locations(const struct lull_process *process, struct lull_wait_location *locations,
-                          struct lull_flow *flow)
+static bool put_location(struct lull_waits *waits, uint32_t location,
+                         struct lull_wait_location *sums, struct lull_flow *flow)
 {
-    return lull_flow_put(flow, locations, process->n_locations * sizeof *locations);
+    return lull_flow_put(flow, sums, sizeof *sums) &&
+           lull_wait_devices_put(waits->devices, location, flow);
 }
 
-static bool get_locations(const struct lull_process *process, struct lull_wait_location *locations,
-                          struct lull_flow *flow)
+static bool get_location(struct lull_waits *waits, uint32_t location,
+                         struct lull_wait_location *sums, struct lull_flow *flow)
 {
-    return lull_flow_get(flow, locations, process->n_locations * sizeof *locations);
+    return lull_flow_get(flow, sums, sizeof *sums) &&
+           lull_wait_devices_get(waits->devices, location, flow);
 }
 
 static bool put_findings(void *context, struct lull_flow *flow)
@@ -59,7 +65,7 @@ static bool put_findings(void *context, struct lull_flow *flow)
                                   result->unmatched_operations};
     const uint32_t own = lull_team_index(lull_wait_team(waits));
     return lull_flow_put(flow, &counts, sizeof counts) &&
-           go_over_locations(findings, own, flow, put_locations) &&
+           go_over_locations(findings, own, flow, put_location) &&
            lull_flow_put(flow, waits->calls, waits->trace->n_regions * sizeof *waits->calls) &&
            lull_flow_put_items(flow, waits->charges, waits->charges_by_place.count,
                                sizeof *waits->charges);
@@ -89,7 +95,7 @@ static bool get(void *context, uint32_t member, struct lull_flow *flow)
     struct counts counts;
     size_t n_charges;
     if (!lull_flow_get(flow, &counts, sizeof counts) ||
-        !go_over_locations(findings, member, flow, get_locations))
+        !go_over_locations(findings, member, flow, get_location))
         return false;
     result->messages += counts.messages;
     result->collectives += counts.collectives;
@@ -426,8 +432,11 @@ lull_status lull_waits_create(const struct lull_trace *trace,
         if (trace->processes[p].n_threads == 0)
             waits->reached[p] = INT64_MAX; /* nothing will be read of this process */
     }
-    const lull_status status =
-        waits->reading->division ? lull_wait_office_open(waits, options->workers, err) : LULL_OK;
+    lull_status status = options->devices
+                             ? lull_wait_devices_create(trace, waits->reading, &waits->devices, err)
+                             : LULL_OK;
+    if (status == LULL_OK && waits->reading->division)
+        status = lull_wait_office_open(waits, options->workers, err);
     if (status != LULL_OK)
         lull_waits_destroy(waits);
     else
@@ -450,6 +459,7 @@ void lull_waits_destroy(struct lull_waits *waits)
     lull_wait_gather_free(waits);
     lull_wait_charge_free(waits);
     lull_wait_lanes_free(waits);
+    lull_wait_devices_destroy(waits->devices);
     pthread_mutex_destroy(&waits->lock);
     free(waits->streams);
     free(waits->watchers);
@@ -504,14 +514,14 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
     struct lull_waits *waits = context;
     const struct lull_location *location = &waits->trace->locations[steps->location];
     const struct lull_process *process = &waits->trace->processes[location->process];
-    if (location->kind != LULL_LOCATION_THREAD ||
-        process->application != waits->reading->application)
+    if (process->application != waits->reading->application)
         return LULL_OK;
+    lull_status status = lull_wait_devices_take(waits->devices, steps, err);
+    if (status != LULL_OK || location->kind != LULL_LOCATION_THREAD)
+        return status;
     struct wait_crew *crew = waits->crews ? waits->crews[location->process] : NULL;
-    const lull_status status =
-        waits->office && steps->count > 0
-            ? lull_wait_office_reads(waits, worker, steps->steps[0].time, err)
-            : LULL_OK;
+    if (waits->office && steps->count > 0)
+        status = lull_wait_office_reads(waits, worker, steps->steps[0].time, err);
     if (status != LULL_OK)
         return status;
     if (crew && !lull_wait_crew_take(waits, crew, steps))
@@ -557,7 +567,7 @@ struct lull_consumer lull_waits_consumer(struct lull_waits *waits)
                                      LULL_STEP_SEND_DONE,      LULL_STEP_RECV_POST,
                                      LULL_STEP_RECV,           LULL_STEP_COLLECTIVE_BEGIN,
                                      LULL_STEP_COLLECTIVE_END, LULL_STEP_END};
-    uint64_t wants = 0;
+    uint64_t wants = lull_wait_devices_wants(waits->devices);
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         wants |= LULL_STEP_MASK(wanted[i]);
     if (waits->crews)
@@ -648,6 +658,8 @@ static lull_status put_together(struct lull_waits *waits, struct lull_arena *are
     find_sums(waits, locations);
     lull_status status =
         waits->office ? wait_gather_result(waits, result, locations, err) : LULL_OK;
+    if (status == LULL_OK && waits->devices && lull_team_is_first(lull_wait_team(waits)))
+        status = lull_wait_devices_conclude(waits->devices, arena, result, locations, err);
     if (status != LULL_OK || !lull_team_is_first(lull_wait_team(waits)))
         return status;
     list_charges(waits, arena, result);

@@ -87,6 +87,10 @@
  * have met where one waited for the other, and where both were the last of their processes to take
  * part in an operation in which all wait for all. Late receivers are not found then.
  *
+ * Waits for devices, and of devices (with `devices` of the options): what kept threads in calls that
+ * wait for operations of devices, and what kept devices that ran nothing (wait/device_wait.h). They are
+ * charged apart from the waits above.
+ *
  * The analysis is a consumer of a pass (activity/pass.h). The result does not depend on the number
  * of workers, nor on the order in which they read. Memory:
  *  - per process a ledger of at most LULL_WAIT_LEDGER places of 24 bytes (the places with the least
@@ -117,6 +121,8 @@ struct lull_wait_options {
                          followed */
     bool threads;     /* waits of threads for others of their process are wanted, too: the pass then
                          reads all threads */
+    bool devices; /* what kept threads in calls that wait for devices is wanted, too: the pass then
+                         reads all locations */
 };
 
 struct lull_waits;

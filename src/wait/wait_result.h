@@ -39,6 +39,20 @@ enum {
 /* As a process or region: it stands for several that a ledger had no room for. */
 #define LULL_WAIT_ELSEWHERE (UINT32_MAX - 1)
 
+/* What kept a thread in a call that waits for a device, at a moment (wait/device_wait.h has the rules). */
+enum lull_device_cause {
+    LULL_DEVICE_CAUSE_RAN,        /* an operation ran */
+    LULL_DEVICE_CAUSE_LAUNCH,     /* an operation that needed nothing any more had not begun */
+    LULL_DEVICE_CAUSE_HOST,       /* the thread that submits an operation was in code of the user */
+    LULL_DEVICE_CAUSE_OTHER_RANK, /* that thread waited in MPI for another process */
+    LULL_DEVICE_CAUSE_MPI,        /* that thread was in MPI otherwise */
+    LULL_DEVICE_CAUSE_RUNTIME,    /* that thread was in another call of the runtime of devices */
+    LULL_DEVICE_CAUSE_RETURN,     /* what was waited for had ended */
+    LULL_DEVICE_CAUSE_NOT_KNOWN,
+    LULL_DEVICE_CAUSES
+};
+const char *lull_device_cause_name(unsigned cause); /* "launch" */
+
 /* What made others wait: time of a process in a region of the user, or in MPI itself. */
 struct lull_wait_place {
     uint32_t process; /* or LULL_WAIT_ELSEWHERE */
@@ -87,6 +101,36 @@ struct lull_wait_location {
     int64_t threads_ends_ns;
     /* The part of threads_ns in which nobody was waited for any more, or it is unknown who was. */
     int64_t threads_rest_ns;
+    /* Of a thread: in calls that wait for devices, by what kept it there. Of a stream: in front of its operations, while their
+     * device ran nothing, by what kept these. Zeros, where that was not asked for. */
+    int64_t device_ns[LULL_DEVICE_CAUSES];
+};
+
+/* How long something was kept: threads in calls that wait for devices, or devices that ran nothing before their next
+ * operation. By what waited, and by what kept it. */
+struct lull_device_charge {
+    uint32_t of_device; /* 0: threads waited; 1: devices did */
+    uint32_t call;      /* of a thread: region of the call that waits; LULL_NONE: not known */
+    uint32_t
+        awaited; /* region of the operation that the call waits for, or that the device runs next; LULL_NONE: not known */
+    uint32_t cause; /* enum lull_device_cause */
+    /* Region of the operation that the cause keeps, or that runs: the last one on the way from the wait to its
+     * cause; LULL_NONE: not known. */
+    uint32_t operation;
+    uint32_t stream; /* location that runs that operation; LULL_NONE: not known */
+    uint32_t submit; /* region of the call that submits it; LULL_NONE: not known */
+    uint32_t thread; /* location that does so; LULL_NONE: not known */
+    /* Where that thread was, if that is the cause: the innermost region of the user, or the call of MPI or of
+     * the runtime; else LULL_NONE. */
+    uint32_t region;
+    uint32_t other; /* OTHER_RANK: the process that the thread waited for; else LULL_NONE */
+    int64_t ns;     /* inside the windows */
+    uint64_t waits; /* how many waits have a part in it */
+    struct {
+        uint32_t
+            location; /* the thread that waited, or the stream with the device's next operation */
+        int64_t begin, ns; /* of the whole wait, as far as it is inside a window */
+    } longest;             /* the longest wait with a part in it; of several, the first */
 };
 
 /* The calls of one region of MPI, of all processes. */
@@ -108,6 +152,10 @@ struct lull_wait_result {
     uint32_t n_charges;
     const struct lull_wait_call *calls; /* in the order of regions; only calls with operations */
     uint32_t n_calls;
+    /* Of devices, where they were asked for: those with most ns first. The sum of their ns is that of
+     * device_ns of all locations. */
+    const struct lull_device_charge *device_charges;
+    uint32_t n_device_charges;
     const struct lull_wait_location
         *locations; /* [n_locations] of the trace; NULL where there is no result */
     /* Of all locations; also the sum of the charges. */

@@ -93,9 +93,10 @@ def runs(maker):
     one_each = files_of(DATA / "tape" / "exchange-2x1")
     packed = {f"run/{name}": content for name, content in one_each.items()}
     sampled = {f"run/{name}": content for name, content in files_of(DATA / "tape" / "sampled-1x2").items()}
+    devices = {f"run/{name}": content for name, content in files_of(DATA / "tape" / "devices-2x1").items()}
     yield Kind(
         "tape",
-        [(prefixed, "run"), (packed, "run"), (sampled, "run")]
+        [(prefixed, "run"), (packed, "run"), (sampled, "run"), (devices, "run")]
         + [(maker.convert(paraver[name], f"tape-{name}/run", "tape"), "run") for name in paraver],
         commands,
     )

@@ -114,6 +114,25 @@ static void draw_memory(struct lull_trace *trace, uint64_t seed)
                                              .group = lull_random_u64(&random) >> 1};
 }
 
+/* So many of their readings, at times that ascend. */
+static void draw_readings(struct lull_trace *trace, uint64_t seed)
+{
+    struct lull_random random;
+    lull_random_seed(&random, ~seed + 1);
+    for (uint32_t p = 0; seed % 3 > 0 && p < trace->n_processes; p++) {
+        struct lull_process *process = &trace->processes[p];
+        const uint32_t most = (uint32_t)lull_random_below(&random, 200);
+        int64_t time = -1;
+        process->readings = lull_arena_zero(trace->arena, most + 1, sizeof *process->readings);
+        process->n_readings = 0;
+        while (process->n_readings < most && time < trace->duration) {
+            time += 1 + (int64_t)lull_random_below(&random, (uint64_t)(trace->duration - time));
+            process->readings[process->n_readings++] =
+                (struct lull_memory_reading){time, 1 + (lull_random_u64(&random) >> 2)};
+        }
+    }
+}
+
 static void test_write_then_read(void **state)
 {
     (void)state;
@@ -136,6 +155,7 @@ static void test_write_then_read(void **state)
             .operations = true};
         struct lull_trace *made = memory_trace_draw(&random, &options), *tape;
         draw_memory(made, seed);
+        draw_readings(made, seed);
         const char *path = folder_path("run");
         require(lull_convert(made, path, lull_format_find("tape"), true, NULL, NULL, &err) ==
                     LULL_OK,

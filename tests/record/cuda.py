@@ -10,6 +10,8 @@ of the mock behind it, as `plain/wrap,small`; random-SEED-COUNT; or one of these
     killed-COUNT      killed at COUNT random moments: what was handed over is there
     said:WHAT         what is odd, and the line that is said (SAID)
     off               with --device off nothing of CUDA is recorded
+    other-build       the back-end finds a recorder of another build, and says that
+    not-beside        the back-end does not lie beside the recorder, which is said
     true              the true libcupti of a toolkit, without a driver
     nvcc              a program compiled by nvcc, with either form of the runtime
     mpi               two ranks
@@ -21,6 +23,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -339,9 +342,11 @@ def test_form(settings, form, folder):
         return [recorded.stderr]
     lines = said(recorded.stderr)
     wanted = {"drops": "CUPTI has dropped", "odd-times": "CUPTI ",
-              "foreign": "the calls of some operations were not seen"}
+              "foreign": "the calls of some operations were not seen", "starved": "CUPTI has "}
     if not all(any(word in words and line.startswith(start) for word, start in wanted.items()) for line in lines):
         complaints.append(f"said {lines}")
+    if "starved" in words: # before CUDA 12.9 CUPTI is never told that there is no buffer
+        compare("starved", sum(line.startswith("CUPTI has no memory for its records") for line in lines), version == "13", complaints)
     seen = Run(settings, run)
     if form == "in-call": # a signal may have interrupted the mock while it wrote
         compare("calls are there", len(seen.threads) == 1, True, complaints)
@@ -455,6 +460,39 @@ SAID = {
     "next": ("13", "", r".*libnext\.so, which CUDA_INJECTION64_PATH names, is loaded first"),
     "next-missing": ("13", "", "/no/such/tool.so, which CUDA_INJECTION64_PATH names, cannot be loaded"),
 }
+
+
+def test_other_build(settings, _, folder):
+    complaints = []
+    environment = environment_of(settings, "13", "", MOCK_TRUTH=os.path.join(folder, "truth"))
+    alone = call([settings.program, "plain"], env=environment)
+    beside = os.path.dirname(os.path.abspath(settings.lull))
+    environment["CUDA_INJECTION64_PATH"] = os.path.join(beside, "liblull-record-cuda.so")
+    loaded = call([settings.program, "plain"], env=environment)
+    compare("output", loaded.stdout, alone.stdout, complaints)
+    compare("status", loaded.returncode, alone.returncode, complaints)
+    compare("said", [line for line in loaded.stderr.splitlines() if line.startswith("the other recorder: ")],
+            ["the other recorder: CUDA: the library for it belongs to another build of lull than the recorder: "
+             "what is done with CUDA is not recorded"], complaints)
+    return complaints
+
+
+def test_not_beside(settings, _, folder):
+    complaints = []
+    environment = environment_of(settings, "13", "", MOCK_TRUTH=os.path.join(folder, "truth"))
+    alone = call([settings.program, "plain"], env=environment)
+    beside = os.path.dirname(os.path.abspath(settings.lull))
+    for name in ("lull", "liblull-record.so"):
+        shutil.copy(os.path.join(beside, name), folder)
+    settings = argparse.Namespace(**dict(vars(settings), lull=os.path.join(folder, "lull")))
+    run = os.path.join(folder, "run")
+    recorded = record(settings, run, ["plain"], environment)
+    compare("output", recorded.stdout, alone.stdout, complaints)
+    compare("status", recorded.returncode, alone.returncode, complaints)
+    compare("said", said(recorded.stderr), ["liblull-record-cuda.so is not beside the recorder, or cannot be read there: "
+                                            "what is done with CUDA is not recorded"], complaints)
+    compare("streams", bool(Run(settings, run).rows("streams")), False, complaints)
+    return complaints
 
 
 def test_said(settings, what, folder):
@@ -571,7 +609,8 @@ def main():
     parser.add_argument("--nvcc")
     parser.add_argument("forms", nargs="+")
     settings = parser.parse_args()
-    special = {"off": test_off, "true": test_true, "nvcc": test_nvcc, "mpi": test_mpi}
+    special = {"off": test_off, "true": test_true, "nvcc": test_nvcc, "mpi": test_mpi, "other-build": test_other_build,
+               "not-beside": test_not_beside}
     wrong = 0
     for form in settings.forms:
         with tempfile.TemporaryDirectory() as folder:

@@ -186,6 +186,7 @@ ODD = {
     "refuses": ("a queue with profiling is refused", 0, 14),
     "without-times": ("", 0, 14),
     "contradicts": ("the driver tells times that contradict the host's", 0, 40),
+    "backwards": ("the driver tells times that contradict the host's", 0, 40),
     "runs-for-ever": ("", 0, 40),
 }
 

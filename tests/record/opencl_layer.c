@@ -5,7 +5,8 @@
  *     other-clock        it tells of a clock that is an hour ahead of that of events
  *     refuses            queues with profiling cannot be made
  *     without-times      events do not tell times
- *     contradicts        operations began an hour before they were enqueued
+ *     contradicts        operations began an hour before they were enqueued, or as the clock began
+ *     backwards          operations ended a second before they began
  *     runs-for-ever      no operation is ever said to have ended, but calls that wait for it return
  *
  * It tells that it is there by a line on stderr. */
@@ -24,7 +25,7 @@
 #define EXPORT __attribute__((visibility("default")))
 
 enum { API_VERSION = 0x4240, VERSION_100 = 100 };
-static const cl_ulong hour = 3600ULL * 1000000000ULL;
+static const cl_ulong second = 1000000000U, hour = 3600ULL * 1000000000U;
 static const struct _cl_icd_dispatch *driver;
 static struct _cl_icd_dispatch table;
 static const char *odd;
@@ -60,8 +61,11 @@ static cl_int times(cl_event event, cl_profiling_info what, size_t size, void *v
     if (is("without-times"))
         return CL_PROFILING_INFO_NOT_AVAILABLE;
     const cl_int status = driver->clGetEventProfilingInfo(event, what, size, value, got);
+    cl_ulong *const time = value;
     if (status == CL_SUCCESS && is("contradicts") && what == CL_PROFILING_COMMAND_START)
-        *(cl_ulong *)value -= hour;
+        *time = *time > hour ? *time - hour : 1;
+    if (status == CL_SUCCESS && is("backwards") && what == CL_PROFILING_COMMAND_END)
+        *time -= second;
     return status;
 }
 

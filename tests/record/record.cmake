@@ -7,6 +7,8 @@ if(Python3_FOUND)
     target_link_libraries(listing PRIVATE lull_trace lull_base)
     add_executable(comms_of ${CMAKE_CURRENT_LIST_DIR}/comms_of.c)
     target_link_libraries(comms_of PRIVATE lull_trace lull_base)
+    add_executable(readings_of ${CMAKE_CURRENT_LIST_DIR}/readings_of.c)
+    target_link_libraries(readings_of PRIVATE lull_trace lull_base)
     add_executable(check_waits ${CMAKE_CURRENT_LIST_DIR}/check_waits.c)
     target_link_libraries(check_waits PRIVATE lull_activity lull_trace lull_base)
     find_program(LULL_GCC NAMES gcc gcc-12 gcc-13 gcc-14)
@@ -66,7 +68,7 @@ if(Python3_FOUND)
                     -isystem ${LULL_OPENCL_HEADERS} ${PROJECT_SOURCE_DIR}/tests/record/opencl_layer.c -o ${layer} VERBATIM)
         add_custom_target(record.opencl_layer.${short} ALL DEPENDS ${layer})
         foreach(form plain profiled unordered queues threads fork pause unfinished exit abort off sums broken killed odd:timer
-                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:runs-for-ever
+                     odd:other-clock odd:refuses odd:without-times odd:contradicts odd:backwards odd:runs-for-ever
                      opened:absent opened:platforms opened:info opened:context opened:extension)
             string(REPLACE ":" "." name ${form})
             add_test(NAME record.${prefix}.${name}
@@ -490,6 +492,15 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/resident.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/resident.gcc)
         set_tests_properties(record.resident PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(leak ${LULL_GCC} -Wall -Wextra -Werror)
+        add_test(NAME record.leak
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/leak.py --lull $<TARGET_FILE:lull>
+                    --program ${record_bin}/leak.gcc --readings $<TARGET_FILE:readings_of>)
+        set_tests_properties(record.leak PROPERTIES LABELS quick TIMEOUT 1800)
+        add_test(NAME record.leak_rate
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/leak.py --lull $<TARGET_FILE:lull>
+                    --program ${record_bin}/leak.gcc --readings $<TARGET_FILE:readings_of> --rate)
+        set_tests_properties(record.leak_rate PROPERTIES LABELS "all;clock" TIMEOUT 1800 RUN_SERIAL ON)
         record_program(about ${LULL_GCC})
         add_test(NAME record.about
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py

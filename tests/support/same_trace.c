@@ -60,6 +60,15 @@ static bool same_memory(const struct lull_process_memory *x, const struct lull_p
            x->node == y->node && x->limit == y->limit && x->group == y->group;
 }
 
+static bool same_readings(const struct lull_process *x, const struct lull_process *y)
+{
+    for (uint32_t i = 0; x->n_readings == y->n_readings && i < x->n_readings; i++)
+        if (x->readings[i].time != y->readings[i].time ||
+            x->readings[i].bytes != y->readings[i].bytes)
+            return false;
+    return x->n_readings == y->n_readings;
+}
+
 static bool same_places(const struct lull_trace *a, const struct lull_trace *b, unsigned but,
                         struct lull_error *err)
 {
@@ -74,7 +83,7 @@ static bool same_places(const struct lull_trace *a, const struct lull_trace *b, 
             (x->node != y->node && !(but & SAME_BUT_NODES)) ||
             x->first_location != y->first_location || x->n_locations != y->n_locations ||
             x->n_threads != y->n_threads || !same_memory(&x->memory, &y->memory) ||
-            (names && !same_text(x->name, y->name)))
+            !same_readings(x, y) || (names && !same_text(x->name, y->name)))
             return differ(err, "process", p);
     }
     for (uint32_t l = 0; l < a->n_locations; l++) {

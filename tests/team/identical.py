@@ -59,7 +59,7 @@ COMMANDS = (
     ["metrics", "RUN", "--by", "loop", "--no-replay"],
 )
 # Of runs with devices, whose sums come from what several members have read.
-OF_DEVICES = tuple(["metrics", "RUN", "-f", "json", "--by", part] for part in ("device", "stream", "kernel", "copy")) + \
+OF_DEVICES = tuple(["metrics", "RUN", "-f", "json", "--by", part] for part in ("device", "stream", "kernel", "copy", "wait")) + \
     (["report", "RUN", "-f", "json"],)
 # What the first does alone, or a part of it, and says so: of what.
 BY_FIRST = (

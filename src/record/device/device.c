@@ -38,7 +38,7 @@ struct rec_stream {
 static struct rec_stream *all_streams; /* atomic */
 
 static enum { DEVICES_FULL, DEVICES_SUMMARY, DEVICES_OFF } devices_kept;
-static uint64_t last_operation; /* atomic: of all operations so far */
+static uint64_t given_numbers; /* atomic: numbers of operations that threads have, used or not */
 static pthread_mutex_t drain_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool drain_over;    /* atomic: nothing is drained any more; changed with the lock held */
 static bool drain_still;   /* atomic: drain_over was set with the lock held */
@@ -105,47 +105,52 @@ static void lose_operations(struct rec_stream *stream, uint64_t operations)
 
 /* Operations that run one after the other may seem to overlap, by as much as the times of both
  * may be wrong. Then the later one begins when the earlier one ends. */
-static void put_in_order(const struct rec_stream *stream, struct rec_operation *operation)
+static void put_in_order(const struct rec_stream *stream, uint64_t *begin, uint64_t *end)
 {
     const uint64_t last = rec_last_time(stream->lanes[0]);
-    const double most = 2 * stream->what.clock_error / rec_process.ns_per_tick;
-    if (!stream->what.in_order || operation->begin >= last ||
-        (double)(last - operation->begin) > most)
+    if (!stream->what.in_order || *begin >= last ||
+        (double)(last - *begin) > 2 * stream->what.clock_error / rec_process.ns_per_tick)
         return;
-    operation->begin = last;
-    operation->end = operation->end > last ? operation->end : last;
+    *begin = last;
+    *end = *end > last ? *end : last;
 }
 
-static void deliver_operation(struct rec_stream *stream, const struct rec_operation *told)
+static void move_bytes(struct rec_thread *lane, const struct rec_operation *operation)
 {
-    struct rec_operation put = *told, *operation = &put;
-    const unsigned slots = told->is_exchange ? 3 : 2;
+    if (operation->bytes > 0)
+        rec_sums_move(lane, operation->region, operation->bytes);
+}
+
+static void deliver_operation(struct rec_stream *stream, const struct rec_operation *operation)
+{
+    const unsigned slots = operation->is_exchange ? 3 : 2;
+    uint64_t begin = operation->begin, end = operation->end;
     if (!rec_process.on)
         return;
     __atomic_store_n(&delivered, __atomic_load_n(&delivered, __ATOMIC_RELAXED) + 1,
                      __ATOMIC_RELAXED);
-    put_in_order(stream, operation);
-    struct rec_thread *lane = operation->region != 0 ? lane_at(stream, operation->begin) : NULL;
+    put_in_order(stream, &begin, &end);
+    struct rec_thread *lane = operation->region != 0 ? lane_at(stream, begin) : NULL;
     if (!lane) {
         lose_operations(stream, 1);
         return;
     }
     struct lull_tape_sums_header *sums = lane->sums_file.header;
     if (sums->begin == 0)
-        sums->begin = operation->begin;
-    rec_pause_note_before(lane, operation->begin);
-    if (rec_last_time(lane) > operation->begin) { /* it began in a pause */
+        sums->begin = begin;
+    rec_pause_note_before(lane, begin);
+    if (rec_last_time(lane) > begin) { /* it began in a pause */
         lose_operations(stream, 1);
         return;
     }
     if (devices_kept == DEVICES_SUMMARY) {
-        rec_add_sum(lane, operation->region, 1, operation->end - operation->begin, operation->end);
-        rec_sums_move(lane, operation->region, operation->bytes);
+        rec_add_sum(lane, operation->region, 1, end - begin, end);
+        move_bytes(lane, operation);
         return;
     }
     rec_reserve_behind(lane, 5); /* both records stand in one chunk */
-    rec_put_call(lane, operation->region, operation->begin, operation->end - operation->begin);
-    lane->at[0].record.time = operation->begin;
+    rec_put_call(lane, operation->region, begin, end - begin);
+    lane->at[0].record.time = begin;
     lane->at[0].record.head = lull_tape_head(
         LULL_TAPE_OPERATION, slots - 1, operation->call != 0 ? operation->call : LULL_TAPE_NO_ID);
     lane->at[0].record.value = operation->thread;
@@ -157,7 +162,7 @@ static void deliver_operation(struct rec_stream *stream, const struct rec_operat
         lane->at[2].i32[3] = 0;
     }
     rec_commit(lane, slots);
-    rec_sums_move(lane, operation->region, operation->bytes);
+    move_bytes(lane, operation);
 }
 
 static void doubt_times(struct rec_stream *stream, double ns)
@@ -246,9 +251,21 @@ static uint64_t number_of_stream(const struct rec_stream *stream)
     return stream ? stream->lanes[0]->number - LULL_TAPE_FIRST_STREAM : LULL_TAPE_NO_LOCATION;
 }
 
+/* A thread takes several numbers at once, so that threads do not take a line of the cache from each other with
+ * each operation. */
+static uint64_t next_number(struct rec_thread *self)
+{
+    enum { AT_ONCE = 256 };
+    if (REC_UNLIKELY(self->last_operation == self->operations_end)) {
+        self->last_operation = __atomic_fetch_add(&given_numbers, AT_ONCE, __ATOMIC_RELAXED);
+        self->operations_end = self->last_operation + AT_ONCE;
+    }
+    return ++self->last_operation;
+}
+
 static void announce_operation(struct rec_wait *call, struct rec_operation *operation)
 {
-    operation->number = __atomic_add_fetch(&last_operation, 1, __ATOMIC_RELAXED);
+    operation->number = next_number(call->self);
     operation->call = call->region;
     operation->thread = call->self->number;
 }

@@ -38,12 +38,14 @@
 #include "record/thread/waits.h"
 #include "tape/layout.h"
 
+#include <dlfcn.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 /* ==== the interface of back-ends ============================================================== */
 
-enum { REC_DEVICE_VERSION = 1, REC_MOST_LANES = 32 };
+enum { REC_DEVICE_VERSION = 2, REC_MOST_LANES = 32 };
 
 /* What an operation is. All but kernels move data; the regions of most of these are named after their
  * kind. */
@@ -96,7 +98,10 @@ struct rec_device_backend {
 /* Functions of the recorder for back-ends. Between `begin` and `leave` of a call, the calling
  * thread is inside of the recorded call: what a signal handler does meanwhile is not recorded. */
 struct rec_device_interface {
+    /* These two come first in each version: a back-end of another one says that it is. */
     uint32_t version; /* REC_DEVICE_VERSION */
+    void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* rec_report_say */
+
     /* False: nothing is recorded any more, or in this process (a forked child). */
     bool (*is_on)(void);
     uint64_t (*now)(void);       /* ticks of the recorder's clock */
@@ -150,7 +155,6 @@ struct rec_device_interface {
     /* Has all back-ends drained, unless another thread does that just now: for back-ends that
      * keep too many operations. */
     void (*drain)(void);
-    void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* rec_report_say */
 };
 
 /* The symbol `const struct rec_device_interface *lull_record_device(void)`. NULL: nothing is
@@ -158,6 +162,26 @@ struct rec_device_interface {
 #define REC_DEVICE_INTERFACE "lull_record_device"
 typedef const struct rec_device_interface *rec_device_interface_of(void);
 __attribute__((visibility("default"))) rec_device_interface_of lull_record_device;
+
+/* For back-ends, which `runtime` loads. NULL: nothing is recorded. Where the recorder belongs to another
+ * build, whose interface differs, that is said once. Called by one thread at a time. */
+static inline const struct rec_device_interface *rec_device_find(const char *runtime)
+{
+    static bool said;
+    rec_device_interface_of *of = NULL;
+    void *symbol = dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE);
+    memcpy(&of, &symbol, sizeof of);
+    const struct rec_device_interface *found = of ? of() : NULL;
+    if (found && found->version == REC_DEVICE_VERSION)
+        return found;
+    if (found && found->version > 1 && !said) /* before, `say` did not come second */
+        found->say(
+            "%s: the library for it belongs to another build of lull than the recorder: what is "
+            "done with %s is not recorded",
+            runtime, runtime);
+    said = found != NULL;
+    return NULL;
+}
 
 /* ==== the recorder's side ===================================================================== */
 

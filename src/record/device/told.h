@@ -21,7 +21,6 @@
 #include "record/device/points.h"
 #include "record/site/map.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -113,7 +112,10 @@ struct rec_told_stream {
     struct rec_stream *recorded; /* NULL: it cannot be recorded */
     uint32_t group, id;
     uint64_t unseen; /* atomic: kernels submitted to it whose records will not come */
-    uint64_t newest; /* with rec_told_lock held: the latest begin of its operations so far */
+    /* With rec_told_lock held: the latest begin of its operations so far, and by how many ns its times
+     * may be wrong, as the recorder was told. */
+    uint64_t newest;
+    double doubt;
 };
 
 static pthread_mutex_t rec_streams_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -163,80 +165,142 @@ static inline void rec_told_wait_for_group(struct rec_wait *call, uint32_t group
 /* Enough for all ids that are counted up while one operation waits, runs, and is handed over. */
 enum { REC_MOST_LAUNCHES = 1 << 19 };
 
-/* All members are atomic. `number` is that of the operation, or REC_NO_NUMBER where the call was left
- * out; it is stored last, and 0 while the others change. `begin` is when the call began, in ticks;
- * `outer`, of a call inside of a recorded one, that one; `stream` the one that the call has submitted
- * to, where that is known. `expected`: there will be a record; `delivered`: there was. */
+/* All members are atomic; two launches fill a line of the cache. `number` is that of the operation, or
+ * REC_NO_NUMBER where the call was left out; it is stored last, and 0 while the others change. `begin`
+ * is when the call began, in ticks; `outer`, of a call inside of a recorded one, 1 + the place of that
+ * one, else 0; `stream` 1 + the place of the stream that the call has submitted to, 0 where that is not
+ * known. `turn` tells ids with the same low bits apart. */
 struct rec_launch {
-    uint64_t number, begin, id;
-    struct rec_told_stream *stream;
-    struct rec_launch *outer;
-    uint32_t call, thread;
-    uint8_t expected, delivered; /* the one is set by the host, the other by who delivers */
+    uint64_t number, begin;
+    uint32_t call, thread, outer;
+    uint16_t turn, stream;
 };
+_Static_assert(sizeof(struct rec_launch) == 32, "two launches fill a line");
 #define REC_NO_NUMBER UINT64_MAX
-static struct rec_launch rec_launches[REC_MOST_LAUNCHES]; /* by the low bits of their ids */
+static _Alignas(64) struct rec_launch rec_launches[REC_MOST_LAUNCHES]; /* by the low bits of ids */
+
+/* By the same places, atomic: the turn of a launch of which there will be a record, and of one of which
+ * there was a record. The host writes the former and who delivers the latter, so that neither takes
+ * lines of the cache from the other. */
+enum { REC_TURNS_AT_ONCE = 4 };
+static union {
+    uint16_t turns[REC_MOST_LAUNCHES];
+    uint64_t several[REC_MOST_LAUNCHES / REC_TURNS_AT_ONCE];
+} rec_expected, rec_delivered;
 
 /* In which parts of rec_launches there are any; atomic. */
 enum { REC_LAUNCH_BLOCK = 1 << 12 };
 static bool rec_used_blocks[REC_MOST_LAUNCHES / REC_LAUNCH_BLOCK];
 
-static inline void rec_launch_count_unseen(struct rec_launch *launch)
+/* What a launch is to who delivers. `call` and `thread` do not lie beside each other: else compilers
+ * copy both at once, for which the processor waits until it has stored either. */
+struct rec_launch_found {
+    uint64_t number, begin;
+    uint32_t call;
+    struct rec_told_stream *stream; /* NULL: not known */
+    uint32_t thread;
+};
+
+/* Above 0. The same turn comes again after 2^34 ids. */
+static inline uint16_t rec_launch_turn(uint64_t id)
 {
-    struct rec_told_stream *stream = GET(launch->stream);
-    if (stream && GET(launch->expected) && !GET(launch->delivered))
+    return (uint16_t)(id / REC_MOST_LAUNCHES | UINT64_C(1) << 15);
+}
+
+static inline struct rec_told_stream *rec_launch_stream(const struct rec_launch *launch)
+{
+    const unsigned stream = GET(launch->stream);
+    return stream > 0 ? &rec_told_streams[stream - 1] : NULL;
+}
+
+/* The launch is looked for soon. */
+static inline void rec_launch_prefetch(uint64_t id)
+{
+    __builtin_prefetch(&rec_launches[id % REC_MOST_LAUNCHES]);
+}
+
+static inline void rec_launch_count_unseen(size_t at)
+{
+    const uint16_t expected = GET(rec_expected.turns[at]);
+    if (expected == 0 || expected == GET(rec_delivered.turns[at]))
+        return;
+    struct rec_told_stream *stream = rec_launch_stream(&rec_launches[at]);
+    if (stream)
         __atomic_add_fetch(&stream->unseen, 1, __ATOMIC_RELAXED);
 }
 
 static inline struct rec_launch *rec_launch_note(uint64_t id, const struct rec_operation *operation,
-                                                 uint64_t begin, struct rec_launch *outer)
+                                                 uint64_t begin, const struct rec_launch *outer)
 {
+    enum { AHEAD = 16 }; /* the next ids are those of the next calls */
     const size_t at = id % REC_MOST_LAUNCHES;
     struct rec_launch *launch = &rec_launches[at];
-    rec_launch_count_unseen(launch);
+    rec_launch_prefetch(id + AHEAD);
+    rec_launch_count_unseen(at);
     SET(rec_used_blocks[at / REC_LAUNCH_BLOCK], true);
+    SET(rec_expected.turns[at], 0);
     __atomic_store_n(&launch->number, 0, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);
     SET(launch->begin, begin);
-    SET(launch->stream, NULL);
-    SET(launch->outer, outer);
-    SET(launch->id, id);
     SET(launch->call, operation->call);
     SET(launch->thread, operation->thread);
-    SET(launch->expected, false);
-    SET(launch->delivered, false);
+    SET(launch->outer, outer ? (uint32_t)(outer - rec_launches) + 1 : 0);
+    SET(launch->turn, rec_launch_turn(id));
+    SET(launch->stream, 0);
     __atomic_store_n(&launch->number, operation->number == 0 ? REC_NO_NUMBER : operation->number,
                      __ATOMIC_RELEASE);
     return launch;
 }
 
-/* The call had that id; false: it is not known. */
-static inline bool rec_launch_find(uint64_t id, struct rec_launch *ret_launch)
+static inline void rec_launch_goes_to(struct rec_launch *launch,
+                                      const struct rec_told_stream *stream)
 {
-    struct rec_launch *launch = &rec_launches[id % REC_MOST_LAUNCHES];
+    SET(launch->stream, stream ? (uint16_t)(stream - rec_told_streams + 1) : 0);
+}
+
+/* There will be a record. */
+static inline void rec_launch_expect(const struct rec_launch *launch)
+{
+    SET(rec_expected.turns[launch - rec_launches], GET(launch->turn));
+}
+
+/* The call had that id; false: it is not known. */
+static inline bool rec_launch_find(uint64_t id, struct rec_launch_found *ret_launch)
+{
+    const size_t at = id % REC_MOST_LAUNCHES;
+    const struct rec_launch *launch = &rec_launches[at];
     const uint64_t number = __atomic_load_n(&launch->number, __ATOMIC_ACQUIRE);
-    *ret_launch = (struct rec_launch){.number = number,
-                                      .begin = GET(launch->begin),
-                                      .stream = GET(launch->stream),
-                                      .outer = GET(launch->outer),
-                                      .id = GET(launch->id),
-                                      .call = GET(launch->call),
-                                      .thread = GET(launch->thread)};
+    const uint32_t outer = GET(launch->outer);
+    const uint16_t turn = GET(launch->turn);
+    *ret_launch = (struct rec_launch_found){.number = number,
+                                            .begin = GET(launch->begin),
+                                            .stream = rec_launch_stream(launch),
+                                            .call = GET(launch->call),
+                                            .thread = GET(launch->thread)};
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    if (number == 0 || GET(launch->number) != number || ret_launch->id != id)
+    if (number == 0 || GET(launch->number) != number || turn != rec_launch_turn(id))
         return false;
-    SET(launch->delivered, true);
-    if (ret_launch->outer)
-        SET(ret_launch->outer->delivered, true);
+    SET(rec_delivered.turns[at], turn);
+    if (outer > 0)
+        SET(rec_delivered.turns[outer - 1], GET(rec_launches[outer - 1].turn));
     return true;
+}
+
+static inline void rec_launch_count_unseen_block(size_t block)
+{
+    enum { IN_BLOCK = REC_LAUNCH_BLOCK / REC_TURNS_AT_ONCE };
+    for (size_t i = block * IN_BLOCK; i < (block + 1) * IN_BLOCK; i++)
+        if (GET(rec_expected.several[i]) != GET(rec_delivered.several[i]))
+            for (size_t k = 0; k < REC_TURNS_AT_ONCE; k++)
+                rec_launch_count_unseen(i * REC_TURNS_AT_ONCE + k);
 }
 
 /* What has no record by now will have none. */
 static inline void rec_launch_lose_unseen(void)
 {
-    for (size_t i = 0; i < REC_MOST_LAUNCHES; i++)
-        if (GET(rec_used_blocks[i / REC_LAUNCH_BLOCK]))
-            rec_launch_count_unseen(&rec_launches[i]);
+    for (size_t i = 0; i < REC_MOST_LAUNCHES / REC_LAUNCH_BLOCK; i++)
+        if (GET(rec_used_blocks[i]))
+            rec_launch_count_unseen_block(i);
     const unsigned n = __atomic_load_n(&rec_n_told_streams, __ATOMIC_ACQUIRE);
     for (unsigned i = 0; i < n; i++)
         if (rec_told_streams[i].recorded && rec_told_streams[i].unseen > 0)
@@ -323,9 +387,9 @@ static inline void rec_told_deliver(void)
 /* What a record says. */
 struct rec_told {
     struct rec_told_stream *stream;
-    const struct rec_launch *launch; /* NULL: not known, or there is none */
-    bool has_no_launch;              /* no call has submitted it */
-    uint64_t start, end, bytes;      /* ns of the runtime's clock */
+    const struct rec_launch_found *launch; /* NULL: not known, or there is none */
+    bool has_no_launch;                    /* no call has submitted it */
+    uint64_t start, end, bytes;            /* ns of the runtime's clock */
     uint32_t region;
     double resolution; /* ns: of the device's clock */
 };
@@ -351,7 +415,11 @@ static inline bool rec_told_turn(const struct rec_told *told, rec_told_ticks *ti
         return false;
     if (told->launch && operation->begin + error < told->launch->begin)
         error = told->launch->begin - operation->begin;
-    recorder->doubt(told->stream->recorded, told->resolution + (double)error * ns_per_tick);
+    const double doubt = told->resolution + (double)error * ns_per_tick;
+    if (doubt > told->stream->doubt) {
+        recorder->doubt(told->stream->recorded, doubt);
+        told->stream->doubt = doubt;
+    }
     return true;
 }
 
@@ -382,7 +450,7 @@ static inline void rec_told_add(const struct rec_told *told, rec_told_ticks *tic
         rec_told_deliver();
 }
 
-/* ==== names, start ============================================================================ */
+/* ==== names ============================================================================ */
 
 /* Memory of `size` bytes that stays; NULL: there is none, or none so large. One thread at a time. */
 static inline void *rec_told_keep(size_t size)
@@ -404,16 +472,6 @@ static inline void *rec_told_keep(size_t size)
     at += size;
     left -= size;
     return kept;
-}
-
-/* NULL: nothing is recorded. */
-static inline const struct rec_device_interface *rec_told_find_recorder(void)
-{
-    rec_device_interface_of *of = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE);
-    memcpy(&of, &symbol, sizeof of);
-    const struct rec_device_interface *found = of ? of() : NULL;
-    return found && found->version == REC_DEVICE_VERSION ? found : NULL;
 }
 
 #endif

@@ -88,12 +88,26 @@ static bool find_beside(const char *library, char *path, size_t size)
     return length > 0 && (size_t)length < size && !strchr(path, ':') && access(path, R_OK) == 0;
 }
 
+/* Said once of each. A runtime may ask several times, one thread after the other or two at once. */
+static void say_not_beside(const struct loaded_backend *backend)
+{
+    static bool said[sizeof loaded_backends / sizeof *loaded_backends]; /* atomic */
+    if (!__atomic_test_and_set(&said[backend - loaded_backends], __ATOMIC_RELAXED))
+        rec_report_say("%s: %s is not beside the recorder, or cannot be read there: what is done "
+                       "with %s is not recorded",
+                       backend->runtime, backend->library, backend->runtime);
+}
+
 /* What the runtime is told, where the environment says `value`. It may write to that text: ocl-icd divides
  * it where it stands. */
 static char *answer_with(const struct loaded_backend *backend, char *value)
 {
     char path[PATH_MAX];
-    if (!find_beside(backend->library, path, sizeof path) || (value && strstr(value, path)))
+    if (!find_beside(backend->library, path, sizeof path)) {
+        say_not_beside(backend);
+        return value;
+    }
+    if (value && strstr(value, path))
         return value;
     if (value && *value && backend->place == ALONE) {
         rec_report_say("%s: %s is set to '%s', of which there can be one: %s is not recorded",

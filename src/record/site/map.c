@@ -44,3 +44,10 @@ bool rec_map_put(struct rec_map *map, uintptr_t key, uintptr_t value)
     put_entry(table, key, value);
     return true;
 }
+
+void rec_map_clear(struct rec_map *map)
+{
+    struct rec_map_table *table = map->table;
+    for (size_t i = 0; table && i <= table->mask; i++)
+        __atomic_store_n(&table->entries[i].value, 0, __ATOMIC_RELEASE);
+}

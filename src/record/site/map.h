@@ -52,5 +52,7 @@ static inline uintptr_t rec_map_get(const struct rec_map *map, uintptr_t key)
 
 /* Sets the value of a key. False when there is no memory. */
 bool rec_map_put(struct rec_map *map, uintptr_t key, uintptr_t value);
+/* Sets the values of all keys to 0. */
+void rec_map_clear(struct rec_map *map);
 
 #endif

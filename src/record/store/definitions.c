@@ -506,13 +506,7 @@ void rec_define_property(const char *key, const char *value)
 
 static void fill_memory(struct lull_tape_builder *builder, const void *what)
 {
-    const struct lull_tape_memory *memory = what;
-    lull_tape_build_u64(builder, memory->peak);
-    lull_tape_build_u64(builder, memory->resident);
-    lull_tape_build_u64(builder, memory->swapped);
-    lull_tape_build_u64(builder, memory->node);
-    lull_tape_build_u64(builder, memory->limit);
-    lull_tape_build_u64(builder, memory->group);
+    lull_tape_build_memory(builder, what);
 }
 
 /* The last bytes of the definition that was appended last. */
@@ -521,16 +515,35 @@ static void *last_fields(size_t size)
     return (unsigned char *)(own_definitions.header + 1) + own_definitions.header->committed - size;
 }
 
-struct lull_tape_memory *rec_define_memory(const struct lull_tape_memory *memory)
+/* Appends a definition that ends with `size` bytes that will change. Returns where these are; NULL: nowhere. */
+static void *append_changing(unsigned kind, fill *body, const void *what, size_t size)
 {
-    struct lull_tape_memory *place = NULL;
+    void *place = NULL;
     const struct rec_aside aside = lock_all();
-    if (append(LULL_TAPE_DEFINE_MEMORY, rec_process.number, fill_memory, memory)) {
-        place = last_fields(sizeof *place);
+    if (append(kind, rec_process.number, body, what)) {
+        place = last_fields(size);
         own_definitions.holds_memory = true;
     }
     unlock_all(&aside);
     return place;
+}
+
+struct lull_tape_memory *rec_define_memory(const struct lull_tape_memory *memory)
+{
+    return append_changing(LULL_TAPE_DEFINE_MEMORY, fill_memory, memory, sizeof *memory);
+}
+
+static void fill_readings(struct lull_tape_builder *builder, const void *what)
+{
+    (void)what;
+    for (unsigned i = 0; i < LULL_TAPE_READINGS; i++)
+        lull_tape_build_reading(builder, &(struct lull_tape_reading){0});
+}
+
+struct lull_tape_reading *rec_define_readings(void)
+{
+    return append_changing(LULL_TAPE_DEFINE_READINGS, fill_readings, NULL,
+                           sizeof(struct lull_tape_reading[LULL_TAPE_READINGS]));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

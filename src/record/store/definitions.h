@@ -81,6 +81,8 @@ void rec_define_property(const char *key, const char *value);
 
 /* Returns where the numbers stand in the run, to be changed in place until the process ends; NULL: nowhere. */
 struct lull_tape_memory *rec_define_memory(const struct lull_tape_memory *memory);
+/* Room for LULL_TAPE_READINGS readings, all of 0 bytes, likewise. */
+struct lull_tape_reading *rec_define_readings(void);
 
 /* The program was disturbed on purpose: what the user asked for, in lines, and the seed. */
 void rec_define_disturbance(uint64_t seed, const char *specs);

@@ -168,6 +168,18 @@ static REC_COLD uint32_t new_place(struct rec_thread *self, struct rec_wait_func
     return region;
 }
 
+/* 0: the place is not in the table. Calls of a device's runtime mostly have the same place, in the
+ * runtime, and are told apart by where the program has called that. */
+static inline uint32_t known_region(const struct rec_thread *self,
+                                    const struct rec_wait_place *place)
+{
+    uint32_t region = 0;
+    if (place->site >= REC_DEVICE_SITES)
+        region = rec_site_known(self, place->site, place->from, place->frame);
+    return region != 0 ? region
+                       : (uint32_t)rec_map_get(&rec_sites, rec_site_key(place->from, place->site));
+}
+
 bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function,
                        const struct rec_wait_place *place)
 {
@@ -181,7 +193,7 @@ bool rec_wait_begin_at(struct rec_wait *wait, struct rec_wait_function *function
         return false;
     wait->self = self;
     wait->recorded = true;
-    wait->region = (uint32_t)rec_map_get(&rec_sites, rec_site_key(place->from, place->site));
+    wait->region = known_region(self, place);
     if (REC_UNLIKELY(wait->region == 0))
         wait->region = new_place(self, function, place);
     rec_gate_shut(self);

@@ -264,6 +264,14 @@ static int64_t end_of_part(const struct lull_trace *trace,
     return INT64_MAX;
 }
 
+/* Whether some process was killed before it came to MPI_Finalize: messages to it may have no receive. */
+static bool was_ended(const struct lull_trace *trace, const struct lull_replay_options *options)
+{
+    int64_t begin, end;
+    return lull_trace_main_part(trace, options->application, &begin, &end) &&
+           end >= trace->duration;
+}
+
 lull_status lull_replay_open(const struct lull_trace *trace,
                              const struct lull_replay_options *options,
                              struct lull_program **ret_program, struct lull_error *err)
@@ -280,7 +288,8 @@ lull_status lull_replay_open(const struct lull_trace *trace,
     replay->trace = trace;
     replay->options = *options;
     replay->ends_at = options->excerpt ? INT64_MAX : end_of_part(trace, options);
-    program->unfinished = replay->ends_at < INT64_MAX;
+    program->unfinished =
+        !options->excerpt && (replay->ends_at < INT64_MAX || was_ended(trace, options));
     if (options->network)
         replay->eager = lull_network_parameter(options->network->class, "eager");
     lull_status status = LULL_OK;

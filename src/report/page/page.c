@@ -944,6 +944,30 @@ static void put_band_legend(FILE *out)
     fputs("</p>\n", out);
 }
 
+static bool has_charts(const struct lull_document *document, bool of_time)
+{
+    for (size_t i = 0; i < document->n_charts; i++)
+        if (document->charts[i].of_time == of_time)
+            return true;
+    return false;
+}
+
+static void put_charts(const struct page *page, bool of_time)
+{
+    const struct lull_document *document = page->document;
+    if (!has_charts(document, of_time))
+        return;
+    fputs("<div class=\"charts\">\n", page->out);
+    for (size_t i = 0; i < document->n_charts; i++) {
+        if (document->charts[i].of_time != of_time)
+            continue;
+        fputs("<figure>", page->out);
+        lull_chart_write_inline(document->charts[i].chart, page->out);
+        fputs("</figure>\n", page->out);
+    }
+    fputs("</div>\n", page->out);
+}
+
 static void put_overview(const struct page *page)
 {
     const struct lull_document *document = page->document;
@@ -958,15 +982,7 @@ static void put_overview(const struct page *page)
         fputs("</div>\n", out);
         put_band_legend(out);
     }
-    if (document->n_charts)
-        fputs("<div class=\"charts\">\n", out);
-    for (size_t i = 0; i < document->n_charts; i++) {
-        fputs("<figure>", out);
-        lull_chart_write_inline(document->charts[i].chart, out);
-        fputs("</figure>\n", out);
-    }
-    if (document->n_charts)
-        fputs("</div>\n", out);
+    put_charts(page, false);
     for (size_t i = 0; i < document->n_timelines; i++)
         if (!document->timelines[i]->absent)
             page_stacks(out, document->timelines[i], i, document->arena);
@@ -982,6 +998,18 @@ static void put_mount(const struct page *page, const char *id, const char *title
             "<p class=\"waiting\">%s drawn by the script of this page, which this browser does not "
             "run. The overview and the tables are whole without it.</p>\n</section>\n",
             id, id, id, title, what);
+}
+
+/* Charts whose axis is that of the timeline. */
+static void put_over_time(const struct page *page)
+{
+    if (!has_charts(page->document, true))
+        return;
+    fputs("<section id=\"over-time\" aria-labelledby=\"over-time-title\">\n"
+          "<h2 id=\"over-time-title\">Over time</h2>\n",
+          page->out);
+    put_charts(page, true);
+    fputs("</section>\n", page->out);
 }
 
 static void put_absences(const struct page *page)
@@ -1020,6 +1048,7 @@ static void put_navigation(const struct page *page)
         {"overview", "Overview", true},
         {"code", "Code", document->n_codes > 0},
         {"timelines", "Timeline", has_timeline(document)},
+        {"over-time", "Over time", has_charts(document, true)},
         {"matrices", "Matrices", document->n_matrices > 0},
         {"tables", "Tables", has_part(document, PART_REST)},
     };
@@ -1046,6 +1075,7 @@ static void put_plain_page(const struct page *page)
     page_codes(out, document);
     if (has_timeline(document))
         put_mount(page, "timelines", "Timeline", "The timeline is");
+    put_over_time(page);
     if (document->n_matrices)
         put_mount(page, "matrices", "Matrices", "Matrices are");
     put_absences(page);

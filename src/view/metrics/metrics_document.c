@@ -89,7 +89,7 @@ static const struct lull_metrics_part metrics_parts[] = {
     {.name = "kernel", .operations = true, .add = lull_tables_by_kernel},
     {.name = "copy", .operations = true, .add = lull_tables_by_copy},
     {.name = "file", .files = true, .add = lull_tables_by_file},
-    {.name = "wait", .waits = true, .add = lull_tables_by_wait},
+    {.name = "wait", .waits = true, .device_waits = true, .add = lull_tables_by_wait},
     {.name = "function",
      .regions = true,
      .waits = true,

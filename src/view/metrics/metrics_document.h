@@ -10,11 +10,12 @@
 /* A kind of parts of a run, as regions, call sites, processes, threads, files, functions, lines, loops,
  * or those who made others wait. `add` adds one table per run with a row for each of its parts. */
 struct lull_metrics_part {
-    const char *name;                     /* "region" */
-    bool regions;                         /* the runs have to be broken down by region */
-    bool operations;                      /* and by operation of devices */
-    bool files;                           /* the runs need what was done with files */
-    bool waits;                           /* the runs need who made others wait */
+    const char *name;  /* "region" */
+    bool regions;      /* the runs have to be broken down by region */
+    bool operations;   /* and by operation of devices */
+    bool files;        /* the runs need what was done with files */
+    bool waits;        /* the runs need who made others wait */
+    bool device_waits; /* ... and what kept threads in calls that wait for devices */
     const struct lull_code_options *code; /* the runs need where in the code useful time was spent;
                                              NULL: they do not */
     void (*add)(struct lull_document *document, const struct lull_runs *runs,

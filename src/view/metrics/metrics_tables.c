@@ -643,6 +643,180 @@ static bool uses_mpi(const struct lull_run *run)
     return false;
 }
 
+/* ---- calls that wait for devices, and devices that wait -------------------------------------- */
+
+static const struct device_waits_of {
+    uint32_t of_device; /* as in struct lull_device_charge */
+    const char *id, *all_id, *title, *all_title, *corner;
+    const char *sums_id, *sums_corner;
+} device_waits[] = {
+    {0, "device_waits", "all_device_waits", "What kept calls that wait for devices",
+     "All that kept calls that wait for devices", "Call", "device_wait_time", "Thread"},
+    {1, "device_gaps", "all_device_gaps", "What kept devices that ran nothing",
+     "All that kept devices that ran nothing", "Next operation", "device_gap_time", "Stream"}};
+enum { DEVICE_WAITS = sizeof device_waits / sizeof *device_waits };
+
+static uint32_t count_device_charges(const struct lull_run *run, const struct device_waits_of *of)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; run->waits && i < run->waits->n_device_charges; i++)
+        n += run->waits->device_charges[i].of_device == of->of_device;
+    return n;
+}
+
+static const char *name_of_region(const struct lull_trace *trace, uint32_t region)
+{
+    return region < trace->n_regions ? trace->regions[region].name : "";
+}
+
+/* The columns; `awaited` is the first name of the row of a device. */
+enum { DEVICE_NAMES = 8, DEVICE_TIMES = 6 };
+static const char *const device_wait_columns[DEVICE_NAMES + DEVICE_TIMES][2] = {
+    {"awaited", "for"},
+    {"cause", "kept by"},
+    {"operation", "of operation"},
+    {"stream", "on rank,\nstream"},
+    {"submit", "submitted by"},
+    {"thread", "in\nthread"},
+    {"region", "which was in"},
+    {"other", "for\nrank"},
+    {"time", "waited"},
+    {"share", "share"},
+    {"waits", "waits"},
+    {"longest", "longest\nwait"},
+    {"longest_of", "of"},
+    {"longest_begin", "from"}};
+
+/* "1.0", by rank and number within it; "" for LULL_NONE. */
+static const char *name_of_location(const struct lull_trace *trace, uint32_t location,
+                                    struct lull_arena *arena)
+{
+    if (location >= trace->n_locations)
+        return "";
+    const struct lull_location *of = &trace->locations[location];
+    return lull_arena_printf(arena, "%s.%u", rank_of(trace, of->process, arena), of->number);
+}
+
+static void set_device_times(struct lull_table *table, uint32_t row, uint32_t column,
+                             const struct lull_device_charge *charge, int64_t all)
+{
+    lull_table_set(table, row, column, lull_cell_time(charge->ns));
+    lull_table_set(table, row, column + 1, lull_cell_share(share_of(charge->ns, all)));
+    lull_table_set(table, row, column + 2, lull_cell_count(charge->waits));
+}
+
+static void add_device_charge(struct lull_table *table, const struct lull_run *run,
+                              const struct lull_device_charge *charge, int64_t all,
+                              struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    const char *call = call_of(trace, charge->call, arena);
+    const char *const names[DEVICE_NAMES] = {
+        name_of_region(trace, charge->awaited),
+        lull_device_cause_name(charge->cause),
+        name_of_region(trace, charge->operation),
+        name_of_location(trace, charge->stream, arena),
+        call_of(trace, charge->submit, arena),
+        name_of_location(trace, charge->thread, arena),
+        call_of(trace, charge->region, arena),
+        charge->other == LULL_NONE ? "" : rank_of(trace, charge->other, arena)};
+    const char *id =
+        lull_arena_printf(arena, "%s/%s/%s/%s/%s/%s/%s/%s/%s", call, names[0], names[1], names[2],
+                          names[3], names[4], names[5], names[6], names[7]);
+    const char *label = charge->of_device ? names[0] : call;
+    const uint32_t row = lull_table_row(table, id, *label ? label : "(not known)", LULL_NO_ROW);
+    uint32_t column = 0;
+    for (uint32_t name = charge->of_device; name < DEVICE_NAMES; name++)
+        lull_table_set(table, row, column++, lull_cell_text(names[name]));
+    set_device_times(table, row, column, charge, all);
+    lull_table_set(table, row, column + 3, lull_cell_time(charge->longest.ns));
+    lull_table_set(table, row, column + 4,
+                   lull_cell_text(name_of_location(trace, charge->longest.location, arena)));
+    lull_table_set(table, row, column + 5, lull_cell_time(charge->longest.begin));
+}
+
+/* Adds the first `shown` charges, and the others as one row. */
+static void add_device_charges(struct lull_document *document, const struct device_waits_of *of,
+                               const struct lull_run *run, bool is_whole, struct lull_arena *arena)
+{
+    const struct lull_wait_result *waits = run->waits;
+    const uint32_t n = count_device_charges(run, of);
+    const uint32_t most = is_whole || n <= MOST_CHARGES + 1 ? n : MOST_CHARGES;
+    struct lull_device_charge rest = {0};
+    int64_t all = 0;
+    uint32_t shown = 0;
+    struct lull_table *table =
+        lull_table_of_parts(document, is_whole ? of->all_id : of->id,
+                            is_whole ? of->all_title : of->title, of->corner, run, arena);
+    lull_table_names(table);
+    for (size_t i = of->of_device; i < DEVICE_NAMES + DEVICE_TIMES; i++)
+        lull_table_column(table, device_wait_columns[i][0], device_wait_columns[i][1]);
+    for (uint32_t i = 0; i < waits->n_device_charges; i++)
+        all +=
+            waits->device_charges[i].of_device == of->of_device ? waits->device_charges[i].ns : 0;
+    for (uint32_t i = 0; i < waits->n_device_charges; i++) {
+        const struct lull_device_charge *charge = &waits->device_charges[i];
+        if (charge->of_device != of->of_device)
+            continue;
+        if (shown++ < most) {
+            add_device_charge(table, run, charge, all, arena);
+            continue;
+        }
+        rest.ns += charge->ns;
+        rest.waits += charge->waits;
+    }
+    if (most < n) {
+        const char *label = lull_arena_printf(arena, "(%u others)", n - most);
+        set_device_times(table, lull_table_row(table, "others", label, LULL_NO_ROW),
+                         DEVICE_NAMES - of->of_device, &rest, all);
+    }
+}
+
+static int64_t set_device_sums(struct lull_table *table, const char *name, const int64_t *ns)
+{
+    int64_t all = 0;
+    for (unsigned cause = 0; cause < LULL_DEVICE_CAUSES; cause++)
+        all += ns[cause];
+    if (all == 0)
+        return 0;
+    const uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
+    lull_table_set(table, row, 0, lull_cell_time(all));
+    for (unsigned cause = 0; cause < LULL_DEVICE_CAUSES; cause++)
+        lull_table_set(table, row, 1 + cause, lull_cell_time(ns[cause]));
+    return all;
+}
+
+static void add_device_sums(struct lull_document *document, const struct device_waits_of *of,
+                            const struct lull_run *run, struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    int64_t all[LULL_DEVICE_CAUSES] = {0};
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "%s:%s", of->sums_id, run->name),
+        of->of_device
+            ? lull_arena_printf(arena,
+                                "Time in which devices of %s ran nothing, by the stream of "
+                                "their next operation",
+                                run->name)
+            : lull_arena_printf(arena, "Time of threads of %s in calls that wait for devices",
+                                run->name),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, of->sums_corner);
+    lull_table_column(table, "all", "in all");
+    for (unsigned cause = 0; cause < LULL_DEVICE_CAUSES; cause++)
+        lull_table_column(table, lull_device_cause_name(cause), lull_device_cause_name(cause));
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const int64_t *ns = run->waits->locations[l].device_ns;
+        if ((trace->locations[l].kind == LULL_LOCATION_DEVICE) != (of->of_device == 1) ||
+            set_device_sums(table, name_of_location(trace, l, arena), ns) == 0)
+            continue;
+        for (unsigned cause = 0; cause < LULL_DEVICE_CAUSES; cause++)
+            all[cause] += ns[cause];
+    }
+    lull_table_rule(table);
+    set_device_sums(table, "all", all);
+}
+
 static void note_of_unmatched(struct lull_document *document, const struct lull_run *run)
 {
     const struct lull_wait_result *waits = run->waits;
@@ -673,7 +847,9 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
                                waits->absent);
         } else if (waits->waited_ns == 0) {
             lull_document_note(document, LULL_NOTE_INFO,
-                               "%s has no waits: no process or thread waits for another one.",
+                               waits->n_device_charges > 0
+                                   ? "%s: no process or thread waits for another one."
+                                   : "%s has no waits: no process or thread waits for another one.",
                                run->name);
         } else {
             add_charges(document, "waits", "Who made others wait in", run,
@@ -684,12 +860,22 @@ void lull_tables_by_wait(struct lull_document *document, const struct lull_runs 
                 add_threads(document, run, arena);
             note_of_unmatched(document, run);
         }
+        for (size_t of = 0; of < DEVICE_WAITS; of++)
+            if (count_device_charges(run, &device_waits[of]) > 0) {
+                add_device_charges(document, &device_waits[of], run, false, arena);
+                add_device_sums(document, &device_waits[of], run, arena);
+            }
     }
     lull_document_details(document);
-    for (uint32_t i = 0; i < runs->count; i++)
-        if (has_more(&runs->runs[i]))
-            add_charges(document, "all_waits", "All who made others wait in", &runs->runs[i],
-                        runs->runs[i].waits->n_charges, arena);
+    for (uint32_t i = 0; i < runs->count; i++) {
+        const struct lull_run *run = &runs->runs[i];
+        if (has_more(run))
+            add_charges(document, "all_waits", "All who made others wait in", run,
+                        run->waits->n_charges, arena);
+        for (size_t of = 0; of < DEVICE_WAITS; of++)
+            if (count_device_charges(run, &device_waits[of]) > MOST_CHARGES + 1)
+                add_device_charges(document, &device_waits[of], run, true, arena);
+    }
 }
 
 void lull_tables_of_charges(struct lull_document *document, const struct lull_runs *runs,

@@ -950,6 +950,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     add_code(document, runs, arena);
     for (uint32_t i = 0; i < runs->count; i++) {
         lull_report_add_timeline(document, &runs->runs[i], &report->of[i], wish, arena);
+        lull_report_add_memory(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_code(document, report, i, wish, arena);
         lull_report_add_load(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);

@@ -24,6 +24,10 @@ void lull_report_add_timeline(struct lull_document *document, const struct lull_
                               const struct lull_report_run *of, const struct lull_report_wish *wish,
                               struct lull_arena *arena);
 
+/* How much memory the processes of each node had over time; nothing where their recorder did not learn it. */
+void lull_report_add_memory(struct lull_document *document, const struct lull_run *run,
+                            const struct lull_report_run *of, struct lull_arena *arena);
+
 /* How even the work of a run is: over rows and time, and over threads. */
 void lull_report_add_load(struct lull_document *document, const struct lull_run *run,
                           const struct lull_report_run *of, struct lull_arena *arena);

@@ -20,6 +20,7 @@
  *                   memory are told
  *     no-managed    CUPTI does not tell of managed memory; old-managed: not of migrations between devices
  *     drops         records are dropped now and then
+ *     starved       for a while nobody gives any more buffers, because there are too many, and records are dropped
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
  *     silent        who asks for all records at the end waits for ever

@@ -87,7 +87,7 @@ static void (*tell)(const char *format, ...);
 static void (*flush_truth)(void);
 static void (*ids_of)(context_t, stream_t, bool, uint32_t *, uint32_t *, uint32_t *);
 static bool worker_runs, kill_form, is_shuffle, is_small, is_worker, is_drops, is_odd_times,
-    is_late, is_step, is_swap, is_eager, is_silent;
+    is_late, is_step, is_swap, is_eager, is_silent, is_starved;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -267,6 +267,39 @@ static size_t put_record(uint8_t *at, const struct operation *one, bool timed, u
     return size;
 }
 
+/* Buffers that are asked for and not used, until nobody gives any more. */
+enum { MOST_HOARDED = 300 };
+static uint8_t *hoarded[MOST_HOARDED];
+static unsigned n_hoarded;
+
+/* With the lock held: once, when some operations have been told. */
+static void hoard(void)
+{
+    static bool has_hoarded;
+    uint8_t *bytes = NULL;
+    size_t size, most;
+    if (!is_starved || has_hoarded || __atomic_load_n(&n_ever, __ATOMIC_RELAXED) < 10)
+        return;
+    for (has_hoarded = true; n_hoarded < MOST_HOARDED; hoarded[n_hoarded++] = bytes) {
+        request(&bytes, &size, &most);
+        if (!bytes)
+            return;
+    }
+}
+
+/* Without the lock. */
+static void give_hoarded_back(void)
+{
+    for (;;) {
+        pthread_mutex_lock(&lock);
+        uint8_t *bytes = n_hoarded > 0 ? hoarded[--n_hoarded] : NULL;
+        pthread_mutex_unlock(&lock);
+        if (!bytes)
+            return;
+        complete(NULL, 0, bytes, 0, 0);
+    }
+}
+
 /* With the lock held. */
 static struct buffer *space(size_t size)
 {
@@ -278,6 +311,7 @@ static struct buffer *space(size_t size)
     struct buffer *buffer = malloc(sizeof *buffer);
     size_t most = 0;
     *buffer = (struct buffer){.n = 0};
+    hoard();
     request(&buffer->bytes, &buffer->size, &most);
     if (!buffer->bytes || buffer->size < size) {
         free(buffer);
@@ -434,6 +468,7 @@ static void connect(void)
     is_step = is("step");
     is_swap = is("swap");
     is_eager = is("eager");
+    is_starved = is("starved");
 }
 
 EXPORT int cuptiGetVersion(uint32_t *version);
@@ -573,6 +608,7 @@ EXPORT int cuptiActivityFlushAll(uint32_t flag)
     end_filling();
     pthread_cond_signal(&wake);
     pthread_mutex_unlock(&lock);
+    give_hoarded_back();
     if (!is_worker)
         hand_over_all(forced);
     for (bool waits = true; waits;) { /* also for what another thread hands over */

@@ -127,6 +127,47 @@ static void a_send_that_nobody_receives_waits_for_nobody(void **state)
     lull_arena_destroy(arena);
 }
 
+/* Process 1 was killed before it received the second message. Process 0 computes for 110 ns before its first
+ * send, and for 380 ns between the two. Where processes came to MPI_Finalize, a send without a receive
+ * is an error. */
+static void a_receiver_that_was_killed(void **state)
+{
+    static const unsigned sends[] = {SEND, SSEND};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const bool was_killed = i < 2;
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_trace *trace = memory_trace_simple(2, 1, 510, names);
+        const struct lull_replay_options options = {0};
+        struct lull_program *program;
+        struct lull_network network;
+        struct lull_sim_options wanted = {.network = &network};
+        struct lull_sim_result result;
+        struct lull_error err = {""};
+        memory_trace_world(trace, 2);
+        trace->has_main = true;
+        for (int p = 0; p < 2; p++) {
+            trace->processes[p].main_begin = 5;
+            trace->processes[p].main_end = was_killed ? 510 : 505;
+        }
+        call(trace, 0, SEND, 110, 120, LULL_EVENT_SEND, 1);
+        call(trace, 0, sends[i % 2], 500, 510, LULL_EVENT_SEND, 2);
+        call(trace, 1, RECV, 50, 130, LULL_EVENT_RECV, 1);
+        lull_network_init(&network, lull_network_find("ideal"));
+        assert_int_equal(lull_replay_open(trace, &options, &program, &err), LULL_OK);
+        const lull_status status = lull_simulate(program, &wanted, arena, &result, NULL, &err);
+        if (was_killed) {
+            fail_if(status != LULL_OK, "%s", err.text);
+            assert_int_equal(result.runtime, 110 + 380);
+        } else {
+            assert_int_equal(status, LULL_ERR_FORMAT);
+        }
+        lull_program_close(program);
+        lull_trace_close(trace);
+        lull_arena_destroy(arena);
+    }
+}
+
 TEST_GROUP(test_synchronous)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +175,7 @@ TEST_GROUP(test_synchronous)
         cmocka_unit_test(a_receive_begins_where_it_is_posted),
         cmocka_unit_test(a_send_that_does_not_block_is_waited_for),
         cmocka_unit_test(a_send_that_nobody_receives_waits_for_nobody),
+        cmocka_unit_test(a_receiver_that_was_killed),
     };
     return run_cases(tests, NULL, NULL);
 }

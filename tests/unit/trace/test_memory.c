@@ -31,7 +31,11 @@ static void test_nodes(void **state)
     assert_int_equal(sum.capacity, 32 * GIB);
     assert_int_equal(sum.node, 1);
     assert_false(sum.is_limit);
+    assert_int_equal(sum.members, 2);
+    assert_int_equal(sum.largest_member, 15 * GIB);
+    assert_int_equal(sum.of_members, 1);
     assert_int_equal(sum.swapped, 12);
+    assert_true(lull_memory_is_full(&sum)); /* 94 % */
 }
 
 /* Two groups on one node: that of processes 0 and 2 has 7 of 8 GiB. Another group on another node has the same number,
@@ -48,6 +52,10 @@ static void test_groups(void **state)
     assert_true(sum.is_limit);
     assert_int_equal(sum.largest, 4 * GIB);
     assert_int_equal(sum.of, 2);
+    assert_int_equal(sum.members, 2);
+    assert_int_equal(sum.largest_member, 4 * GIB);
+    assert_int_equal(sum.of_members, 2);
+    assert_false(lull_memory_is_full(&sum)); /* 88 % */
 }
 
 /* Of some processes nothing is known, or not where they are. */
@@ -62,6 +70,7 @@ static void test_unknown(void **state)
     assert_int_equal(sum.of, 1);
     assert_int_equal(sum.capacity, 0);
     assert_int_equal(sum.node, LULL_NONE);
+    assert_false(lull_memory_is_full(&sum));
     sum = lull_memory_sum(NULL, 0);
     assert_int_equal(sum.known, 0);
 }

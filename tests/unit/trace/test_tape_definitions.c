@@ -42,6 +42,39 @@ static void test_ids_are_unified(void **state)
     assert_int_equal(b.events[2].readings.values[0].counter, 0);
 }
 
+/* A recorder was killed while it gave up every second of six readings, at times 10 to 60: it had put those of
+ * 30 and 50 in the places of 20 and 30, and was about to put another one into the third place, whose bytes
+ * are 0. One of no bytes at the end, and one of more than there can be, do not count either. Times are in
+ * ticks of 2 ns; the run begins at tick 5, and ends at tick 65. */
+static void test_readings_of_memory(void **state)
+{
+    (void)state;
+    struct definitions_maker definitions;
+    struct tape_maker tape;
+    definitions_begin(&definitions, 0);
+    define_region(&definitions, 1, "main");
+    definitions_add(&definitions, LULL_TAPE_DEFINE_CLOCK, 0, "UUf", UINT64_C(0), UINT64_C(0), 0.0);
+    definitions_add(&definitions, LULL_TAPE_DEFINE_CLOCK, 0, "UUf", UINT64_C(100), UINT64_C(200),
+                    0.0);
+    definitions_add(&definitions, LULL_TAPE_DEFINE_READINGS, 0, "UUUUUUUUUUUUUUUU", UINT64_C(10),
+                    UINT64_C(100), UINT64_C(30), UINT64_C(300), UINT64_C(50), UINT64_C(0),
+                    UINT64_C(40), UINT64_C(400), UINT64_C(30), UINT64_C(1), UINT64_C(60),
+                    UINT64_C(600), UINT64_C(62), UINT64_MAX, UINT64_C(0), UINT64_C(0));
+    definitions_write(&definitions, run.path);
+    tape_begin(&tape, 0, 0);
+    tape_call(&tape, 5, 1, 60);
+    tape_write(&tape, run.path, 0);
+    run_open(run.path);
+    static const struct lull_memory_reading expected[] = {
+        {10, 100}, {50, 300}, {70, 400}, {110, 600}};
+    const struct lull_process *process = &run.trace->processes[0];
+    assert_int_equal(process->n_readings, 4);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_int_equal(process->readings[i].time, expected[i].time);
+        assert_int_equal(process->readings[i].bytes, expected[i].bytes);
+    }
+}
+
 /* Of what a script has started under two ranks: two programs without MPI, each of which knows its
  * rank, and one with MPI; and one more under rank 1 alone. No application has a rank twice. */
 static void test_programs_of_a_script(void **state)
@@ -341,6 +374,7 @@ TEST_GROUP(test_tape_definitions)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_ids_are_unified),
+        TEST(test_readings_of_memory),
         TEST(test_programs_of_a_script),
         TEST(test_communicators_by_key),
         TEST(test_intercommunicator),

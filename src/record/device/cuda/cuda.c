@@ -216,18 +216,23 @@ static void keep_buffer(uint8_t *buffer, size_t used)
 /* ==== records ================================================================================= */
 
 /* Regions of kernels by the addresses of their names, which CUPTI keeps. As it may free one when
- * code is unloaded, the name is compared with a copy. */
+ * code is unloaded, the name is compared with a copy, once in each buffer. */
 enum { MOST_NAMES = 1 << 12 };
 static struct kernel_name {
     const char *name;
     char *copy;
     uint32_t region;
+    uint64_t seen; /* n_delivered when the two were compared */
 } names[MOST_NAMES];
+static uint64_t n_delivered; /* buffers so far */
 
 static uint32_t region_of_kernel(const char *name)
 {
     name = name ? name : "(kernel without a name)";
     struct kernel_name *known = &names[rec_map_hash((uintptr_t)name) % MOST_NAMES];
+    if (known->name == name && known->seen == n_delivered)
+        return known->region;
+    known->seen = n_delivered;
     if (known->name == name && known->copy && strcmp(known->copy, name) == 0)
         return known->region;
     known->region = recorder->region(REC_DEVICE_KERNEL, name);
@@ -261,53 +266,6 @@ static enum rec_device_kind kind_of_copy(unsigned direction)
     }
 }
 
-/* What a record of any kind says. */
-struct told {
-    uint32_t device, context, stream, correlation, other; /* other: 0, or a second correlation id */
-    uint64_t start, end, bytes;
-    uint32_t region;
-};
-
-/* False: the record is not that of an operation. */
-static bool read_record(const void *record, struct told *told)
-{
-    const union {
-        const void *any;
-        const uint32_t *kind;
-        const struct cupti_kernel *kernel;
-        const struct cupti_memcpy *copy;
-        const struct cupti_memcpy_peer *peer;
-        const struct cupti_memset *set;
-    } is = {record};
-#define TELL(it, id, second, size, where)                                                          \
-    *told = (struct told)                                                                          \
-    {                                                                                              \
-        (it)->device, (it)->context, (it)->stream, (id), (second), (it)->start, (it)->end, (size), \
-            (where)                                                                                \
-    }
-    switch (*is.kind) {
-    case CUPTI_KERNEL:
-    case CUPTI_CONCURRENT_KERNEL:
-        TELL(is.kernel, is.kernel->correlation, 0, 0, region_of_kernel(is.kernel->name));
-        return true;
-    case CUPTI_MEMCPY:
-        TELL(is.copy, is.copy->correlation, is.copy->runtime_correlation, is.copy->bytes,
-             recorder->region(kind_of_copy(is.copy->direction), NULL));
-        return true;
-    case CUPTI_MEMCPY_PEER:
-        TELL(is.peer, is.peer->correlation, 0, is.peer->bytes,
-             recorder->region(REC_DEVICE_COPY_WITHIN, NULL));
-        return true;
-    case CUPTI_MEMSET:
-        TELL(is.set, is.set->correlation, 0, is.set->bytes,
-             recorder->region(REC_DEVICE_FILL, NULL));
-        return true;
-    default:
-        return false;
-    }
-#undef TELL
-}
-
 /* Nobody has submitted it. Records of managed memory tell of other things, too. */
 static void add_migration(const struct cupti_migration *migration, uint64_t now)
 {
@@ -334,28 +292,6 @@ static void add_migration(const struct cupti_migration *migration, uint64_t now)
                  ticks_of, now);
 }
 
-static void add_operation(const struct told *told, uint64_t now)
-{
-    struct rec_launch launch;
-    const bool known = rec_launch_find(told->correlation, &launch) ||
-                       (told->other != 0 && rec_launch_find(told->other, &launch));
-    if (known && launch.number == REC_NO_NUMBER)
-        return;
-    static struct rec_told_stream *stream; /* that of the record before: often it is the same */
-    if (!stream || stream->group != told->context || stream->id != told->stream)
-        stream = find_stream(told->device, told->context, told->stream);
-    if (!stream)
-        return;
-    rec_told_add(&(const struct rec_told){.stream = stream,
-                                          .launch = known ? &launch : NULL,
-                                          .start = told->start,
-                                          .end = told->end,
-                                          .bytes = told->bytes,
-                                          .region = told->region,
-                                          .resolution = TIMER_NS},
-                 ticks_of, now);
-}
-
 /* Time that the program has lost to CUPTI is the recorder's. */
 static void charge_overhead(const struct cupti_overhead *overhead)
 {
@@ -377,28 +313,119 @@ static void charge_overhead(const struct cupti_overhead *overhead)
     }
 }
 
+/* What a record of any kind says. */
+struct told {
+    uint32_t device, context, stream, correlation, other; /* other: 0, or a second correlation id */
+    uint64_t start, end, bytes;
+    uint32_t region;
+};
+
+/* False: the record is not that of an operation that a call has submitted. `now`, in ticks, is not before
+ * the record was handed over. */
+static bool read_record(const void *record, uint64_t now, struct told *told)
+{
+    const union {
+        const void *any;
+        const uint32_t *kind;
+        const struct cupti_kernel *kernel;
+        const struct cupti_memcpy *copy;
+        const struct cupti_memcpy_peer *peer;
+        const struct cupti_memset *set;
+        const struct cupti_migration *migration;
+        const struct cupti_overhead *overhead;
+    } is = {record};
+#define TELL(it, id, second, size, where)                                                          \
+    *told = (struct told)                                                                          \
+    {                                                                                              \
+        (it)->device, (it)->context, (it)->stream, (id), (second), (it)->start, (it)->end, (size), \
+            (where)                                                                                \
+    }
+    switch (*is.kind) {
+    case CUPTI_KERNEL:
+    case CUPTI_CONCURRENT_KERNEL:
+        TELL(is.kernel, is.kernel->correlation, 0, 0, region_of_kernel(is.kernel->name));
+        return true;
+    case CUPTI_MEMCPY:
+        TELL(is.copy, is.copy->correlation, is.copy->runtime_correlation, is.copy->bytes,
+             recorder->region(kind_of_copy(is.copy->direction), NULL));
+        return true;
+    case CUPTI_MEMCPY_PEER:
+        TELL(is.peer, is.peer->correlation, 0, is.peer->bytes,
+             recorder->region(REC_DEVICE_COPY_WITHIN, NULL));
+        return true;
+    case CUPTI_MEMSET:
+        TELL(is.set, is.set->correlation, 0, is.set->bytes,
+             recorder->region(REC_DEVICE_FILL, NULL));
+        return true;
+    case CUPTI_MIGRATION:
+        add_migration(is.migration, now);
+        return false;
+    case CUPTI_OVERHEAD:
+        charge_overhead(is.overhead);
+        return false;
+    default:
+        return false;
+    }
+#undef TELL
+}
+
+static void add_operation(const struct told *told, uint64_t now)
+{
+    struct rec_launch_found launch;
+    const bool known = rec_launch_find(told->correlation, &launch) ||
+                       (told->other != 0 && rec_launch_find(told->other, &launch));
+    if (known && launch.number == REC_NO_NUMBER)
+        return;
+    static struct rec_told_stream *stream; /* that of the record before: often it is the same */
+    if (!stream || stream->group != told->context || stream->id != told->stream)
+        stream = find_stream(told->device, told->context, told->stream);
+    if (!stream)
+        return;
+    rec_told_add(&(const struct rec_told){.stream = stream,
+                                          .launch = known ? &launch : NULL,
+                                          .start = told->start,
+                                          .end = told->end,
+                                          .bytes = told->bytes,
+                                          .region = told->region,
+                                          .resolution = TIMER_NS},
+                 ticks_of, now);
+}
+
 struct full_buffer {
     uint8_t *buffer;
     size_t used;
 };
 
-/* All that is called on the way is the recorder's affair. */
+/* CUPTI has written the records on another core: each record asks for those that come some time behind it. */
+static bool has_next_record(const struct full_buffer *full, void **record)
+{
+    enum { AHEAD = 2048, LINE = 64, LINES = 4 };
+    if (cupti.cuptiActivityGetNextRecord(full->buffer, full->used, record) != CUPTI_OK || !*record)
+        return false;
+    for (unsigned i = 0; i < LINES; i++)
+        __builtin_prefetch((const char *)*record + AHEAD + (size_t)i * LINE);
+    return true;
+}
+
+/* Several records are read before the first of them is added, so that what is known of their calls has come
+ * from memory by then. All that is called on the way is the recorder's affair. */
 static void deliver_buffer(void *context)
 {
+    enum { AT_A_TIME = 16 };
     const struct full_buffer *full = context;
+    struct told told[AT_A_TIME];
     void *record = NULL;
-    struct told told;
     if (!rec_told_begin())
         return;
     const uint64_t now = recorder->now();
-    while (cupti.cuptiActivityGetNextRecord(full->buffer, full->used, &record) == CUPTI_OK &&
-           record) {
-        if (*(const uint32_t *)record == CUPTI_OVERHEAD)
-            charge_overhead(record);
-        else if (*(const uint32_t *)record == CUPTI_MIGRATION)
-            add_migration(record, now);
-        else if (read_record(record, &told))
-            add_operation(&told, now);
+    n_delivered++;
+    for (bool more = true; more;) {
+        unsigned n = 0;
+        while (n < AT_A_TIME && (more = has_next_record(full, &record)))
+            if (read_record(record, now, &told[n]))
+                rec_launch_prefetch(told[n++].correlation);
+        for (unsigned i = 0; i < n; i++)
+            add_operation(&told[i], now);
     }
     rec_told_deliver();
     pthread_mutex_unlock(&rec_told_lock);
@@ -498,28 +525,24 @@ static uint32_t n_capturing; /* atomic: streams whose work becomes a graph */
 /* Handles of events are used again. A recorded event is an operation, a marker. */
 static pthread_mutex_t events_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rec_map event_map; /* handle -> number; 0: nothing is known */
-static uint64_t newest_event;    /* with events_lock held: the largest number in the map */
-static uint64_t forgotten;       /* atomic: events up to this number are not known any more */
 
 static void put_event(const void *event, uint64_t number)
 {
     pthread_mutex_lock(&events_lock);
     rec_map_put(&event_map, (uintptr_t)event, number);
-    newest_event = number > newest_event ? number : newest_event;
     pthread_mutex_unlock(&events_lock);
 }
 
 static uint64_t number_of_event(const void *event)
 {
-    const uint64_t number = rec_map_get(&event_map, (uintptr_t)event);
-    return number > __atomic_load_n(&forgotten, __ATOMIC_ACQUIRE) ? number : 0;
+    return rec_map_get(&event_map, (uintptr_t)event);
 }
 
 /* A context ends, and takes its events with it. Which these are is not known: all are forgotten. */
 static void forget_events(void)
 {
     pthread_mutex_lock(&events_lock);
-    __atomic_store_n(&forgotten, newest_event, __ATOMIC_RELEASE);
+    rec_map_clear(&event_map);
     pthread_mutex_unlock(&events_lock);
 }
 
@@ -629,8 +652,8 @@ static void end_submission(const struct row *row, const struct cupti_call *call)
     int direction = 0;
     recorder->submit(&in.wait, recorded, &in.operation);
     if (row->what == KERNEL) {
-        SET(in.launch->stream, stream);
-        SET(in.launch->expected, true);
+        rec_launch_goes_to(in.launch, stream);
+        rec_launch_expect(in.launch);
     } else if (row->what == RECORD) {
         recorder->depend(&in.wait, number, 0);
         put_event(pointer_at(call->arguments, row->other), number);
@@ -706,7 +729,7 @@ static void see_inner_call(const struct row *row, const struct cupti_call *call)
         return;
     if (call->correlation != in.correlation)
         rec_launch_note(call->correlation, &in.operation, in.wait.begin, in.launch);
-    if (in.target)
+    if (in.target || !recorder->is_on())
         return;
     if (!in.stream_known)
         see_stream(row, call);
@@ -748,14 +771,16 @@ static void on_callback(void *user, uint32_t domain, uint32_t id, const void *da
     }
     const struct row *row = domain <= CUPTI_RUNTIME && id < MOST_IDS ? row_of[domain][id] : NULL;
     const struct cupti_call *call = data;
-    if (!row || !recorder->is_on())
+    if (!row)
         return;
-    if (call->site == CUPTI_ENTER && in.row)
-        see_inner_call(row, call);
-    else if (call->site == CUPTI_ENTER)
+    if (in.row) {
+        if (call->site == CUPTI_ENTER)
+            see_inner_call(row, call);
+        else if (in.row == row && in.correlation == call->correlation && recorder->is_on())
+            end_call(row, call);
+    } else if (call->site == CUPTI_ENTER && recorder->is_on()) {
         begin_call(row, call, REC_CALLER, REC_FRAME);
-    else if (in.row == row && in.correlation == call->correlation)
-        end_call(row, call);
+    }
 }
 
 /* ==== draining ================================================================================ */
@@ -1017,7 +1042,7 @@ int InitializeInjection(void)
     static bool begun;
     if (__atomic_test_and_set(&begun, __ATOMIC_RELAXED))
         return 1;
-    recorder = rec_told_find_recorder();
+    recorder = rec_device_find("CUDA");
     start_next();
     if (recorder)
         start_cupti();

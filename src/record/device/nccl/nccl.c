@@ -15,7 +15,6 @@
 #include "record/device/device.h"
 #include "record/site/site.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -411,13 +410,8 @@ static int begin_communicator(void **context, int *kinds, uint64_t id, int ranks
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
-    if (!recorder) {
-        rec_device_interface_of *of = NULL;
-        void *symbol = dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE);
-        memcpy(&of, &symbol, sizeof of);
-        const struct rec_device_interface *found = of ? of() : NULL;
-        recorder = found && found->version == REC_DEVICE_VERSION ? found : NULL;
-    }
+    if (!recorder)
+        recorder = rec_device_find("NCCL");
     pthread_mutex_unlock(&lock);
     *context = recorder ? take_communicator(id, ranks, rank) : NULL;
     *kinds = *context ? NCCL_COLLECTIVE | NCCL_POINT_TO_POINT | NCCL_KERNEL_CHANNEL : 0;

@@ -23,7 +23,6 @@
 #include "record/site/site.h"
 
 #include <assert.h>
-#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -253,9 +252,8 @@ static void tell_oddities(void)
             "a queue with profiling is refused: when its operations ran is not recorded",
         [OTHER_CLOCK] = "clGetDeviceAndHostTimer tells of another clock than events do: times are "
                         "taken from when operations were enqueued",
-        [CONTRADICTS] =
-            "the driver tells times that contradict the host's: such operations are not "
-            "recorded",
+        [CONTRADICTS] = "the driver tells times that contradict the host's or each other: such "
+                        "operations are not recorded",
         [TOO_MANY] = "more than 65,536 operations had not ended: some are not recorded"};
     for (unsigned i = 0; i < ODDITIES; i++) {
         if (__atomic_load_n(&oddities[i], __ATOMIC_RELAXED) != SEEN)
@@ -436,6 +434,8 @@ static enum fate look_at(struct kept *kept)
         !ask_time(kept->event, OCL_START, &operation->begin) ||
         !ask_time(kept->event, OCL_END, &operation->end))
         return UNKNOWN;
+    if (operation->begin > operation->end)
+        see(CONTRADICTS);
     return operation->begin > 0 && operation->begin <= operation->end ? ENDED : UNKNOWN;
 }
 
@@ -1181,15 +1181,6 @@ static const struct front {
 #define FRONT(name) {PLACE_##name, (any_function)front_##name},
     FRONTS(FRONT)};
 
-static const struct rec_device_interface *find_recorder(void)
-{
-    rec_device_interface_of *of = NULL;
-    void *symbol = dlsym(RTLD_DEFAULT, REC_DEVICE_INTERFACE);
-    memcpy(&of, &symbol, sizeof of);
-    const struct rec_device_interface *found = of ? of() : NULL;
-    return found && found->version == REC_DEVICE_VERSION ? found : NULL;
-}
-
 REC_EXPORT ocl_int clGetLayerInfo(ocl_uint what, size_t size, void *value, size_t *ret_size);
 REC_EXPORT ocl_int clInitLayer(ocl_uint n, const any_function *next, ocl_uint *ret_n,
                                const any_function **ret_table);
@@ -1217,7 +1208,7 @@ ocl_int clInitLayer(ocl_uint n, const any_function *next, ocl_uint *ret_n,
     if (!next || !ret_n || !ret_table)
         return OCL_INVALID_VALUE;
     n = n < MOST_ENTRIES ? n : MOST_ENTRIES;
-    recorder = find_recorder();
+    recorder = rec_device_find("OpenCL");
     target = next;
     memcpy(in_front, next, n * sizeof *next);
     for (size_t i = 0; recorder && i < sizeof fronts / sizeof *fronts; i++)

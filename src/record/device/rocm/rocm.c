@@ -297,7 +297,7 @@ static void note_target(uint32_t device)
     in.submitted = true;
     in.target = in.target ? in.target : stream;
     if (in.launch && in.target)
-        SET(in.launch->stream, in.target);
+        rec_launch_goes_to(in.launch, in.target);
 }
 
 /* A kernel or a copy is about to be submitted. */
@@ -313,7 +313,8 @@ static void on_submission(struct rocprofiler_callback_record record, uint64_t *u
     } else if (record.operation == ROCPROFILER_ENQUEUE) {
         const struct rocprofiler_dispatch_call *call = record.payload;
         note_target(agent_of(call->dispatch.agent));
-        SET(in.launch->expected, in.recorded);
+        if (in.recorded)
+            rec_launch_expect(in.launch);
     }
 }
 
@@ -486,7 +487,7 @@ static void deliver_headers(void *context)
     const uint64_t now = recorder->now();
     for (size_t i = 0; i < headers->n; i++) {
         const struct rocprofiler_record *record = headers->all[i]->record;
-        struct rec_launch launch;
+        struct rec_launch_found launch;
         struct rec_told told = {.launch = NULL};
         if (rec_launch_find(record->correlation, &launch)) {
             if (launch.number == REC_NO_NUMBER)
@@ -716,7 +717,7 @@ const struct rocprofiler_tool *rocprofiler_configure(uint32_t version, const cha
     static const struct rocprofiler_tool tool = {sizeof tool, initialize, finalize, NULL};
     (void)text;
     (void)priority; /* how many tools came before: each has a context of its own */
-    recorder = rec_told_find_recorder();
+    recorder = rec_device_find("ROCm");
     if (!recorder)
         return NULL;
     if (version / 10000 != ROCPROFILER_VERSION) {

@@ -169,18 +169,36 @@ static void fill_memory(struct lull_tape_builder *builder, const struct lull_tra
                         uint32_t p)
 {
     const struct lull_process_memory *memory = &trace->processes[p].memory;
-    lull_tape_build_u64(builder, memory->peak);
-    lull_tape_build_u64(builder, memory->resident);
-    lull_tape_build_u64(builder, memory->swapped);
-    lull_tape_build_u64(builder, memory->node);
-    lull_tape_build_u64(builder, memory->limit);
-    lull_tape_build_u64(builder, memory->group);
+    lull_tape_build_memory(builder, &(struct lull_tape_memory){.peak = memory->peak,
+                                                               .resident = memory->resident,
+                                                               .swapped = memory->swapped,
+                                                               .node = memory->node,
+                                                               .limit = memory->limit,
+                                                               .group = memory->group});
+}
+
+static void fill_readings(struct lull_tape_builder *builder, const struct lull_trace *trace,
+                          uint32_t p)
+{
+    const struct lull_process *process = &trace->processes[p];
+    for (uint32_t i = 0; i < process->n_readings; i++)
+        lull_tape_build_reading(
+            builder, &(struct lull_tape_reading){.time = (uint64_t)process->readings[i].time,
+                                                 .bytes = process->readings[i].bytes});
 }
 
 static bool knows_memory(const struct lull_trace *trace)
 {
     for (uint32_t p = 0; p < trace->n_processes; p++)
         if (trace->processes[p].memory.peak > 0)
+            return true;
+    return false;
+}
+
+static bool has_readings(const struct lull_trace *trace)
+{
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        if (trace->processes[p].n_readings > 0)
             return true;
     return false;
 }
@@ -195,6 +213,7 @@ static void write_definitions(struct definitions_output *out, const struct lull_
         {LULL_TAPE_DEFINE_NODE, trace->n_nodes, fill_node},
         {LULL_TAPE_DEFINE_PROCESS, trace->n_processes, fill_process},
         {LULL_TAPE_DEFINE_MEMORY, knows_memory(trace) ? trace->n_processes : 0, fill_memory},
+        {LULL_TAPE_DEFINE_READINGS, has_readings(trace) ? trace->n_processes : 0, fill_readings},
         {LULL_TAPE_DEFINE_REGION, trace->n_regions, fill_region},
         {LULL_TAPE_DEFINE_STATE, trace->n_states, fill_state},
         {LULL_TAPE_DEFINE_COMM, trace->n_comms, fill_comm},

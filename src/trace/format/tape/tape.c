@@ -383,8 +383,10 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     status = lull_tape_measure_length(trace, err);
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
-    if (status == LULL_OK)
+    if (status == LULL_OK) {
         lull_tape_find_main(trace);
+        lull_tape_place_readings(trace);
+    }
     lull_tape_nodes_opened(trace);
     return status;
 }

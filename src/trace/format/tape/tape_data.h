@@ -362,6 +362,8 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
 
 /* Sets main_begin and main_end of processes, and trace->has_main (tape_times.c). */
 void lull_tape_find_main(struct lull_trace *trace);
+/* Gives the readings of memory of all processes their times in the run, whose begin and length are known. */
+void lull_tape_place_readings(struct lull_trace *trace);
 
 /* A merge collects the definitions of all scopes (tape_definitions.c). */
 struct lull_tape_merge *lull_tape_merge_begin(struct lull_trace *trace);

@@ -168,21 +168,38 @@ static void tape_define_memory(struct lull_tape_merge *merge, uint32_t number,
                                struct lull_tape_fields *fields)
 {
     const uint32_t index = lull_tape_process_index(merge->trace, number);
-    struct lull_process_memory memory;
-    memory.peak = lull_tape_field_u64(fields);
-    memory.resident = lull_tape_field_u64(fields);
-    memory.swapped = lull_tape_field_u64(fields);
-    memory.node = lull_tape_field_u64(fields);
-    memory.limit = lull_tape_field_u64(fields);
-    memory.group = lull_tape_field_u64(fields);
-    const uint64_t all =
-        memory.peak | memory.resident | memory.swapped | memory.node | memory.limit | memory.group;
+    const struct lull_tape_memory of = lull_tape_field_memory(fields);
+    const uint64_t all = of.peak | of.resident | of.swapped | of.node | of.limit | of.group;
     if (all > INT64_MAX)
         lull_trace_add_quirk(merge->trace,
                              "a process says that it had more memory than there can be; ignored",
                              "process %u", number);
     else if (index != LULL_NONE && !fields->bad)
-        merge->trace->processes[index].memory = memory;
+        merge->trace->processes[index].memory =
+            (struct lull_process_memory){.peak = of.peak,
+                                         .resident = of.resident,
+                                         .swapped = of.swapped,
+                                         .node = of.node,
+                                         .limit = of.limit,
+                                         .group = of.group};
+}
+
+/* Times stay in ticks until the clocks are known (lull_tape_place_readings). */
+static void tape_define_readings(struct lull_tape_merge *merge, uint32_t number,
+                                 struct lull_tape_fields *fields)
+{
+    const uint32_t index = lull_tape_process_index(merge->trace, number);
+    const size_t most = (size_t)(fields->end - fields->at) / sizeof(struct lull_tape_reading);
+    if (index == LULL_NONE || most == 0)
+        return;
+    struct lull_process *process = &merge->trace->processes[index];
+    process->readings = lull_arena_zero(merge->trace->arena, most, sizeof *process->readings);
+    process->n_readings = 0;
+    struct lull_tape_reading reading;
+    while (lull_tape_field_reading(fields, &reading))
+        if (reading.bytes > 0 && reading.bytes <= INT64_MAX)
+            process->readings[process->n_readings++] =
+                (struct lull_memory_reading){(int64_t)reading.time, reading.bytes};
 }
 
 static void tape_define_region(struct lull_tape_merge *merge, struct lull_tape_fields *fields)
@@ -626,6 +643,9 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         return LULL_OK;
     case LULL_TAPE_DEFINE_MEMORY:
         tape_define_memory(merge, definition->id, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_READINGS:
+        tape_define_readings(merge, definition->id, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_COMM:
         status = lull_tape_define_comm(merge, scope, whole_run, fields, &index);

@@ -627,3 +627,38 @@ void lull_tape_find_main(struct lull_trace *trace)
     for (uint32_t p = 0; p < trace->n_processes; p++)
         trace->has_main |= trace->processes[p].main_begin > 0;
 }
+
+/* ---- memory ---------------------------------------------------------------------------------- */
+
+/* A recorder that is killed while it thins its readings out leaves some that are not later than those
+ * before them. The last one is taken behind the last record, which ends the run. */
+static void place_readings_of(struct lull_process *process, const struct lull_tape_scope *clock,
+                              int64_t origin, int64_t duration)
+{
+    size_t segment = 0;
+    uint32_t kept = 0;
+    int64_t last = -1;
+    for (uint32_t i = 0; i < process->n_readings; i++) {
+        struct lull_memory_reading reading = process->readings[i];
+        const uint64_t ticks = (uint64_t)reading.time,
+                       ns = clock->n_segments > 0 ? (uint64_t)lull_tape_ns(clock, ticks, &segment)
+                                                  : ticks;
+        reading.time = (int64_t)(ns - (uint64_t)origin);
+        reading.time = reading.time < duration ? reading.time : duration;
+        if (reading.time <= last)
+            continue;
+        last = reading.time;
+        process->readings[kept++] = reading;
+    }
+    process->n_readings = kept;
+}
+
+void lull_tape_place_readings(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_tape_scope *own = &data->scopes[p];
+        place_readings_of(&trace->processes[p], own->n_segments > 0 ? own : &data->run,
+                          data->origin, trace->duration);
+    }
+}

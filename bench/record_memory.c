@@ -1,0 +1,77 @@
+/* What it takes to ask the system how much memory the process has, as the recorder does it, beside one system call that
+ * tells less:
+ *
+ *     bench_record_memory THREADS MIB ROUNDS [used]
+ *
+ * A line for each round, in turn: "NS of a reading, NS of getrusage". The process has so many threads, which sleep, and so
+ * much memory. `used`: before each round it writes to all of it, so that caches have nothing else. */
+#include "record/proc_file.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+static long long now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec * 1000000000LL + time.tv_nsec;
+}
+
+static void *wait_for_end(void *argument)
+{
+    for (;;)
+        pause();
+    return argument;
+}
+
+/* Not a loop that a compiler can leave out because nobody reads what it has written. */
+static void write_to(char *memory, int value, size_t bytes)
+{
+    memset(memory, value, bytes);
+    __asm__ volatile("" : : "r"(memory) : "memory");
+}
+
+/* As read_memory of src/record/memory.c does. */
+static unsigned long long ask_memory(void)
+{
+    char text[4096];
+    if (!rec_read_proc(REC_OWN_THREAD, "status", text, sizeof text))
+        exit(1);
+    return rec_number_behind(text, "\nVmHWM") + rec_number_behind(text, "\nVmRSS") +
+           rec_number_behind(text, "\nVmSwap");
+}
+
+int main(int argc, char **argv)
+{
+    const int threads = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 3 ? atoi(argv[3]) : 1000;
+    const bool used = argc > 4 && strcmp(argv[4], "used") == 0;
+    const size_t bytes = (argc > 2 ? (size_t)atol(argv[2]) : 1) << 20;
+    char *memory = malloc(bytes);
+    volatile unsigned long long sum = 0;
+    struct rusage usage;
+    if (!memory)
+        return 1;
+    write_to(memory, 1, bytes);
+    for (int t = 1; t < threads; t++) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, wait_for_end, NULL) != 0)
+            return 1;
+    }
+    for (int round = 0; round < rounds; round++) {
+        if (used)
+            write_to(memory, round, bytes);
+        const long long begin = now();
+        sum += ask_memory();
+        const long long middle = now();
+        getrusage(RUSAGE_SELF, &usage);
+        sum += (unsigned long long)usage.ru_maxrss;
+        printf("%lld %lld\n", middle - begin, now() - middle);
+    }
+    free(memory);
+    return 0;
+}
