@@ -7,8 +7,11 @@
 # (LULL_CONFORMANCE_DIR), on simulated runs, and on COUNT (2,000) runs that DRAW_RUNS draws (the target draw_runs of
 # NEW's build). Standard output, standard error, the status and all files that are written must be the same to the byte.
 # Every fifth command is given to teams of 1, 2, 3 and 7 processes, too. With SAME_SHARE=N only one of N commands is
-# compared. Prints each command that differs, how many were compared, and how many of them
-# failed; exits with 1 if any differs.
+# compared. Prints each command that differs, how many were compared, and how many of them failed; exits with 1 if any
+# differs.
+#
+# With SAME_METRICS=1 only the metrics of COUNT drawn runs are compared, half of which are simulated; NEW reads them with
+# 1, 2 and 3 threads and by teams. SAME_METRICS=results compares only their integers (tests/same/drawn.py says more).
 set -euo pipefail
 [ $# -ge 2 ] || {
     sed -n '2,6p' "$0" >&2
@@ -20,6 +23,12 @@ tests=$(cd "$(dirname "$0")" && pwd)
 traces=${LULL_CONFORMANCE_DIR:-$tests/../../shared/traces}
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+if [ -n "${SAME_METRICS:-}" ]; then
+    words=(${draw:+"$draw"})
+    [ "$SAME_METRICS" != results ] || words+=(--results)
+    python3 "$tests/same/drawn.py" "$old" "$new" "$folder" "$count" "$seed" "${words[@]}"
+    exit
+fi
 cases=$folder/cases
 export old new folder
 

@@ -15,6 +15,8 @@ enum { ENOUGH_OPERATIONS = 8 };
 struct process_costs {
     int64_t call_began;
     struct lull_hash numbers; /* by communicator: operations so far */
+    uint32_t comm;            /* the communicator of the last operation */
+    uint64_t *number;         /* its place in `numbers`; NULL: there was no operation */
 };
 
 struct lull_collective_costs {
@@ -87,21 +89,26 @@ static bool sample_operation(struct lull_collective_costs *costs, unsigned worke
         return true;
     uint32_t comm = lull_comm_canonical(trace, step->comm);
     struct process_costs *of = &costs->processes[process];
-    uint64_t *number = lull_hash_add(&of->numbers, &comm, sizeof comm, 0, NULL);
-    if (!number)
-        return false;
-    uint64_t hash = lull_mix(lull_mix(0, comm), (*number)++);
+    if (!of->number || of->comm != comm) {
+        of->comm = comm;
+        of->number = lull_hash_add(&of->numbers, &comm, sizeof comm, 0, NULL);
+        if (!of->number)
+            return false;
+    }
+    uint64_t hash = lull_mix(lull_mix(0, comm), (*of->number)++) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    if (!(is_logarithmic(step->op) || is_rooted(step->op) || is_of_blocks(step->op)) ||
+        !lull_sample_takes(costs->samples[worker], hash))
+        return true;
     uint64_t sent = step->collective.sent, received = step->collective.received;
     const struct sampled_member member = {.bytes = sent > received ? sent : received,
                                           .comm = comm,
                                           .op = step->op,
                                           .is_root = step->collective.root == (int32_t)process};
-    const struct lull_sampled sampled = {.hash = hash * UINT64_C(0xc2b2ae3d27d4eb4f),
+    const struct lull_sampled sampled = {.hash = hash,
                                          .bytes = pack(&member),
                                          .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
                                          .process = process};
-    return (!is_logarithmic(step->op) && !is_rooted(step->op) && !is_of_blocks(step->op)) ||
-           lull_sample_add(&costs->samples[worker], &sampled);
+    return lull_sample_add(&costs->samples[worker], &sampled);
 }
 
 static lull_status take_steps_for_costs(void *context, unsigned worker,

@@ -203,14 +203,22 @@ static bool keep_step(const struct lull_excerpt *excerpt, uint32_t process, stru
 #define STEPS_OF_EXCERPT \
     ((LULL_STEPS_OF_MPI & ~LULL_STEP_MASK(LULL_STEP_TEST)) | LULL_STEP_MASK(LULL_STEP_END))
 
-static bool take_step_of_strip(const struct lull_excerpt *excerpt, uint32_t process,
-                               struct strip *strip, const struct lull_step *step)
+/* Among these are those with which an epoch ends. */
+#define STEPS_OF_BORDERS                                                         \
+    (LULL_STEP_MASK(LULL_STEP_CALL_BEGIN) | LULL_STEP_MASK(LULL_STEP_CALL_END) | \
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+
+static inline bool take_step_of_strip(const struct lull_excerpt *excerpt, uint32_t process,
+                                      struct strip *strip, const struct lull_step *step)
 {
-    if (!(STEPS_OF_EXCERPT >> step->kind & 1))
+    const uint64_t kind = LULL_STEP_MASK(step->kind);
+    if (!(kind & STEPS_OF_EXCERPT))
         return true;
     strip->seen++;
     if (strip->draws && !keep_step(excerpt, process, strip, step))
         return false;
+    if (!(kind & STEPS_OF_BORDERS))
+        return true;
     if (step->kind == LULL_STEP_CALL_BEGIN)
         strip->in_call = true;
     else if (step->kind == LULL_STEP_CALL_END)

@@ -37,12 +37,21 @@ struct open_list {
     size_t count, capacity;
 };
 
+/* What is known of a channel of a location. */
+struct eager_channel {
+    uint64_t hash;  /* of the channel, the same at its sender and its receiver */
+    uint32_t count; /* messages so far */
+    uint8_t reach;
+    bool known; /* hash and reach are set */
+};
+
 struct eager_thread {
     uint8_t call;
     int64_t call_began;
-    uint32_t *counts; /* by channel of the location: messages so far */
-    size_t n_counts, capacity;
+    struct eager_channel *channels; /* by channel of the location */
+    size_t n_channels, capacity;
     struct open_list sends, receives;
+    size_t n_blocking; /* sends of the call that goes on */
 };
 
 struct eager_tally {
@@ -58,30 +67,45 @@ struct lull_eager_evidence {
 
 /* ---- messages ------------------------------------------------------------------------------ */
 
-/* The number of a message of its channel, from 0; false: no memory. */
-static bool count_message_of_channel(struct eager_thread *thread, uint32_t channel,
-                                     uint32_t *ret_number)
-{
-    if (!lull_array_reserve(&thread->counts, &thread->capacity, channel + (size_t)1,
-                            sizeof *thread->counts))
-        return false;
-    while (thread->n_counts <= channel)
-        thread->counts[thread->n_counts++] = 0;
-    *ret_number = thread->counts[channel]++;
-    return true;
-}
-
-/* The hash of a message, the same at its sender and its receiver. */
-static uint64_t hash_message_number(const struct lull_channel *channel, uint32_t number)
-{
-    uint64_t hash = lull_mix(0, (uint64_t)channel->source << 32 | channel->target);
-    hash = lull_mix(hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
-    return lull_mix(hash, number) * UINT64_C(0xc2b2ae3d27d4eb4f);
-}
-
 static uint8_t reach_of(const struct lull_trace *trace, const struct lull_channel *channel)
 {
     return trace->processes[channel->source].node != trace->processes[channel->target].node;
+}
+
+/* Of a channel of which nothing is known. NULL: no memory. */
+static struct eager_channel *add_eager_channel(const struct lull_eager_evidence *evidence,
+                                               struct eager_thread *thread,
+                                               const struct lull_steps *steps, uint32_t index)
+{
+    if (!lull_array_reserve(&thread->channels, &thread->capacity, index + (size_t)1,
+                            sizeof *thread->channels))
+        return NULL;
+    while (thread->n_channels <= index)
+        thread->channels[thread->n_channels++] = (struct eager_channel){0};
+    struct eager_channel *added = &thread->channels[index];
+    const struct lull_channel *channel = lull_channels_at(steps->channels, index);
+    added->hash = lull_mix(0, (uint64_t)channel->source << 32 | channel->target);
+    added->hash = lull_mix(added->hash, (uint64_t)channel->comm << 32 | (uint32_t)channel->tag);
+    added->reach = reach_of(evidence->trace, channel);
+    added->known = true;
+    return added;
+}
+
+/* NULL: no memory. */
+static inline struct eager_channel *find_eager_channel(const struct lull_eager_evidence *evidence,
+                                                       struct eager_thread *thread,
+                                                       const struct lull_steps *steps,
+                                                       uint32_t index)
+{
+    return index < thread->n_channels && thread->channels[index].known
+               ? &thread->channels[index]
+               : add_eager_channel(evidence, thread, steps, index);
+}
+
+/* The hash of the next message of a channel, the same at its sender and its receiver. */
+static uint64_t hash_next_message(struct eager_channel *channel)
+{
+    return lull_mix(channel->hash, channel->count++) * UINT64_C(0xc2b2ae3d27d4eb4f);
 }
 
 static bool add_message_end(struct lull_eager_evidence *evidence, unsigned worker, unsigned side,
@@ -120,21 +144,20 @@ static bool close_message(struct open_list *list, uint64_t request,
 static bool take_send(struct lull_eager_evidence *evidence, struct eager_thread *thread,
                       const struct lull_steps *steps, const struct lull_step *step)
 {
-    uint32_t number;
     if (step->channel == LULL_NONE)
         return true;
-    if (!count_message_of_channel(thread, step->channel, &number))
+    struct eager_channel *channel = find_eager_channel(evidence, thread, steps, step->channel);
+    if (!channel)
         return false;
+    const uint64_t hash = hash_next_message(channel);
     if (step->op == LULL_SEND_BUFFERED)
         return true;
-    const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
-    const struct pending_send message = {.request = step->message.request,
-                                         .item = {.hash = hash_message_number(channel, number),
-                                                  .bytes = step->message.bytes,
-                                                  .times = {[BEGAN] = step->time}},
-                                         .reach = reach_of(evidence->trace, channel),
-                                         .blocks = thread->call == LULL_CALL_SEND &&
-                                                   step->message.request == LULL_NO_REQUEST};
+    thread->n_blocking += step->message.request == LULL_NO_REQUEST;
+    const struct pending_send message = {
+        .request = step->message.request,
+        .item = {.hash = hash, .bytes = step->message.bytes, .times = {[BEGAN] = step->time}},
+        .reach = channel->reach,
+        .blocks = thread->call == LULL_CALL_SEND && step->message.request == LULL_NO_REQUEST};
     return open_message(&thread->sends, &message);
 }
 
@@ -142,14 +165,17 @@ static bool end_send(struct lull_eager_evidence *evidence, unsigned worker,
                      struct eager_thread *thread, uint64_t request, int64_t time)
 {
     struct pending_send message;
-    while (close_message(&thread->sends, request, &message)) {
+    size_t left = 1;
+    if (request == LULL_NO_REQUEST) {
+        left = thread->n_blocking;
+        thread->n_blocking = 0;
+    }
+    for (; left > 0 && close_message(&thread->sends, request, &message); left--) {
         message.item.times[RETURNED] = time;
         if (!message.blocks) /* a non-blocking send that ends late need not have waited */
             message.item.times[BEGAN] = time;
         if (!add_message_end(evidence, worker, SENT, &message))
             return false;
-        if (request != LULL_NO_REQUEST)
-            break;
     }
     return true;
 }
@@ -162,18 +188,17 @@ static bool take_receive(struct lull_eager_evidence *evidence, unsigned worker,
     bool posted = step->message.request != LULL_NO_REQUEST
                       ? close_message(&thread->receives, step->message.request, &message)
                       : thread->call == LULL_CALL_RECV || thread->call == LULL_CALL_SENDRECV;
-    uint32_t number;
     if (step->channel == LULL_NONE)
         return true;
-    if (!count_message_of_channel(thread, step->channel, &number))
+    struct eager_channel *channel = find_eager_channel(evidence, thread, steps, step->channel);
+    if (!channel)
         return false;
+    message.item.hash = hash_next_message(channel);
     if (!posted)
         return true;
-    const struct lull_channel *channel = lull_channels_at(steps->channels, step->channel);
-    message.item.hash = hash_message_number(channel, number);
     message.item.bytes = step->message.bytes;
     message.item.times[COMPLETE] = step->time;
-    message.reach = reach_of(evidence->trace, channel);
+    message.reach = channel->reach;
     return add_message_end(evidence, worker, RECEIVED, &message);
 }
 
@@ -188,7 +213,8 @@ static bool take_step_for_eager(struct lull_eager_evidence *evidence, unsigned w
         return true;
     case LULL_STEP_CALL_END:
         thread->call = LULL_CALL_OTHER;
-        return end_send(evidence, worker, thread, LULL_NO_REQUEST, step->time);
+        return thread->n_blocking == 0 ||
+               end_send(evidence, worker, thread, LULL_NO_REQUEST, step->time);
     case LULL_STEP_SEND:
         return take_send(evidence, thread, steps, step);
     case LULL_STEP_SEND_DONE:
@@ -388,7 +414,7 @@ void lull_eager_evidence_destroy(struct lull_eager_evidence *evidence)
                 free(evidence->tallies[w].of[reach][RECEIVED][size]);
             }
     for (uint32_t l = 0; evidence->threads && l < evidence->trace->n_locations; l++) {
-        free(evidence->threads[l].counts);
+        free(evidence->threads[l].channels);
         free(evidence->threads[l].sends.items);
         free(evidence->threads[l].receives.items);
     }

@@ -23,6 +23,13 @@ struct lull_sample {
     uint64_t most; /* items with larger hashes are left out */
 };
 
+/* Whether an item with this hash may be kept; one that may not is left out by lull_sample_add, too, now
+ * and later. `sample` may be NULL. */
+static inline bool lull_sample_takes(const struct lull_sample *sample, uint64_t hash)
+{
+    return !sample || hash <= sample->most;
+}
+
 /* Adds an item to a sample, which is made if it is NULL; false: no memory. */
 bool lull_sample_add(struct lull_sample **sample, const struct lull_sampled *item);
 /* Adds the items of another sample, which may be NULL; false: no memory. */

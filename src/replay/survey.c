@@ -489,10 +489,13 @@ static bool take_root(struct lull_survey *survey, uint32_t process, const struct
     if (step->comm >= trace->n_comms || step->collective.request != LULL_NO_REQUEST)
         return true;
     uint32_t comm = lull_comm_canonical(trace, step->comm);
-    uint64_t *next = lull_hash_add(&visitor->numbers, &comm, sizeof comm, 0, NULL);
-    if (!next)
-        return false;
-    size_t number = (size_t)(*next)++;
+    if (!visitor->next || visitor->comm != comm) {
+        visitor->comm = comm;
+        visitor->next = lull_hash_add(&visitor->numbers, &comm, sizeof comm, 0, NULL);
+        if (!visitor->next)
+            return false;
+    }
+    size_t number = (size_t)(*visitor->next)++;
     int32_t root = step->collective.root;
     bool tells = root == (int32_t)process || trace->comms[comm].remote != LULL_NONE;
     if (root < 0 || !tells)
@@ -561,6 +564,14 @@ int64_t lull_survey_shift(const struct lull_survey *survey, uint32_t process)
 
 /* ---- requests ------------------------------------------------------------------------------ */
 
+/* Writes the flag the first time only: all threads read it, and each write would take its cache line
+ * from the others. */
+static void note_once(atomic_bool *flag)
+{
+    if (!atomic_load_explicit(flag, memory_order_relaxed))
+        atomic_store_explicit(flag, true, memory_order_relaxed);
+}
+
 static void take_request(struct lull_survey *survey, uint32_t location,
                          const struct lull_step *step)
 {
@@ -573,10 +584,10 @@ static void take_request(struct lull_survey *survey, uint32_t location,
         break;
     case LULL_STEP_RECV:
         requests->received++;
-        atomic_store_explicit(&survey->completes_receives, true, memory_order_relaxed);
+        note_once(&survey->completes_receives);
         break;
     case LULL_STEP_SEND_DONE:
-        atomic_store_explicit(&survey->completes_sends, true, memory_order_relaxed);
+        note_once(&survey->completes_sends);
         break;
     default:
         requests->cancelled = true;
@@ -689,6 +700,13 @@ static bool take_collective(struct lull_survey *survey, uint32_t process,
     return take_passage(survey, process, step) && take_root(survey, process, step);
 }
 
+static uint64_t wants_of_survey(const struct lull_survey *survey)
+{
+    return OF_REQUESTS | OF_COLLECTIVES | (survey->polls ? STEPS_OF_POLLS : 0) |
+           (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0) |
+           (survey->log ? STEPS_OF_DEVICES : 0);
+}
+
 static lull_status take_steps_for_survey(void *context, unsigned worker,
                                          const struct lull_steps *steps, struct lull_error *err)
 {
@@ -697,10 +715,13 @@ static lull_status take_steps_for_survey(void *context, unsigned worker,
     const struct lull_trace *trace = survey->trace;
     const uint32_t process = trace->locations[steps->location].process;
     const bool master = trace->processes[process].first_location == steps->location;
+    const uint64_t wanted = wants_of_survey(survey);
     if (trace->processes[process].application != survey->application)
         return LULL_OK;
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
+        if (!(LULL_STEP_MASK(step->kind) & wanted))
+            continue;
         if (LULL_STEP_MASK(step->kind) & STEPS_OF_DEVICES) {
             lull_status status = survey->log
                                      ? lull_device_log_take(survey->log, steps->location, step, err)
@@ -726,12 +747,8 @@ static lull_status take_steps_for_survey(void *context, unsigned worker,
 
 struct lull_consumer lull_survey_consumer(struct lull_survey *survey)
 {
-    return (struct lull_consumer){.context = survey,
-                                  .wants = OF_REQUESTS | OF_COLLECTIVES |
-                                           (survey->polls ? STEPS_OF_POLLS : 0) |
-                                           (survey->makes_threads ? LULL_STEPS_OF_THREADS : 0) |
-                                           (survey->log ? STEPS_OF_DEVICES : 0),
-                                  .steps = take_steps_for_survey};
+    return (struct lull_consumer){
+        .context = survey, .wants = wants_of_survey(survey), .steps = take_steps_for_survey};
 }
 
 lull_status lull_survey_take(const struct lull_trace *trace, uint32_t application, bool callers,

@@ -175,6 +175,8 @@ struct lull_survey_roots {
 struct lull_survey_visitor {
     int64_t entered;          /* when it entered the collective operation that it is in */
     struct lull_hash numbers; /* by communicator: its blocking operations so far */
+    uint32_t comm;            /* the communicator of the last such operation */
+    uint64_t *next;           /* its place in `numbers`; NULL: there was no operation */
 };
 
 /* What a thread did with its requests. */

@@ -183,8 +183,7 @@ void lull_ahead_look(struct share *share, struct stream *stream, const struct no
                      bool is_first)
 {
     if (is_first)
-        stream->look =
-            share->ideal->most_epochs == 0 || share->ideal->synchronous ? STAYS : LOOKS_AHEAD;
+        stream->look = LOOKS_AHEAD;
     if (stream->look == STAYS)
         return;
     stream->look = look_at_note(share, stream, note);

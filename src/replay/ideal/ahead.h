@@ -7,7 +7,8 @@
 #include "replay/ideal/share.h"
 
 /* A note has been put at the end of the queue of a stream that waits. If the note ends the epoch,
- * the queue becomes a tail, and the stream can go on. `is_first`: the queue was empty. */
+ * the queue becomes a tail, and the stream can go on. `is_first`: the queue was empty. To be called
+ * only in a reading with epochs, of a trace without synchronous sends. */
 void lull_ahead_look(struct share *share, struct stream *stream, const struct note *note,
                      bool is_first);
 /* All notes of a tail have been taken: it is gone. */

@@ -47,23 +47,29 @@
 /* What a thread did that matters. The ideal time of a thread grows as `kept` does. The operations
  * of a call happen when the call begins, so they have the `kept` of its begin. */
 struct note {
-    int64_t time;    /* measured, ns */
-    int64_t kept;    /* ns, kept_ns of the step */
-    uint64_t value;  /* RECV: bytes; SEND, SEND_DONE, COLLECTIVE_*: the request; CALL_END: when the
+    int64_t time;   /* measured, ns */
+    int64_t kept;   /* ns, kept_ns of the step */
+    uint64_t value; /* RECV: bytes; SEND, SEND_DONE, COLLECTIVE_*: the request; CALL_END: when the
                         call began; THREAD_*: the number of the thread or barrier */
-    uint32_t what;   /* SEND, RECV: queue; COLLECTIVE_*: communicator; CALL_END: region;
-                        FORK, JOIN of a master: the number of the meeting; THREAD_*: index in
-                        crew->lives or crew->barriers, or LULL_NONE */
-    uint32_t number; /* SEND, RECV of a crew: number of the message in its channel, also RECV where
-                        posts matter; COLLECTIVE_*: root; FORK, JOIN of a master: how many threads
-                        meet; THREAD_WAIT_* of a barrier: how many threads come to it */
-    uint32_t ticket; /* COLLECTIVE_*: number of the operation in its series; LULL_NONE: the next.
-                        RECV_POST, RECV, CANCEL, FREE where posts matter: number of the post, or
-                        LULL_NONE */
-    uint8_t kind;    /* enum lull_step_kind */
-    uint8_t op;      /* of the step; SEND_DONE: enum lull_call of the call that it is in */
-    uint8_t flags;   /* enum note_flags */
-    uint8_t posts;   /* receives that were posted since the note before */
+    union {
+        struct {
+            /* SEND, RECV of a crew: number of the message in its channel, also RECV where posts
+             * matter; COLLECTIVE_*: root; FORK, JOIN of a master: how many threads meet;
+             * THREAD_WAIT_* of a barrier: how many threads come to it */
+            uint32_t number;
+            /* COLLECTIVE_*: number of the operation in its series; LULL_NONE: the next. RECV_POST,
+             * RECV, CANCEL, FREE where posts matter: number of the post, or LULL_NONE */
+            uint32_t ticket;
+        };
+        int64_t called; /* RECV, see lull_note_says_called: when the last call began; measured */
+    };
+    uint32_t what; /* SEND, RECV: queue; COLLECTIVE_*: communicator; CALL_END: region; FORK, JOIN of
+                      a master: the number of the meeting; THREAD_*: index in crew->lives or
+                      crew->barriers, or LULL_NONE */
+    uint8_t kind;  /* enum lull_step_kind */
+    uint8_t op;    /* of the step; SEND_DONE: enum lull_call of the call that it is in */
+    uint8_t flags; /* enum note_flags */
+    uint8_t posts; /* receives that were posted since the note before */
 };
 
 enum note_flags {
@@ -317,9 +323,10 @@ struct stream {
     int64_t time;         /* ideal */
     int64_t kept;         /* kept time of the steps that `time` contains, ns */
     int64_t done;         /* ideal time when all that the call has waited for so far was there */
-    int64_t call_began, stopped_at; /* measured; `stopped_at`: begin of the call or step that it
-                                       waits in, for messages to the user */
-    struct pending *pending;        /* what the call waits for; [0, pending_at) has come */
+    int64_t call_began;   /* measured: begin of its last call, for options->message */
+    int64_t stopped_at; /* measured: begin of the call or step that it waits in, for messages to the
+                           user */
+    struct pending *pending; /* what the call waits for; [0, pending_at) has come */
     size_t pending_at, n_pending, pending_capacity;
     struct note_queue notes;                  /* what comes behind its wait */
     struct stream *next_ready, *next_waiting; /* lists: share->ready; who waits for the same */

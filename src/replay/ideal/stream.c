@@ -549,6 +549,8 @@ static void receive_message(struct share *share, struct stream *stream, const st
         stream->open_receives--;
     if (note->what == LULL_NONE)
         return;
+    if (lull_note_says_called(share, stream, note))
+        stream->call_began = note->called;
     bool numbered = stream->process->crew || stream->owner || share->ideal->synchronous;
     uint32_t number = numbered ? note->number : share->queues.all[note->what].received++;
     synchronous_receive(share, stream, note);
@@ -844,6 +846,8 @@ static inline void move_on(struct stream *stream, int64_t kept)
 static void end_noted_call(struct share *share, struct stream *stream, const struct note *note)
 {
     stream->stopped_at = (int64_t)note->value;
+    if (!stream->tells_calls)
+        stream->call_began = stream->stopped_at;
     stream->waits_for_sends = note->flags & NOTE_SENDS;
     lull_epoch_leave(share, stream);
     if (note->flags & NOTE_LOST)
@@ -928,6 +932,7 @@ void lull_ideal_stream_notes(struct share *share, struct stream *stream, const s
                              size_t count)
 {
     const bool foresees = share->ideal->synchronous;
+    const bool looks_ahead = share->ideal->most_epochs > 0 && !foresees;
     struct note numbered;
     for (size_t i = 0; i < count && share->status == LULL_OK; i++) {
         const struct note *note = &notes[i];
@@ -951,7 +956,8 @@ void lull_ideal_stream_notes(struct share *share, struct stream *stream, const s
             return;
         }
         *later = *note;
-        lull_ahead_look(share, stream, note, is_first);
+        if (looks_ahead)
+            lull_ahead_look(share, stream, note, is_first);
     }
 }
 

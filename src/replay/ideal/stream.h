@@ -130,6 +130,13 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     }
 }
 
+/* Of a RECV: whether `called` of the note is set, and not `number` and `ticket`. */
+static inline bool lull_note_says_called(const struct share *share, const struct stream *stream,
+                                         const struct note *note)
+{
+    return note->flags & NOTE_WAITS && share->ideal->options->message && !stream->tells_calls;
+}
+
 static inline void lull_read_message(struct share *share, struct stream *stream,
                                      const struct lull_step *step,
                                      const struct lull_channels *channels, struct note *note)
@@ -158,6 +165,8 @@ static inline void lull_read_message(struct share *share, struct stream *stream,
         return;
     }
     stream->reading.waits = true;
+    if (lull_note_says_called(share, stream, note))
+        note->called = stream->reading.call_began;
 }
 
 /* Sets flags and kept time of the note of an operation, which happens when its call begins. A
