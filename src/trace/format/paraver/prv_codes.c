@@ -453,8 +453,7 @@ static void code_states(const struct lull_trace *trace, struct lull_prv_codes *c
     }
 }
 
-/* ---- communicators, tasks, nodes and processors
- * ----------------------------------------------------- */
+/* ---- communicators, tasks, nodes and processors ---------------------------------------------- */
 
 static void code_comms(const struct lull_trace *trace, struct lull_prv_codes *codes)
 {
