@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 __thread struct rec_thread *rec_self_or_null __attribute__((tls_model("initial-exec")));
+__thread unsigned rec_locks_held __attribute__((tls_model("initial-exec")));
 struct rec_thread rec_nobody = {.gate = REC_GATE_CLOSED, .closed = true};
 struct rec_process rec_process;
 

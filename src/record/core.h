@@ -574,6 +574,25 @@ static inline void rec_put_transfer(struct rec_thread *self, uint64_t time, uint
 
 /* ==== aside =================================================================================== */
 
+/* How many mutexes that are needed to end the tapes the calling thread has, or is about to take. In a signal
+ * handler: those of the code that it has interrupted, which will not give them back if the handler calls
+ * exit(). */
+extern __thread unsigned rec_locks_held __attribute__((tls_model("initial-exec")));
+
+static inline void rec_lock(pthread_mutex_t *lock)
+{
+    rec_locks_held++;
+    atomic_signal_fence(memory_order_seq_cst);
+    pthread_mutex_lock(lock);
+}
+
+static inline void rec_unlock(pthread_mutex_t *lock)
+{
+    pthread_mutex_unlock(lock);
+    atomic_signal_fence(memory_order_seq_cst);
+    rec_locks_held--;
+}
+
 /* Where the recorder has to take a lock, open a file or ask the loader, its thread steps aside.
  * Nothing that the recorder calls from there is recorded. Neither is what a signal handler of the
  * program does that interrupts the recorder there: to record it could mean to wait for ever for a

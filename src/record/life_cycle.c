@@ -165,10 +165,12 @@ static bool ends_in_call(struct rec_thread *self, uint64_t now)
 }
 
 /* Takes the lock, for a second at most. A program may call exit() in a signal handler while its
- * thread has the lock: then the tapes stay as where a program is killed. */
+ * thread has the lock, or another one that is needed: then the tapes stay as where a program is killed. */
 static bool lock_at_end(void)
 {
     struct timespec until;
+    if (rec_locks_held > 0)
+        return false;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
     return pthread_mutex_timedlock(&threads_lock, &until) == 0;

@@ -631,14 +631,14 @@ static uint32_t learn_region(struct rec_thread *self, uint32_t parent, const str
     struct path path;
     struct rec_known_path known = {.from = call->from};
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     learn(self, call, &path, &known);
     uint32_t region = known.region = region_of_path(parent, call->function, &path);
     if (known.n > 0 || (path.fixed && !is_system(call)))
         keep_known_path(call, &known);
     if (path.fixed)
         rec_map_put(&rec_sites, rec_site_key((const void *)call->from, call->function), region);
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return region;
 }
@@ -673,10 +673,10 @@ uint32_t rec_site_of_place(uint32_t parent, unsigned function, const void *from)
 {
     const struct path path = path_of_place(from);
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     uint32_t region = region_of_path(parent, function, &path);
     rec_map_put(&rec_sites, rec_site_key(from, function), region);
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return region;
 }
@@ -685,9 +685,9 @@ static uint32_t define_code(uint32_t parent, const void *code, unsigned what)
 {
     const struct path path = path_of_place(code);
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     uint32_t id = define_site(parent, &path, what);
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return id;
 }
@@ -705,10 +705,10 @@ uint32_t rec_site_of_function(uint32_t parent, const void *function)
 bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     const bool found = find_object(address);
     *ret_bias = searched_object.bias;
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return found;
 }
@@ -716,10 +716,10 @@ bool rec_site_bias(uintptr_t address, uintptr_t *ret_bias)
 uint32_t rec_site_object(uintptr_t address, uintptr_t *ret_bias)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     const uint32_t id = find_object(address) ? id_of_object() : 0;
     *ret_bias = searched_object.bias;
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return id;
 }
@@ -727,9 +727,9 @@ uint32_t rec_site_object(uintptr_t address, uintptr_t *ret_bias)
 uint32_t rec_site_source(const char *file, const char *function)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     const uint32_t id = id_of_source(file, function);
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return id;
 }
@@ -737,12 +737,12 @@ uint32_t rec_site_source(const char *file, const char *function)
 bool rec_site_loaded(uintptr_t address, struct rec_loaded *ret_file)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&sites_lock);
+    rec_lock(&sites_lock);
     const bool found = find_object(address);
     ret_file->bias = searched_object.bias;
     memcpy(ret_file->path, searched_object.path, sizeof ret_file->path);
     memcpy(ret_file->build_id, searched_object.build_id, sizeof ret_file->build_id);
-    pthread_mutex_unlock(&sites_lock);
+    rec_unlock(&sites_lock);
     rec_step_back(&aside);
     return found;
 }

@@ -83,13 +83,13 @@ static bool grow_definitions(size_t size)
 static struct rec_aside lock_all(void)
 {
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&own_definitions.lock);
+    rec_lock(&own_definitions.lock);
     return aside;
 }
 
 static void unlock_all(const struct rec_aside *aside)
 {
-    pthread_mutex_unlock(&own_definitions.lock);
+    rec_unlock(&own_definitions.lock);
     rec_step_back(aside);
 }
 
