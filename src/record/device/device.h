@@ -98,7 +98,7 @@ struct rec_device_backend {
 /* Functions of the recorder for back-ends. Between `begin` and `leave` of a call, the calling
  * thread is inside of the recorded call: what a signal handler does meanwhile is not recorded. */
 struct rec_device_interface {
-    /* These two come first in each version: a back-end of another one says that it is. */
+    /* `version` and `say` come first in each version, so that a back-end of another one can say so. */
     uint32_t version; /* REC_DEVICE_VERSION */
     void (*say)(const char *format, ...) __attribute__((format(printf, 1, 2))); /* rec_report_say */
 

@@ -450,7 +450,7 @@ static inline void rec_told_add(const struct rec_told *told, rec_told_ticks *tic
         rec_told_deliver();
 }
 
-/* ==== names ============================================================================ */
+/* ==== names =================================================================================== */
 
 /* Memory of `size` bytes that stays; NULL: there is none, or none so large. One thread at a time. */
 static inline void *rec_told_keep(size_t size)

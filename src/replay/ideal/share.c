@@ -124,8 +124,8 @@ static struct stream *create_stream(struct share *share, struct process *process
         trace, share->ideal->reading->range, share->ideal->n_readers, process->index)];
     stream->calls = trace->processes[process->index].first_location == location;
     stream->follows = !stream->calls && trace->locations[location].role != LULL_THREAD_FREE;
-    /* It may meet the master inside a call; or options->message asks when calls began, and a note of
-     * a receive has no room for that (`called` of struct note). */
+    /* The stream may meet the master inside a call; or options->message asks when calls began, and a
+     * note of a receive has no room for that (`called` of struct note). */
     stream->tells_calls =
         stream->follows ||
         (share->ideal->options->message &&
