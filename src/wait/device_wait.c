@@ -592,18 +592,12 @@ static bool seek_piece(const struct wait_devices *devices, uint32_t thread, int6
                        struct lull_device_piece *ret_piece)
 {
     const struct piece_marks *marks = &devices->locations[thread].pieces;
-    size_t low = 0,
-           high = marks->count; /* marks in front of `low` begin no later than the moment */
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (marks->items[middle].begin <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    const size_t behind =
+        lull_sorted_first_i64(marks->items, marks->count, sizeof *marks->items,
+                              offsetof(struct lull_device_piece, begin), time + 1);
+    if (behind == 0)
         return false;
-    *ret_piece = marks->items[low - 1];
+    *ret_piece = marks->items[behind - 1];
     while (ret_piece->end <= time)
         if (!lull_device_piece_next(ret_piece))
             return false;
@@ -614,17 +608,11 @@ static bool seek_region(const struct wait_devices *devices, uint32_t thread, int
                         struct region_piece *ret_piece)
 {
     const struct region_marks *marks = &devices->locations[thread].region_pieces;
-    size_t low = 0, high = marks->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (marks->items[middle].begin <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    const size_t behind = lull_sorted_first_i64(marks->items, marks->count, sizeof *marks->items,
+                                                offsetof(struct region_piece, begin), time + 1);
+    if (behind == 0)
         return false;
-    *ret_piece = marks->items[low - 1];
+    *ret_piece = marks->items[behind - 1];
     while (ret_piece->end <= time)
         if (!next_region(ret_piece))
             return false;
