@@ -701,7 +701,7 @@ static void tell_exchange(struct drawn *drawn, uint32_t rank, int64_t time,
             tell_operation(drawn, stream, time, exchange->told, exchange->bytes, sequence, root,
                            told);
     }
-    for (uint32_t m = 0; m < exchange->n; m++) {
+    for (uint32_t m = 0; m < exchange->n && exchange->untold != rank; m++) {
         for (int i = 0; i < exchange->messages[rank][m]; i++)
             tell_operation(drawn, stream, time, SEND, exchange->bytes, LULL_NO_SEQUENCE, (int32_t)m,
                            told);
@@ -1029,6 +1029,52 @@ static void test_untrue_dependence(void **state)
     free(drawn);
 }
 
+/* Rank 0 sends to rank 1, twice; what it tells of that, rank 1 receives. How many kernels are known, and have links, if rank `untold` does
+ * not tell its part in the first message? */
+static void check_messages(uint32_t untold, size_t known, size_t links)
+{
+    static const struct times times[] = {
+        {0, 100, 200}, {0, 110, 200}, {0, 300, 400}, {0, 310, 400}};
+    struct drawn *drawn = calloc(1, sizeof *drawn);
+    struct lull_survey *survey;
+    struct lull_error err;
+    assert_non_null(drawn);
+    drawn->n_processes = drawn->members[0] = drawn->members[1] = 2;
+    drawn->owners[0][1] = drawn->owners[1][1] = 1;
+    drawn->nonsense = true;
+    drawn->n_operations = 4;
+    drawn->n_exchanges = 2;
+    for (uint32_t e = 0; e < 2; e++) {
+        drawn->exchanges[e] = (struct exchange){
+            .n = 2, .told = MESSAGES, .untold = e == 0 ? untold : LULL_NONE, .messages = {{0, 1}}};
+        for (uint32_t p = 0; p < 2; p++) {
+            drawn->operations[2 * e + p] =
+                (struct operation){.process = p, .exchange = e, .rank = p};
+            drawn->exchanges[e].operations[p] = 2 * e + p;
+            drawn->actions[p][drawn->n_actions[p]++] =
+                (struct action){.submits = 2 * e + p, .between = LULL_NONE};
+        }
+    }
+    finish_drawing(drawn, 500, times);
+    fail_if(lull_survey_take(drawn->trace, 0, false, &survey, &err) != LULL_OK, "%s", err.text);
+    const struct lull_exchanges *exchanges =
+        lull_replay_devices_exchanges(lull_survey_devices(survey));
+    assert_int_equal(exchanges->n_known, known);
+    assert_int_equal(exchanges->n_links, links);
+    assert_int_equal(exchanges->n_all, 4);
+    lull_survey_destroy(survey);
+    lull_trace_close(drawn->trace);
+    free(drawn);
+}
+
+static void test_unequal_messages(void **state)
+{
+    (void)state;
+    check_messages(LULL_NONE, 4, 2);
+    check_messages(0, 1, 0); /* which of the receives is for the send that is told, nobody knows */
+    check_messages(1, 2, 0); /* both sends are known, and wait for nobody */
+}
+
 /* ---- what a diagnosis and lull replay say ---------------------------------------------------- */
 
 enum { ITERATIONS = 30, COMPUTES = 40000, UNEVEN = 2000 };
@@ -1161,6 +1207,7 @@ TEST_GROUP(test_exchange_replay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchanges), cmocka_unit_test(test_nonsense_exchanges),
-        cmocka_unit_test(test_untrue_dependence), cmocka_unit_test(test_planted)};
+        cmocka_unit_test(test_untrue_dependence), cmocka_unit_test(test_unequal_messages),
+        cmocka_unit_test(test_planted)};
     return run_cases(tests, NULL, NULL);
 }
