@@ -749,11 +749,22 @@ static void rename_process(struct lull_trace *trace, uint32_t index, const char 
     trace->processes[index].name = name;
 }
 
+/* Whether a thread is a stream of a device, as Extrae names these: "CUDA-D1.S2-host", "HIP-D1.S1-host", "GPU-D1.S1-host",
+ * "GPU_a2f80454.1". */
+static bool is_stream_of_extrae(const char *name)
+{
+    static const char *const begins[] = {"CUDA-D", "HIP-D", "GPU-D", "GPU_"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 static void rename_location(struct lull_trace *trace, uint32_t index, const char *name)
 {
     struct lull_location *location = &trace->locations[index];
     bool stream = strncmp(name, LULL_PRV_STREAM, strlen(LULL_PRV_STREAM)) == 0;
-    if (stream || strncmp(name, "CUDA-D", 6) == 0)
+    if (stream || is_stream_of_extrae(name))
         location->kind = LULL_LOCATION_DEVICE;
     location->name = stream ? name + strlen(LULL_PRV_STREAM) : name;
 }

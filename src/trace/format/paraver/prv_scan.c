@@ -141,6 +141,7 @@ struct prv_track {
     int64_t counted_time; /* of the latest readings */
     uint64_t *counted;    /* a bit for each counter that was read at that time */
     int64_t last_time;    /* of its lines so far */
+    int64_t state_until;  /* when its last state ends */
     /* Measurement is off: by an event, and by a state until its end (INT64_MAX: by none). */
     bool switched_off;
     int64_t off_until;
@@ -358,6 +359,12 @@ static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *
                                .id = item->state,
                                .duration = item->end - item->time};
     lull_status status = LULL_OK;
+    if (scan->time < scan->track->state_until)
+        lull_trace_add_quirk(scan->trace,
+                             "states of a thread overlap; the later one counts from its begin on",
+                             "line %llu: %s", (unsigned long long)scan->line,
+                             scan->trace->locations[item->location].name);
+    scan->track->state_until = item->end;
     if (scan->trace->states[item->state].number == LULL_PRV_STATE_OFF)
         status = begin_state_off(scan, item->end, err);
     return status == LULL_OK ? prv_put(scan, &event, err) : status;
