@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "trace/byte_source.h"
 #include "trace/format.h"
+#include "trace/format/paraver/prv_types.h"
+#include "trace/stream_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -807,6 +809,33 @@ static void prv_read_row(struct lull_trace *trace)
     lull_unmap(&mapping);
 }
 
+/* Numbers the streams of each process, once the .row has told which locations are streams. */
+static void number_streams(struct lull_trace *trace)
+{
+    uint32_t process = LULL_NONE, threads = 0, streams = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_location *location = &trace->locations[l];
+        if (location->process != process)
+            threads = streams = 0;
+        process = location->process;
+        location->number = location->kind == LULL_LOCATION_DEVICE ? streams++ : threads++;
+    }
+}
+
+/* Reads what the .pcf says of streams, in traces that lull wrote. */
+static void prv_describe_streams(struct lull_trace *trace, const struct lull_prv_labels *labels)
+{
+    size_t capacity = 0;
+    for (size_t t = 0; t < labels->n_types; t++) {
+        const struct lull_prv_label_type *type = &labels->types[t];
+        for (size_t v = 0; type->number == LULL_PRV_OWN_STREAMS && v < type->n_values; v++)
+            if (type->values[v].number - 1 < trace->n_locations)
+                lull_stream_parse(trace, (uint32_t)(type->values[v].number - 1),
+                                  type->values[v].text, &capacity);
+    }
+    lull_join_devices(trace);
+}
+
 /* ==== paraver ================================================================================= */
 
 static bool recognise_paraver(const struct lull_candidate *candidate)
@@ -825,6 +854,8 @@ static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK) {
         prv_read_pcf(trace, &labels);
         prv_read_row(trace);
+        number_streams(trace);
+        prv_describe_streams(trace, &labels);
         status = lull_prv_build_types(trace, paraver, &labels, &sample)
                      ? lull_trace_complete(trace, err)
                      : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
