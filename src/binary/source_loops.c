@@ -409,11 +409,11 @@ static bool never_returns(void *context, uint64_t target, uint64_t slot)
 
 static int by_part(const void *a, const void *b)
 {
-    const struct lull_code_part *x = a, *y = b;
+    const struct lull_code_range *x = a, *y = b;
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static void add_part(struct lull_symbols *symbols, struct lull_code_part *parts, size_t *count,
+static void add_part(struct lull_symbols *symbols, struct lull_code_range *parts, size_t *count,
                      uint64_t begin, uint64_t end)
 {
     uint64_t left;
@@ -421,18 +421,18 @@ static void add_part(struct lull_symbols *symbols, struct lull_code_part *parts,
         begin < end ? lull_linked_bytes(&symbols->linked, begin, 1, &left) : NULL;
     if (bytes)
         parts[(*count)++] =
-            (struct lull_code_part){bytes, begin, end - begin < left ? end - begin : left};
+            (struct lull_code_range){bytes, begin, end - begin < left ? end - begin : left};
 }
 
 /* Lists the parts of the function at an offset; 0: it is not known. */
 static size_t list_parts(struct lull_symbols *symbols, uint64_t offset, bool in_dwarf,
-                         struct lull_code *code)
+                         struct lull_function_code *code)
 {
     const struct frames *frames = &symbols->frames;
     const uint64_t shift = symbols->linked.bias - symbols->dwarf_bias;
     const struct lull_linked_function *linked =
         in_dwarf ? NULL : lull_linked_find(&symbols->linked, offset);
-    struct lull_code_part *parts =
+    struct lull_code_range *parts =
         lull_arena_try(symbols->loops.arena, in_dwarf ? frames->n_ranges + 1 : 1, sizeof *parts);
     size_t count = 0, kept = 0;
     if (!parts || (!in_dwarf && !linked))
@@ -468,10 +468,10 @@ static bool find_loops(struct lull_symbols *symbols, uint64_t offset, bool in_dw
     struct loops *loops = &symbols->loops;
     lull_arena_destroy(loops->arena);
     *loops = (struct loops){.arena = lull_arena_create(NULL)};
-    struct lull_code code = {.machine = symbols->linked.machine,
-                             .data = constant_data,
-                             .never_returns = never_returns,
-                             .context = symbols};
+    struct lull_function_code code = {.machine = symbols->linked.machine,
+                                      .data = constant_data,
+                                      .never_returns = never_returns,
+                                      .context = symbols};
     code.n_parts = list_parts(symbols, offset, in_dwarf, &code);
     if (code.n_parts == 0 || !lull_code_loops_find(&code, loops->arena, &loops->code))
         return false;
