@@ -87,18 +87,14 @@ static void visit_rows(struct lull_symbols *symbols, Dwarf_Die *unit, row_visit 
         const uint64_t begin = block->begin + shift, end = block->end + shift;
         if (block->loop == LULL_SYMBOLS_NONE)
             continue;
-        size_t low = 0, high = count; /* the first row that is not before the block */
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            Dwarf_Addr address = 0;
-            (void)dwarf_lineaddr(dwarf_onesrcline(rows, middle), &address);
-            if (address < begin)
-                low = middle + 1;
-            else
-                high = middle;
+        struct lull_bisection at = {.end = count}; /* rows before the block */
+        while (lull_bisect(&at)) {
+            Dwarf_Addr of_row = 0;
+            (void)dwarf_lineaddr(dwarf_onesrcline(rows, at.middle), &of_row);
+            at.in_front = of_row < begin;
         }
         Dwarf_Addr address = 0, next = 0;
-        for (size_t k = low > 0 ? low - 1 : 0; k < count; k++, address = next) {
+        for (size_t k = at.begin > 0 ? at.begin - 1 : 0; k < count; k++, address = next) {
             Dwarf_Line *row = dwarf_onesrcline(rows, k);
             bool ends = false;
             next = UINT64_MAX;

@@ -95,7 +95,7 @@ static bool sample_operation(struct lull_collective_costs *costs, unsigned worke
         if (!of->number)
             return false;
     }
-    uint64_t hash = lull_mix(lull_mix(0, comm), (*of->number)++) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    uint64_t hash = lull_sample_hash(lull_mix(lull_mix(0, comm), (*of->number)++));
     if (!(is_logarithmic(step->op) || is_rooted(step->op) || is_of_blocks(step->op)) ||
         !lull_sample_takes(costs->samples[worker], hash))
         return true;

@@ -105,7 +105,7 @@ static inline struct eager_channel *find_eager_channel(const struct lull_eager_e
 /* The hash of the next message of a channel, the same at its sender and its receiver. */
 static uint64_t hash_next_message(struct eager_channel *channel)
 {
-    return lull_mix(channel->hash, channel->count++) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return lull_sample_hash(lull_mix(channel->hash, channel->count++));
 }
 
 static bool add_message_end(struct lull_eager_evidence *evidence, unsigned worker, unsigned side,
@@ -486,7 +486,7 @@ static uint64_t hash_ideal_message(const struct lull_ideal_message *message)
     hash = lull_mix(hash, (uint64_t)message->sent);
     hash = lull_mix(hash, (uint64_t)message->called);
     hash = lull_mix(hash, (uint64_t)message->received);
-    return lull_mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return lull_sample_hash(lull_mix(hash, message->bytes));
 }
 
 static unsigned size_of(uint64_t bytes)

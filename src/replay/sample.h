@@ -23,6 +23,13 @@ struct lull_sample {
     uint64_t most; /* items with larger hashes are left out */
 };
 
+/* The hash of an item, of one made by lull_mix. By this hash, whose upper bits depend on all others, it is
+ * decided which items are kept; another one would keep others. */
+static inline uint64_t lull_sample_hash(uint64_t mixed)
+{
+    return mixed * UINT64_C(0xc2b2ae3d27d4eb4f);
+}
+
 /* Whether an item with this hash may be kept; one that may not is left out by lull_sample_add, too, now
  * and later. `sample` may be NULL. */
 static inline bool lull_sample_takes(const struct lull_sample *sample, uint64_t hash)

@@ -62,6 +62,7 @@ static int64_t ns_of(double seconds)
 static int64_t draw(const struct model_program *data, struct rank_state *state,
                     const struct lull_model_operation *operation, uint32_t rank, uint32_t n_ranks)
 {
+    /* Another seed would draw other noise, and predict other times. */
     uint64_t owner = (uint64_t)((double)rank * (operation->draws / n_ranks));
     struct lull_random random;
     lull_random_seed(&random, data->seed + owner * UINT64_C(0x9e3779b97f4a7c15) +

@@ -62,14 +62,11 @@ static lull_status window_fill(struct window *window, struct lull_error *err)
     window->offset += (uint64_t)(text->at - window->bytes);
     memmove(window->bytes, text->at, kept);
     if (window->capacity - kept <= LULL_BYTE_SOURCE_CHUNK) {
-        char *bytes =
-            window->capacity < WIDEST_WINDOW ? realloc(window->bytes, 2 * window->capacity) : NULL;
-        if (!bytes)
+        if (window->capacity >= WIDEST_WINDOW ||
+            !lull_array_reserve(&window->bytes, &window->capacity, 2 * window->capacity, 1))
             return lull_fail(err, LULL_ERR_MEMORY,
                              "%s: byte %" PRIu64 ": a value is longer than %zu MiB", window->path,
                              window->offset, kept >> 20);
-        window->bytes = bytes;
-        window->capacity *= 2;
     }
     do {
         lull_status status = lull_byte_source_next(window->source, &window->chunk, &got, err);

@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/mix.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "trace/byte_source.h"
 
 #include <pthread.h>
@@ -377,18 +378,12 @@ static uint32_t find_state_number(const struct lull_trace *trace, uint64_t numbe
 {
     if (number < trace->n_states && trace->states[number].number == number)
         return (uint32_t)number;
-    /* The last is for all numbers that are not named. */
-    uint32_t low = 0, high = trace->n_states - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (trace->states[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (trace->states[low].number != number)
-        low = trace->n_states - 1;
-    return low;
+    const uint32_t others =
+        trace->n_states - 1; /* the last one, for all numbers that are not named */
+    struct lull_bisection at = {.end = others};
+    while (lull_bisect(&at))
+        at.in_front = trace->states[at.middle].number < number;
+    return trace->states[at.begin].number == number ? (uint32_t)at.begin : others;
 }
 
 /* Reads a line 1:<object>:begin:end:state. */
