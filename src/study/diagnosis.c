@@ -276,7 +276,7 @@ static lull_status evidence_create(void *state, const void *options, struct lull
     if (status != LULL_OK)
         return status;
     lull_joint_pass_add(joint, lull_work_consumer(evidence->work));
-    if (!joint->wants_ideal)
+    if (!joint->has_messages)
         return LULL_OK;
     status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
     if (status == LULL_OK)
