@@ -397,8 +397,7 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
     const struct evidence_state *collected = lull_run_state(run, &lull_evidence_analysis);
     struct lull_evidence evidence = {.path = run->path,
                                      .trace = run->trace,
-                                     .application = lull_reading_of(run->reading)->application,
-                                     .windows = lull_reading_of(run->reading)->windows,
+                                     .reading = run->reading,
                                      .breakdown = run->breakdown,
                                      .input = run->input,
                                      .waits = run->waits,
