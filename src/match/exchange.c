@@ -836,9 +836,13 @@ const struct lull_exchange_kernel *lull_exchange_of(const struct lull_exchanges 
                                                     uint32_t location, uint32_t order)
 {
     const struct lull_exchange_kernel wanted = {.location = location, .order = order};
-    return exchanges->n_kernels > 0 ? bsearch(&wanted, exchanges->kernels, exchanges->n_kernels,
-                                              sizeof wanted, by_stream)
-                                    : NULL;
+    const struct lull_exchange_kernel *kernels = exchanges->kernels;
+    struct lull_bisection at = {.end = exchanges->n_kernels};
+    while (lull_bisect(&at))
+        at.in_front = by_stream(&kernels[at.middle], &wanted) < 0;
+    return at.begin < exchanges->n_kernels && by_stream(&kernels[at.begin], &wanted) == 0
+               ? &kernels[at.begin]
+               : NULL;
 }
 
 uint32_t lull_exchange_circles(const struct lull_exchanges *exchanges)
