@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROUNDS = 40 };
+enum { ROUNDS = 80 };
 
 static struct lull_error err;
 
