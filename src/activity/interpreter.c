@@ -2,6 +2,7 @@
 #include "activity/interpreter.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "trace/scan.h"
 
 #include <stdlib.h>
@@ -600,8 +601,7 @@ static inline void take_call(struct lull_interpreter *it, struct run *run,
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The last event before the next deadline, found by bisection between `event` and `last`; `event`
- * where there is none. */
+/* The last event before the next deadline, from `event` to `last`; `event` where there is none. */
 static const struct lull_event *run_last(const struct lull_interpreter *it,
                                          const struct lull_event *event,
                                          const struct lull_event *last)
@@ -617,14 +617,9 @@ static const struct lull_event *run_last(const struct lull_interpreter *it,
             break;
         }
     }
-    while (last - event > 1) {
-        const struct lull_event *middle = event + (last - event) / 2;
-        if (middle->time < time)
-            event = middle;
-        else
-            last = middle;
-    }
-    return event;
+    const size_t between = last > event ? (size_t)(last - event - 1) : 0;
+    return event + lull_sorted_first_i64(event + 1, between, sizeof *event,
+                                         offsetof(struct lull_event, time), time);
 }
 
 /* Takes ENTERs, LEAVEs, CALLs and operations as long as the event behind them comes before the next

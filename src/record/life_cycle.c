@@ -60,9 +60,10 @@ static void end_of_thread(void *thread)
         end_current();
 }
 
-/* Makes the page of rec_process all zero in forked children. A child of fork() is told so
- * (begin_child of thread/fork.c). A child of the bare system call is not, and knows itself by the
- * zeros. Where the kernel cannot do that (before Linux 4.14), only children of fork() are known. */
+/* Nothing is to be recorded in a forked child. The kernel fills the page of rec_process with zeros
+ * there, which say that. For a child of fork(), begin_child of thread/fork.c also does the rest; of
+ * a child that was made by the bare system call no function of the recorder is told. Kernels before
+ * Linux 4.14 do not fill the page: there begin_child alone switches recording off. */
 static void keep_from_children(void)
 {
     if (sysconf(_SC_PAGESIZE) != REC_PAGE ||
@@ -72,8 +73,8 @@ static void keep_from_children(void)
     madvise(&rec_process, sizeof rec_process, MADV_WIPEONFORK);
 }
 
-/* Apart from rec_start: every thread calls that one, also a thread with the smallest stack that the
- * system allows, and this function needs more stack. */
+/* This is no part of rec_start, because every thread calls rec_start, also a thread with the
+ * smallest stack that the system allows, and this function needs more stack. */
 __attribute__((noinline)) static void start_once(void)
 {
     started = true;
@@ -176,9 +177,9 @@ static bool lock_at_end(void)
     return rec_lock_until(&threads_lock, &until);
 }
 
-/* Writes that the life of a thread ends which still runs at the end of the process, in no region,
- * construct or call: the time up to here is the program's. Of a worker it is the runtime's, and
- * nothing is written. */
+/* Writes the end of the life of a thread that still runs when the process ends, outside of all
+ * regions, constructs and calls: the time up to `now` is the program's. For a worker nothing is
+ * written, because that time is the runtime's. */
 static void end_life(struct rec_thread *thread, uint64_t now)
 {
     if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)

@@ -2,6 +2,7 @@
 #include "study/submitters.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "team/division.h"
 #include "team/team.h"
 #include "trace/scan.h"
@@ -76,15 +77,10 @@ static lull_status see_thread(void *context, unsigned worker, const struct lull_
 /* Within which region a thread has submitted that number. */
 static uint32_t region_of_number(const struct submitting *thread, uint64_t number)
 {
-    size_t from = 0, to = thread->n_changes; /* the entry, if any, is in front of `to` */
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (thread->changes[middle].number <= number)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return to > 0 ? thread->changes[to - 1].region : LULL_NONE;
+    struct lull_bisection at = {.end = thread->n_changes};
+    while (lull_bisect(&at))
+        at.in_front = thread->changes[at.middle].number <= number;
+    return at.begin > 0 ? thread->changes[at.begin - 1].region : LULL_NONE;
 }
 
 static void add_operation(const struct submitters_pass *pass, struct lull_submitter *regions,

@@ -167,8 +167,8 @@ static void keep_cores(struct rec_thread *self, const struct core_look *look)
 }
 
 /* Counts are exact. Times that were read from a file are rounded down: they may be less than what
- * is known already, and are left out then. Of the kernel's time since the times before at most that
- * in calls was in them, and the rest was outside of them. */
+ * is known already, and are left out then. Of the kernel's time since the last look, no more than
+ * the time in calls was spent in calls; the rest was spent outside of them. */
 static void keep_usage(struct rec_thread *self, const struct lull_tape_usage *now)
 {
     const struct lull_tape_usage *before = &self->usage_before;

@@ -5,6 +5,7 @@
  * the two meet. Internal to the Paraver format. */
 #include "base/array.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "trace/format/paraver/prv_records.h"
 #include "trace/format/paraver/prv_types.h"
 #include "trace/scan.h"
@@ -141,6 +142,7 @@ struct prv_track {
     int64_t counted_time; /* of the latest readings */
     uint64_t *counted;    /* a bit for each counter that was read at that time */
     int64_t last_time;    /* of its lines so far */
+    int64_t state_until;  /* when its last state ends */
     /* Measurement is off: by an event, and by a state until its end (INT64_MAX: by none). */
     bool switched_off;
     int64_t off_until;
@@ -358,6 +360,12 @@ static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *
                                .id = item->state,
                                .duration = item->end - item->time};
     lull_status status = LULL_OK;
+    if (scan->time < scan->track->state_until)
+        lull_trace_add_quirk(scan->trace,
+                             "states of a thread overlap; the later one counts from its begin on",
+                             "line %llu: %s", (unsigned long long)scan->line,
+                             scan->trace->locations[item->location].name);
+    scan->track->state_until = item->end;
     if (scan->trace->states[item->state].number == LULL_PRV_STATE_OFF)
         status = begin_state_off(scan, item->end, err);
     return status == LULL_OK ? prv_put(scan, &event, err) : status;
@@ -722,20 +730,16 @@ static uint64_t value_of(const struct parameters *parameters, unsigned which)
 /* The communicator of an application by its number in the file; LULL_NONE: there is none. */
 static uint32_t find_comm(const struct lull_paraver *paraver, uint32_t application, uint64_t id)
 {
-    size_t low = 0, high = paraver->n_comm_ids;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct lull_prv_comm_id *entry = &paraver->comm_ids[middle];
-        if (entry->application < application ||
-            (entry->application == application && entry->id < id))
-            low = middle + 1;
-        else
-            high = middle;
+    struct lull_bisection at = {.end = paraver->n_comm_ids};
+    while (lull_bisect(&at)) {
+        const struct lull_prv_comm_id *entry = &paraver->comm_ids[at.middle];
+        at.in_front = entry->application < application ||
+                      (entry->application == application && entry->id < id);
     }
-    if (low == paraver->n_comm_ids || paraver->comm_ids[low].application != application ||
-        paraver->comm_ids[low].id != id)
+    if (at.begin == paraver->n_comm_ids)
         return LULL_NONE;
-    return paraver->comm_ids[low].comm;
+    const struct lull_prv_comm_id *found = &paraver->comm_ids[at.begin];
+    return found->application == application && found->id == id ? found->comm : LULL_NONE;
 }
 
 static uint32_t comm_of(const struct prv_scan *scan, const struct parameters *parameters)
