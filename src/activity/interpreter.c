@@ -75,18 +75,13 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
     (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
      LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
 
-/* What threads submit to devices and wait for there, and which operations of devices are which. */
-#define EVENTS_OF_DEVICES                                          \
-    (LULL_MASK(LULL_EVENT_SUBMIT) | LULL_MASK(LULL_EVENT_DEPEND) | \
-     LULL_MASK(LULL_EVENT_DEVICE_WAIT) | LULL_MASK(LULL_EVENT_OPERATION))
-
 /* Events that change no activity: each becomes a step, or is told by one. */
 #define OPERATION_EVENTS                                                                           \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
      LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |             \
-     EVENTS_OF_DEVICES)
+     LULL_MASK_DEVICES)
 
 /* Events that are read only where somebody asks for them. They must not decide when a location begins (but for
  * counters, by which tracers begin) and ends (last_time), or that would depend on who asks. */
@@ -94,7 +89,7 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
      LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |       \
-     EVENTS_OF_DEVICES)
+     LULL_MASK_DEVICES)
 
 static inline bool is_operation(const struct lull_event *event)
 {

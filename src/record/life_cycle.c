@@ -174,7 +174,7 @@ static bool lock_at_end(void)
         return false;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    return pthread_mutex_timedlock(&threads_lock, &until) == 0;
+    return rec_lock_until(&threads_lock, &until);
 }
 
 /* Writes the end of the life of a thread that still runs when the process ends, outside of all
@@ -263,7 +263,7 @@ static void end_all(uint64_t now)
     rec_memory_end();
     rec_about_end();
     rec_report();
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
 }
 
 void rec_stop(void)
@@ -291,10 +291,10 @@ void rec_set_rank(uint32_t rank)
     rec_process.rank = rank;
     rec_define_process();
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&threads_lock);
+    rec_lock(&threads_lock);
     for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         rec_buffer_name(thread);
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
     rec_step_back(&aside);
 }
 
@@ -304,7 +304,7 @@ void rec_set_rank(uint32_t rank)
  * as nested teams do, has as many locations as it has threads at a time. */
 static struct rec_thread *take_resting(enum rec_role role)
 {
-    pthread_mutex_lock(&threads_lock);
+    rec_lock(&threads_lock);
     struct rec_thread **place = &resting;
     while (*place && (*place)->role != role)
         place = &(*place)->next_resting;
@@ -313,7 +313,7 @@ static struct rec_thread *take_resting(enum rec_role role)
         *place = found->next_resting;
     if (found)
         found->rests = false;
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
     return found;
 }
 
@@ -342,7 +342,9 @@ static struct rec_thread *make_location(enum rec_role role, const struct rec_str
     self->stream = stream;
     /* Locations come here one after the other, and a number is used up only when the location's tape
      * is there: numbers have no gaps, not even after a crash. */
-    const bool locked = stream ? lock_at_end() : pthread_mutex_lock(&threads_lock) == 0;
+    const bool locked = !stream || lock_at_end();
+    if (!stream)
+        rec_lock(&threads_lock);
     uint32_t *number = stream ? &n_streams_ever : &n_threads_ever;
     self->number = *number + (stream ? LULL_TAPE_FIRST_STREAM : 0);
     const bool good = locked && rec_process.on && rec_buffer_begin(self);
@@ -354,7 +356,7 @@ static struct rec_thread *make_location(enum rec_role role, const struct rec_str
         living_threads = self;
     }
     if (locked)
-        pthread_mutex_unlock(&threads_lock);
+        rec_unlock(&threads_lock);
     if (good)
         return self;
     munmap(self, sizeof *self);
@@ -485,9 +487,9 @@ static void take_out(struct rec_thread *self)
  * tape was closed before. */
 static uint64_t end_thread(struct rec_thread *self)
 {
-    pthread_mutex_lock(&threads_lock);
+    rec_lock(&threads_lock);
     if (self->closed) {
-        pthread_mutex_unlock(&threads_lock);
+        rec_unlock(&threads_lock);
         return 0;
     }
     const uint64_t end = conclude(self);
@@ -502,7 +504,7 @@ static uint64_t end_thread(struct rec_thread *self)
         rec_report_add(self);
         rec_buffer_end(self);
     }
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
     if (rests)
         return end;
     rec_functions_free(self);

@@ -160,7 +160,7 @@ static void make_code_map(unsigned long long subs)
 void rec_code_look(void)
 {
     struct code_listing listing = {.map = NULL};
-    pthread_mutex_lock(&code_lock);
+    rec_lock(&code_lock);
     rec_perf_map_look();
     dl_iterate_phdr(list_code, &listing);
     if (code_map->size > 0 && listing.adds == code_adds && listing.subs == code_subs)
@@ -172,7 +172,7 @@ void rec_code_look(void)
 
 void rec_code_done(void)
 {
-    pthread_mutex_unlock(&code_lock);
+    rec_unlock(&code_lock);
 }
 
 /* The place of code that is made at run time: a function of a source, whose line is not known. */

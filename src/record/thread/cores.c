@@ -113,7 +113,7 @@ static void look_at_allowed(struct lull_tape_header *header)
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return;
-    pthread_mutex_lock(&lock);
+    rec_lock(&lock);
     if (there == 0)
         there = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     if (allowed == 0 || memcmp(&set, &last, sizeof set) != 0) {
@@ -125,7 +125,7 @@ static void look_at_allowed(struct lull_tape_header *header)
     total->there = there;
     total->which = which;
     memcpy(header->core_set, &last, sizeof header->core_set);
-    pthread_mutex_unlock(&lock);
+    rec_unlock(&lock);
 }
 
 /* The sums go on from what earlier threads of this location had. */

@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "trace/byte_source.h"
 #include "trace/format.h"
+#include "trace/format/paraver/prv_types.h"
+#include "trace/stream_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -750,11 +752,22 @@ static void rename_process(struct lull_trace *trace, uint32_t index, const char 
     trace->processes[index].name = name;
 }
 
+/* Whether a thread is a stream of a device, as Extrae names these: "CUDA-D1.S2-host", "HIP-D1.S1-host", "GPU-D1.S1-host",
+ * "GPU_a2f80454.1". */
+static bool is_stream_of_extrae(const char *name)
+{
+    static const char *const begins[] = {"CUDA-D", "HIP-D", "GPU-D", "GPU_"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 static void rename_location(struct lull_trace *trace, uint32_t index, const char *name)
 {
     struct lull_location *location = &trace->locations[index];
     bool stream = strncmp(name, LULL_PRV_STREAM, strlen(LULL_PRV_STREAM)) == 0;
-    if (stream || strncmp(name, "CUDA-D", 6) == 0)
+    if (stream || is_stream_of_extrae(name))
         location->kind = LULL_LOCATION_DEVICE;
     location->name = stream ? name + strlen(LULL_PRV_STREAM) : name;
 }
@@ -797,6 +810,33 @@ static void prv_read_row(struct lull_trace *trace)
     lull_unmap(&mapping);
 }
 
+/* Numbers the streams of each process, once the .row has told which locations are streams. */
+static void number_streams(struct lull_trace *trace)
+{
+    uint32_t process = LULL_NONE, threads = 0, streams = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_location *location = &trace->locations[l];
+        if (location->process != process)
+            threads = streams = 0;
+        process = location->process;
+        location->number = location->kind == LULL_LOCATION_DEVICE ? streams++ : threads++;
+    }
+}
+
+/* Reads what the .pcf says of streams, in traces that lull wrote. */
+static void prv_describe_streams(struct lull_trace *trace, const struct lull_prv_labels *labels)
+{
+    size_t capacity = 0;
+    for (size_t t = 0; t < labels->n_types; t++) {
+        const struct lull_prv_label_type *type = &labels->types[t];
+        for (size_t v = 0; type->number == LULL_PRV_OWN_STREAMS && v < type->n_values; v++)
+            if (type->values[v].number - 1 < trace->n_locations)
+                lull_stream_parse(trace, (uint32_t)(type->values[v].number - 1),
+                                  type->values[v].text, &capacity);
+    }
+    lull_join_devices(trace);
+}
+
 /* ==== paraver ================================================================================= */
 
 static bool recognise_paraver(const struct lull_candidate *candidate)
@@ -815,6 +855,8 @@ static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK) {
         prv_read_pcf(trace, &labels);
         prv_read_row(trace);
+        number_streams(trace);
+        prv_describe_streams(trace, &labels);
         status = lull_prv_build_types(trace, paraver, &labels, &sample)
                      ? lull_trace_complete(trace, err)
                      : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);

@@ -405,6 +405,13 @@ static bool parse_state(struct prv_parser *parser, const uint8_t **at, struct lu
     return item->state + 1 < parser->trace->n_states || add_pair(batch, NULL, number);
 }
 
+/* Extrae writes a line of a message from the thread that launches to the stream; so does lull, for Paraver to draw it. */
+static bool is_launch(const struct lull_trace *trace, const struct lull_prv_half halves[2])
+{
+    return trace->locations[halves[0].location].kind == LULL_LOCATION_DEVICE ||
+           trace->locations[halves[1].location].kind == LULL_LOCATION_DEVICE;
+}
+
 static bool parse_message(const struct lull_prv_wish *wish, struct prv_parser *parser,
                           const uint8_t *at, struct lull_prv_batch *batch,
                           struct lull_prv_item *item)
@@ -414,9 +421,11 @@ static bool parse_message(const struct lull_prv_wish *wish, struct prv_parser *p
     if (!lull_array_reserve(&batch->halves, &batch->half_capacity, batch->n_halves + 2,
                             sizeof *batch->halves))
         return note_no_memory(batch);
-    item->kind = LULL_PRV_MESSAGE_ITEM;
     if (!prv_message(parser, at, &batch->halves[batch->n_halves]))
         return false;
+    if (is_launch(parser->trace, &batch->halves[batch->n_halves]))
+        return true;
+    item->kind = LULL_PRV_MESSAGE_ITEM;
     batch->n_halves += 2;
     return true;
 }
