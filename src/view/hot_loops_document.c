@@ -207,24 +207,28 @@ static void tell_hot_loop(struct lull_document *document, const struct lull_hot_
                            loop->row->label, loop->row->function, loop->limit, on,
                            loop->supposed ? ", if its arrays are larger than the caches" : "", then,
                            loop->uncounted);
-    else if (loop->share >= LULL_HOT_AT_LIMIT)
+    else if (loop->share > 1 / LULL_HOT_AT_LIMIT)
         lull_document_note(
             document, LULL_NOTE_INFO,
-            "%s in %s is at the limit, %s%s: %.0f %% of what the model allows. It is "
-            "done, unless the limit is changed.%s",
-            loop->row->label, loop->row->function, loop->limit, on, 100 * loop->share, then);
-    else
+            "%s in %s takes less than the model says%s: %.3g ns an iteration, where it "
+            "says %.3g ns. Its sizes, or what caches keep of its arrays, are not as "
+            "the model takes them.",
+            loop->row->label, loop->row->function, on, 1e9 * loop->measured, 1e9 * loop->allowed);
+    else if (loop->share >= LULL_HOT_AT_LIMIT)
         lull_document_note(document, LULL_NOTE_INFO,
-                           "%s in %s runs at %.0f %% of what %s allows%s: %.3g ns an iteration, "
-                           "where the model says %.3g ns.%s",
-                           loop->row->label, loop->row->function, 100 * loop->share, loop->limit,
-                           on, 1e9 * loop->measured, 1e9 * loop->allowed, then);
+                           "%s in %s is at the limit%s, which is %s: %.0f %% of what the model "
+                           "allows. It is done, unless that limit is changed.%s",
+                           loop->row->label, loop->row->function, on, loop->limit,
+                           100 * loop->share, then);
+    else
+        lull_document_note(
+            document, LULL_NOTE_INFO,
+            "%s in %s runs at %.0f %% of what the model allows%s: %.3g ns an iteration "
+            "instead of %.3g ns. Its limit is %s.%s",
+            loop->row->label, loop->row->function, 100 * loop->share, on, 1e9 * loop->measured,
+            1e9 * loop->allowed, loop->limit, then);
     if (*loop->notes)
         lull_document_note(document, LULL_NOTE_INFO, "%s: %s", loop->row->label, loop->notes);
-    if (loop->prediction->kernel->around)
-        lull_document_note(document, LULL_NOTE_INFO,
-                           "%s: what the loops around it keep in caches is not known: %s.",
-                           loop->row->label, loop->prediction->kernel->around);
 }
 
 void lull_hot_loops_add(struct lull_document *document, const struct lull_run *run,
@@ -258,7 +262,7 @@ static void add_hot_roof(struct lull_chart *chart, const struct lull_roof *roof,
     const double corner = peak / roof->bandwidth;
     struct lull_chart_point points[3] = {{left, left * roof->bandwidth, NAN, NAN},
                                          {corner, peak, NAN, NAN},
-                                         {right > corner ? right : 2 * corner, peak, NAN, NAN}};
+                                         {right, peak, NAN, NAN}};
     lull_chart_series(chart, roof->level, LULL_CHART_LINE, points, 3);
 }
 
@@ -272,51 +276,58 @@ static const struct lull_roof *roof_of_loop(const struct lull_roofline *roofline
     return last;
 }
 
+/* The roof of a loop that a Roofline shows; NULL: it is not understood, has no flop, or no traffic. */
+static const struct lull_roof *shown_roof(const struct lull_hot_loop *loop)
+{
+    const struct lull_kernel_prediction *prediction = loop->prediction;
+    return prediction && prediction->roofline.counts_flops ? roof_of_loop(&prediction->roofline)
+                                                           : NULL;
+}
+
 struct lull_chart *lull_hot_loops_chart(const struct lull_run *run,
                                         const struct lull_hot_loops *loops,
                                         struct lull_arena *arena)
 {
     const struct lull_roofline *widest = NULL;
-    double left = INFINITY, right = 0;
+    double left = INFINITY, right = 0, peak = 0;
     for (uint32_t i = 0; i < loops->n_loops; i++) {
-        const struct lull_kernel_prediction *prediction = loops->loops[i].prediction;
-        const struct lull_roof *roof = prediction && prediction->roofline.counts_flops
-                                           ? roof_of_loop(&prediction->roofline)
-                                           : NULL;
-        if (!roof || !isfinite(prediction->roofline.peak))
+        const struct lull_roof *roof = shown_roof(&loops->loops[i]);
+        if (!roof)
             continue;
+        const struct lull_roofline *roofline = &loops->loops[i].prediction->roofline;
         left = fmin(left, roof->intensity);
         right = fmax(right, roof->intensity);
-        if (!widest || prediction->roofline.cores > widest->cores)
-            widest = &prediction->roofline;
+        /* Without a peak in the machine file, the fastest of the loops in the first cache. */
+        peak = fmax(peak, isfinite(roofline->peak) ? roofline->peak : roofline->in_core);
+        if (!widest || roofline->cores > widest->cores)
+            widest = roofline;
     }
     if (!widest)
         return NULL;
-    struct lull_chart *chart = lull_chart_create(
-        arena,
-        lull_arena_printf(arena, "Hot loops of %s on the Roofline of %s, %u core%s", run->name,
-                          machine_of_loops(loops), widest->cores, widest->cores == 1 ? "" : "s"));
+    struct lull_chart *chart =
+        lull_chart_create(arena, lull_arena_printf(arena, "Hot loops of %s on %s, %u core%s",
+                                                   run->name, machine_of_loops(loops),
+                                                   widest->cores, widest->cores == 1 ? "" : "s"));
     lull_chart_x_axis(chart, "Intensity (flop/B)", "", LULL_CHART_LOG);
     lull_chart_y_axis(chart, "Performance", "flop/s", LULL_CHART_LOG);
+    right *= 2;
     for (size_t i = 0; i < widest->n_roofs; i++)
-        add_hot_roof(chart, &widest->roofs[i], widest->peak, left / 2, 2 * right);
+        right = fmax(right, 2 * peak / widest->roofs[i].bandwidth);
+    for (size_t i = 0; i < widest->n_roofs; i++)
+        add_hot_roof(chart, &widest->roofs[i], peak, left / 2, right);
     for (uint32_t i = 0; i < loops->n_loops; i++) {
         const struct lull_hot_loop *loop = &loops->loops[i];
-        const struct lull_kernel_prediction *prediction = loop->prediction;
-        const struct lull_roof *roof = prediction && prediction->roofline.counts_flops
-                                           ? roof_of_loop(&prediction->roofline)
-                                           : NULL;
+        const struct lull_roof *roof = shown_roof(loop);
         if (!roof)
             continue;
-        const double flops = prediction->flops / prediction->unit * loop->cores;
-        struct lull_chart_point allowed = {roof->intensity, flops / loop->allowed, NAN, NAN};
-        struct lull_chart_point measured = {roof->intensity, flops / loop->measured, NAN, NAN};
-        if (isfinite(loop->measured))
-            lull_chart_series(chart, lull_arena_printf(arena, "%s", loop->row->label),
-                              LULL_CHART_POINTS, &measured, 1);
-        else
-            lull_chart_series(chart, lull_arena_printf(arena, "%s, by the model", loop->row->label),
-                              LULL_CHART_POINTS, &allowed, 1);
+        const bool known = isfinite(loop->measured);
+        const double flops = loop->prediction->flops / loop->prediction->unit * loop->cores;
+        const struct lull_chart_point at = {
+            roof->intensity, flops / (known ? loop->measured : loop->allowed), NAN, NAN};
+        lull_chart_series(chart,
+                          known ? loop->row->label
+                                : lull_arena_printf(arena, "%s, by the model", loop->row->label),
+                          LULL_CHART_POINTS, &at, 1);
     }
     return chart;
 }

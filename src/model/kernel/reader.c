@@ -1106,8 +1106,17 @@ static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCu
  * one call. */
 static const struct {
     const char *name;
-    double add, multiply;
-} inline_calls[] = {{"fabs", 0, 0}, {"fabsf", 0, 0}, {"fma", 1, 1}, {"fmaf", 1, 1}};
+    double flops[2]; /* additions, multiplications */
+} inline_calls[] = {{"fabs", {0, 0}}, {"fabsf", {0, 0}}, {"fma", {1, 1}}, {"fmaf", {1, 1}}};
+
+/* Those of such a call; NULL: it is another one. */
+static const double *flops_of_call(const char *function)
+{
+    for (size_t i = 0; i < sizeof inline_calls / sizeof *inline_calls; i++)
+        if (strcmp(function, inline_calls[i].name) == 0)
+            return inline_calls[i].flops;
+    return NULL;
+}
 
 static bool has_cost(const struct lull_kernel_reader *reader, const char *function)
 {
@@ -1131,17 +1140,21 @@ static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
         reader->n_parameters = before;
         return inside;
     }
+    const double *flops = flops_of_call(name);
+    if (!flops && !has_cost(reader, name))
+        return reader_wrong(reader, cursor,
+                            "call of '%s' has no cost: give its cycles with --call %s=CYCLES",
+                            *name ? name : "a function pointer", *name ? name : "NAME");
     lull_status status = read_all(reader, &parts, 1);
     if (status != LULL_OK)
         return status;
-    for (size_t i = 0; i < sizeof inline_calls / sizeof *inline_calls; i++)
-        if (strcmp(name, inline_calls[i].name) == 0) {
-            if (reader->loop != LULL_KERNEL_NONE) {
-                kernel->flops[reader->loop].add += inline_calls[i].add;
-                kernel->flops[reader->loop].multiply += inline_calls[i].multiply;
-            }
-            return LULL_OK;
+    if (flops) {
+        if (reader->loop != LULL_KERNEL_NONE) {
+            kernel->flops[reader->loop].add += flops[0];
+            kernel->flops[reader->loop].multiply += flops[1];
         }
+        return LULL_OK;
+    }
     for (size_t i = 0; i < reader->source->n_costs; i++) {
         if (strcmp(name, reader->source->costs[i].name) != 0)
             continue;
@@ -1152,11 +1165,9 @@ static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
                                       .loop = reader->loop,
                                       .line = lull_reader_line(reader, cursor),
                                       .cycles = reader->source->costs[i].cycles};
-        return LULL_OK;
+        break;
     }
-    return reader_wrong(reader, cursor,
-                        "call of '%s' has no cost: give its cycles with --call %s=CYCLES",
-                        *name ? name : "a function pointer", *name ? name : "NAME");
+    return LULL_OK;
 }
 
 static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor cursor)

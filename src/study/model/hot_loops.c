@@ -240,6 +240,11 @@ static const char *read_candidate(const struct search_of_hot *search, struct can
         return "it is around loops, and has little to do with arrays itself";
     take_indices(search, candidate);
     tell_sizes(candidate);
+    if (candidate->kernel->around)
+        candidate->loop->notes = lull_arena_printf(
+            candidate->arena, "%sWhat loops around it keep in caches is not known: %s. ",
+            candidate->loop->notes,
+            without_path(candidate->kernel->around, candidate->source.path, candidate->arena));
     return NULL;
 }
 
