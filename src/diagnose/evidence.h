@@ -40,8 +40,10 @@ struct lull_evidence_loop {
     double of_useful;         /* the share of it in the useful time of all threads */
     double measured, allowed; /* s: an iteration, and the same by the model */
     double of_limit;          /* allowed / measured */
-    const char *limit;        /* "memory", "port HWPort0" */
-    bool other_machine;       /* the model is of another machine than the run */
+    double
+        of_limit_most; /* the same by the lower end of the interval that samples give for the time */
+    const char *limit;  /* "memory", "port HWPort0" */
+    bool other_machine; /* the model is of another machine than the run */
 };
 
 struct lull_evidence {

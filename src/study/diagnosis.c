@@ -384,17 +384,19 @@ static void tell_loops(const struct lull_hot_loops *hot, struct lull_arena *aren
     for (uint32_t i = 0; hot && i < hot->n_loops; i++) {
         const struct lull_hot_loop *loop = &hot->loops[i];
         if (!loop->why && loop->share > 0) /* false where it is not known */
-            loops[n++] = (struct lull_evidence_loop){.name = loop->row->label,
-                                                     .function = loop->row->function,
-                                                     .file = loop->row->file,
-                                                     .line = loop->row->first,
-                                                     .useful_ns = loop->row->useful_ns,
-                                                     .of_useful = loop->row->share,
-                                                     .of_limit = loop->share,
-                                                     .measured = loop->measured,
-                                                     .allowed = loop->allowed,
-                                                     .limit = loop->limit,
-                                                     .other_machine = hot->other != NULL};
+            loops[n++] = (struct lull_evidence_loop){
+                .name = loop->row->label,
+                .function = loop->row->function,
+                .file = loop->row->file,
+                .line = loop->row->first,
+                .useful_ns = loop->row->useful_ns,
+                .of_useful = loop->row->share,
+                .of_limit = loop->share,
+                .of_limit_most = loop->share * loop->row->share / loop->row->low,
+                .measured = loop->measured,
+                .allowed = loop->allowed,
+                .limit = loop->limit,
+                .other_machine = hot->other != NULL};
     }
     evidence->loops = loops;
     evidence->n_loops = n;

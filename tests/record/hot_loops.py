@@ -121,7 +121,7 @@ class Check:
 
     def reasons(self, gaps):
         for name, why in (("branch", "branch"), ("macro", "macro|unknown bound"), ("jump", "affine"),
-                          ("collatz", "while")):
+                          ("collatz", "while|around")):
             self.expect(re.search(why, str(gaps.get(name, {}).get("why"))), "%s: %r", name, gaps.get(name))
 
     def sizes(self):
@@ -151,6 +151,37 @@ class Check:
         made = found["hot_predictions"]["relax"]
         self.expect(made["counted"] == "visits of its function", "relax: counted by %r", made["counted"])
         self.near("relax: iterations of visits", made["iterations"], 2 * SWEEPS * (WIDTH - 2) * (HEIGHT - 2))
+
+    def report(self):
+        """The report has the same table, the predictions as a detail, and a Roofline."""
+        sizes = ["-D", "columns=%d" % COLUMNS, "-D", "rows=%d" % ROWS]
+        words, page = ["report", self.run, "--machine", self.here, *sizes], os.path.join(self.folder, "page.html")
+        for more in (["--format", "json"], ["-o", page]):
+            done = subprocess.run([self.settings.lull, *words, *more], capture_output=True, text=True,
+                                  env=launch.environment())
+            self.expect(done.returncode == 0, "report: %s", done.stderr)
+            if "json" in more:
+                document = json.loads(done.stdout)
+        own, _ = self.tables(self.run, *sizes)
+        for key in own["tables"]:
+            self.expect(document["tables"].get(key) == own["tables"][key], "report: %s differs", key)
+        with open(page) as file:
+            text = file.read()
+        for told in ("Hot loops of serial.run on ", "Predictions for hot loops", "smooth"):
+            self.expect(told in text, "the page has no %r", told)
+        for finding in document.get("findings", []):
+            if finding["rule"] == "slow_loop":
+                labels = [row["label"] for row in document["tables"]["hot_loops:serial.run"]["rows"]]
+                self.expect(any(name in finding["sentence"] for name in labels), "finding: %r", finding["sentence"])
+        done = subprocess.run([self.settings.lull, "report", self.run, "-D", "rows=1"], capture_output=True, text=True,
+                              env=launch.environment())
+        self.expect(done.returncode == 2 and "--machine" in done.stderr, "-D without a machine: %r", done.stderr)
+        done = subprocess.run([self.settings.lull, "report", self.run, "--machine", self.here, "--window", "0s:0.5s",
+                               "--format", "json"], capture_output=True, text=True, env=launch.environment())
+        for key, table in json.loads(done.stdout)["tables"].items():
+            ids = [column["id"] for column in table["columns"]]
+            for row in table["rows"] if key.startswith("hot_predictions") else []:
+                self.expect(row["values"][ids.index("counted")] == "not known", "in a window: %r", row)
 
     def refuse(self):
         err = self.said(self.run, status=1, machine=self.settings.machine)
@@ -188,6 +219,7 @@ def main():
         check.sizes()
         check.instrumented()
         check.parallel()
+        check.report()
         check.refuse()
     for line in check.wrong:
         print("WRONG:", line)

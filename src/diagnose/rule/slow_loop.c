@@ -3,12 +3,12 @@
  * Evidence: hot loops whose iterations are counted, with what ECM predicts of them on the machine of a
  * machine file. Formula: lost is what the loop took, without the share of it that the model allows. Silent:
  * without a machine file or samples; for loops that are not understood, or whose iterations are
- * not known; where the loop takes less than SLOW_LOOP_LEAST of the useful time, or runs at half of what the model
- * allows or more. Limit: the model knows no start of short loops, and no conflicts in caches. */
+ * not known; where the loop takes no more than SLOW_LOOP_LEAST of the useful time, or may run at half of what the
+ * model allows: samples leave an interval for its time. Limit: the model knows no start of short loops, and no conflicts in caches. */
 #include "diagnose/rules.h"
 
 #define SLOW_LOOP_LEAST 0.05
-#define SLOW_BELOW 0.5
+#define SLOW_BELOW      0.5
 
 static void tell_slow_loop(struct lull_case *c, const struct lull_evidence_loop *loop)
 {
@@ -48,7 +48,7 @@ static void find_slow_loops(struct lull_case *c)
         return;
     for (uint32_t i = 0; i < evidence->n_loops; i++) {
         const struct lull_evidence_loop *loop = &evidence->loops[i];
-        if (loop->of_useful > SLOW_LOOP_LEAST && loop->of_limit < SLOW_BELOW)
+        if (loop->of_useful > SLOW_LOOP_LEAST && loop->of_limit_most < SLOW_BELOW)
             tell_slow_loop(c, loop);
     }
 }

@@ -410,6 +410,13 @@ static double visits_of_function(const struct lull_run *run, const struct lull_k
     return sum;
 }
 
+/* Whether all of a run is analysed, or all between MPI_Init and MPI_Finalize: the source does not tell how
+ * often a nest was executed in a window. */
+static bool is_whole(const struct lull_run *run)
+{
+    return run->main_part || !lull_reading_of(run->reading)->windows;
+}
+
 static uint32_t processes_of(const struct lull_run *run)
 {
     return run->processes > 0 ? run->processes : 1;
@@ -429,7 +436,7 @@ static void count_iterations(const struct lull_run *run, const struct candidate 
     } else if (visits > 0) {
         loop->counted = LULL_HOT_BY_REGION;
         loop->executions = visits;
-    } else if (kernel->executions > 0) { /* false where it is not known */
+    } else if (kernel->executions > 0 && is_whole(run)) { /* false where it is not known */
         loop->counted = LULL_HOT_BY_SOURCE;
         loop->executions = kernel->executions * processes_of(run);
     }
