@@ -37,7 +37,7 @@ if(LULL_TESTS)
             add_test(NAME damage
                      COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/damage/run.py
                              --lull $<TARGET_FILE:lull> --runs 50 --jobs 2 --seconds ${seconds})
-            set_tests_properties(damage PROPERTIES LABELS quick TIMEOUT 1800 PROCESSORS 2)
+            set_tests_properties(damage PROPERTIES LABELS quick TIMEOUT 1800 COST 10)
         endif()
     else()
         message(STATUS "python3 was not found: no golden tests")
@@ -110,3 +110,9 @@ if(LULL_TESTS AND Python3_FOUND)
     endif()
 endif()
 include(packaging/packaging.cmake)
+# What takes long begins first, so that nothing is left to run alone.
+foreach(test names.lines names.loops python.tutorial record.cuda.device_check record.sites_python record.stacks record.unharmed)
+    if(TEST ${test})
+        set_tests_properties(${test} PROPERTIES COST 20)
+    endif()
+endforeach()

@@ -3,6 +3,7 @@
  * were found last are tried first, because most programs talk to a few neighbours in turn. */
 #include "activity/channel.h"
 
+#include "base/array.h"
 #include "base/mix.h"
 
 #include <stdlib.h>
@@ -11,7 +12,8 @@
 enum { FIRST_SLOTS = 16, RECENT = 16 };
 
 struct lull_channels {
-    struct lull_channel *all;
+    struct lull_channel *all; /* [capacity], at least half as many as slots */
+    size_t capacity;
     uint32_t *slots; /* [n_slots], a power of two; LULL_NONE: free */
     uint32_t count, n_slots;
     uint32_t recent[RECENT];
@@ -76,11 +78,9 @@ static uint32_t *find_slot(const struct lull_channels *channels, const struct lu
 static bool grow(struct lull_channels *channels)
 {
     uint32_t n_slots = channels->n_slots ? 2 * channels->n_slots : FIRST_SLOTS;
-    struct lull_channel *all = realloc(channels->all, n_slots / 2 * sizeof *all);
-    if (all)
-        channels->all = all;
     uint32_t *slots = n_slots > channels->n_slots ? malloc(n_slots * sizeof *slots) : NULL;
-    if (!all || !slots) {
+    if (!slots || !lull_array_reserve(&channels->all, &channels->capacity, n_slots / 2,
+                                      sizeof *channels->all)) {
         free(slots);
         return false;
     }

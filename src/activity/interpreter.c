@@ -2,6 +2,7 @@
 #include "activity/interpreter.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "trace/scan.h"
 
 #include <stdlib.h>
@@ -74,18 +75,13 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
     (LULL_MASK(LULL_EVENT_THREAD_CREATE) | LULL_MASK(LULL_EVENT_THREAD_WAIT_BEGIN) | \
      LULL_MASK(LULL_EVENT_THREAD_WAIT_END))
 
-/* What threads submit to devices and wait for there, and which operations of devices are which. */
-#define EVENTS_OF_DEVICES                                          \
-    (LULL_MASK(LULL_EVENT_SUBMIT) | LULL_MASK(LULL_EVENT_DEPEND) | \
-     LULL_MASK(LULL_EVENT_DEVICE_WAIT) | LULL_MASK(LULL_EVENT_OPERATION))
-
 /* Events that change no activity: each becomes a step, or is told by one. */
 #define OPERATION_EVENTS                                                                           \
     (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |                                 \
      LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |                     \
      LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |             \
-     EVENTS_OF_DEVICES)
+     LULL_MASK_DEVICES)
 
 /* Events that are read only where somebody asks for them. They must not decide when a location begins (but for
  * counters, by which tracers begin) and ends (last_time), or that would depend on who asks. */
@@ -93,7 +89,7 @@ static inline int64_t analysed_time(const struct lull_interpreter *it)
     (LULL_MASK(LULL_EVENT_COUNTERS) | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) | \
      LULL_MASK(LULL_EVENT_LOCK_ACQUIRE) | LULL_MASK(LULL_EVENT_LOCK_RELEASE) |               \
      LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK(LULL_EVENT_SAMPLE) | EVENTS_OF_THREADS |       \
-     EVENTS_OF_DEVICES)
+     LULL_MASK_DEVICES)
 
 static inline bool is_operation(const struct lull_event *event)
 {
@@ -605,8 +601,7 @@ static inline void take_call(struct lull_interpreter *it, struct run *run,
 
 /* ---- the run ------------------------------------------------------------------------------- */
 
-/* The last event before the next deadline, found by bisection between `event` and `last`; `event`
- * where there is none. */
+/* The last event before the next deadline, from `event` to `last`; `event` where there is none. */
 static const struct lull_event *run_last(const struct lull_interpreter *it,
                                          const struct lull_event *event,
                                          const struct lull_event *last)
@@ -622,14 +617,9 @@ static const struct lull_event *run_last(const struct lull_interpreter *it,
             break;
         }
     }
-    while (last - event > 1) {
-        const struct lull_event *middle = event + (last - event) / 2;
-        if (middle->time < time)
-            event = middle;
-        else
-            last = middle;
-    }
-    return event;
+    const size_t between = last > event ? (size_t)(last - event - 1) : 0;
+    return event + lull_sorted_first_i64(event + 1, between, sizeof *event,
+                                         offsetof(struct lull_event, time), time);
 }
 
 /* Takes ENTERs, LEAVEs, CALLs and operations as long as the event behind them comes before the next

@@ -26,7 +26,7 @@ struct edge {
 
 /* The graph of a function's blocks. */
 struct graph {
-    const struct lull_code *code;
+    const struct lull_function_code *code;
     uint64_t *starts; /* of all instructions, ascending */
     size_t n_starts, starts_capacity;
     struct stop *stops; /* ascending */
@@ -55,7 +55,8 @@ static void add_leader(struct graph *graph, uint64_t address)
         graph->leaders[graph->n_leaders++] = address;
 }
 
-static const struct lull_code_part *part_with(const struct lull_code *code, uint64_t address)
+static const struct lull_code_range *part_with(const struct lull_function_code *code,
+                                               uint64_t address)
 {
     for (size_t i = 0; i < code->n_parts; i++)
         if (address >= code->parts[i].address &&
@@ -64,7 +65,7 @@ static const struct lull_code_part *part_with(const struct lull_code *code, uint
     return NULL;
 }
 
-static bool ends_flow(const struct lull_code *code, const struct lull_instruction *is)
+static bool ends_flow(const struct lull_function_code *code, const struct lull_instruction *is)
 {
     return is->kind == LULL_INSTRUCTION_CALL && (is->target || is->slot) && code->never_returns &&
            code->never_returns(code->context, is->target, is->slot);
@@ -72,7 +73,7 @@ static bool ends_flow(const struct lull_code *code, const struct lull_instructio
 
 /* Reads all instructions one behind the other: compilers put no data between them. What is none
  * ends a block. */
-static void read_part(struct graph *graph, const struct lull_code_part *part)
+static void read_part(struct graph *graph, const struct lull_code_range *part)
 {
     for (uint64_t at = 0; at < part->size && !graph->failed;) {
         struct stop stop = {.address = part->address + at};
@@ -252,7 +253,7 @@ static void add_edges_of_block(struct graph *graph, uint32_t block, size_t stop,
 
 static uint64_t end_of_block(const struct graph *graph, uint32_t block)
 {
-    const struct lull_code_part *part = part_with(graph->code, graph->leaders[block]);
+    const struct lull_code_range *part = part_with(graph->code, graph->leaders[block]);
     const uint64_t end = part->address + part->size;
     return block + 1 < graph->n_leaders && graph->leaders[block + 1] < end
                ? graph->leaders[block + 1]
@@ -300,7 +301,7 @@ static bool sort_edges(const struct graph *graph, bool backwards, uint32_t **ret
 
 static bool make_graph(struct graph *graph)
 {
-    const struct lull_code *code = graph->code;
+    const struct lull_function_code *code = graph->code;
     for (size_t i = 0; i < code->n_parts; i++) {
         add_leader(graph, code->parts[i].address);
         read_part(graph, &code->parts[i]);
@@ -584,7 +585,7 @@ static bool take_loops(const struct graph *graph, const struct nest *nest, struc
     return true;
 }
 
-bool lull_code_loops_find(const struct lull_code *code, struct lull_arena *arena,
+bool lull_code_loops_find(const struct lull_function_code *code, struct lull_arena *arena,
                           struct lull_code_loops *ret_loops)
 {
     uint64_t size = 0;

@@ -11,15 +11,15 @@
 
 /* A range of a function's code. A function may have several: compilers put what is seldom executed
  * elsewhere. */
-struct lull_code_part {
+struct lull_code_range {
     const uint8_t *code;
     uint64_t address, size;
 };
 
 /* A function, and what must be known of its surroundings. */
-struct lull_code {
-    unsigned machine;                   /* EM_X86_64, EM_AARCH64 of <elf.h>; others have no loops */
-    const struct lull_code_part *parts; /* ascending by address; the function begins at `entry` */
+struct lull_function_code {
+    unsigned machine; /* EM_X86_64, EM_AARCH64 of <elf.h>; others have no loops */
+    const struct lull_code_range *parts; /* ascending by address; the function begins at `entry` */
     size_t n_parts;
     uint64_t entry;
     /* Code that no jump leads to may be where exceptions land, and not only the target of a jump
@@ -61,7 +61,7 @@ struct lull_code_loops {
  * False: the machine is not known, the code has more than LULL_CODE_MOST bytes, or there is no
  * memory. The result lives in `arena`. */
 enum { LULL_CODE_MOST = 1 << 24 };
-bool lull_code_loops_find(const struct lull_code *code, struct lull_arena *arena,
+bool lull_code_loops_find(const struct lull_function_code *code, struct lull_arena *arena,
                           struct lull_code_loops *ret_loops);
 
 #endif

@@ -75,7 +75,7 @@ static const char *clean_source_line(const char *line, struct lull_arena *arena)
 }
 
 static lull_status read_source_lines(FILE *in, const char *path, uint32_t last,
-                                     struct lull_arena *arena, struct lull_source *source,
+                                     struct lull_arena *arena, struct lull_source_text *source,
                                      struct lull_error *err)
 {
     char line[LULL_SOURCE_MOST_BYTES + 2];
@@ -101,9 +101,9 @@ static lull_status read_source_lines(FILE *in, const char *path, uint32_t last,
 
 lull_status lull_source_read(const char *file, uint32_t first, uint32_t last,
                              const struct lull_source_search *search, struct lull_arena *arena,
-                             struct lull_source *ret_source, struct lull_error *err)
+                             struct lull_source_text *ret_source, struct lull_error *err)
 {
-    struct lull_source source = {.first = first > 0 ? first : 1};
+    struct lull_source_text source = {.first = first > 0 ? first : 1};
     struct stat info;
     int fd;
     source.path = find_source(file, search, arena);

@@ -25,7 +25,7 @@ struct lull_source_search {
     const char *binary; /* the file that was compiled of the source; NULL: not known */
 };
 
-struct lull_source {
+struct lull_source_text {
     const char *path; /* where the file was found */
     /* The lines from `first` on. Tabs are blanks up to the next column that is a multiple of 8,
      * other control characters are escaped as in lull_utf8_clean, and a line that is longer than
@@ -40,6 +40,6 @@ struct lull_source {
  * read, and with LULL_ERR_RANGE where it ends before `first`. The result lives in `arena`. */
 lull_status lull_source_read(const char *file, uint32_t first, uint32_t last,
                              const struct lull_source_search *search, struct lull_arena *arena,
-                             struct lull_source *ret_source, struct lull_error *err);
+                             struct lull_source_text *ret_source, struct lull_error *err);
 
 #endif

@@ -87,18 +87,14 @@ static void visit_rows(struct lull_symbols *symbols, Dwarf_Die *unit, row_visit 
         const uint64_t begin = block->begin + shift, end = block->end + shift;
         if (block->loop == LULL_SYMBOLS_NONE)
             continue;
-        size_t low = 0, high = count; /* the first row that is not before the block */
-        while (low < high) {
-            const size_t middle = low + (high - low) / 2;
-            Dwarf_Addr address = 0;
-            (void)dwarf_lineaddr(dwarf_onesrcline(rows, middle), &address);
-            if (address < begin)
-                low = middle + 1;
-            else
-                high = middle;
+        struct lull_bisection at = {.end = count}; /* rows before the block */
+        while (lull_bisect(&at)) {
+            Dwarf_Addr of_row = 0;
+            (void)dwarf_lineaddr(dwarf_onesrcline(rows, at.middle), &of_row);
+            at.in_front = of_row < begin;
         }
         Dwarf_Addr address = 0, next = 0;
-        for (size_t k = low > 0 ? low - 1 : 0; k < count; k++, address = next) {
+        for (size_t k = at.begin > 0 ? at.begin - 1 : 0; k < count; k++, address = next) {
             Dwarf_Line *row = dwarf_onesrcline(rows, k);
             bool ends = false;
             next = UINT64_MAX;
@@ -409,11 +405,11 @@ static bool never_returns(void *context, uint64_t target, uint64_t slot)
 
 static int by_part(const void *a, const void *b)
 {
-    const struct lull_code_part *x = a, *y = b;
+    const struct lull_code_range *x = a, *y = b;
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static void add_part(struct lull_symbols *symbols, struct lull_code_part *parts, size_t *count,
+static void add_part(struct lull_symbols *symbols, struct lull_code_range *parts, size_t *count,
                      uint64_t begin, uint64_t end)
 {
     uint64_t left;
@@ -421,18 +417,18 @@ static void add_part(struct lull_symbols *symbols, struct lull_code_part *parts,
         begin < end ? lull_linked_bytes(&symbols->linked, begin, 1, &left) : NULL;
     if (bytes)
         parts[(*count)++] =
-            (struct lull_code_part){bytes, begin, end - begin < left ? end - begin : left};
+            (struct lull_code_range){bytes, begin, end - begin < left ? end - begin : left};
 }
 
 /* Lists the parts of the function at an offset; 0: it is not known. */
 static size_t list_parts(struct lull_symbols *symbols, uint64_t offset, bool in_dwarf,
-                         struct lull_code *code)
+                         struct lull_function_code *code)
 {
     const struct frames *frames = &symbols->frames;
     const uint64_t shift = symbols->linked.bias - symbols->dwarf_bias;
     const struct lull_linked_function *linked =
         in_dwarf ? NULL : lull_linked_find(&symbols->linked, offset);
-    struct lull_code_part *parts =
+    struct lull_code_range *parts =
         lull_arena_try(symbols->loops.arena, in_dwarf ? frames->n_ranges + 1 : 1, sizeof *parts);
     size_t count = 0, kept = 0;
     if (!parts || (!in_dwarf && !linked))
@@ -468,10 +464,10 @@ static bool find_loops(struct lull_symbols *symbols, uint64_t offset, bool in_dw
     struct loops *loops = &symbols->loops;
     lull_arena_destroy(loops->arena);
     *loops = (struct loops){.arena = lull_arena_create(NULL)};
-    struct lull_code code = {.machine = symbols->linked.machine,
-                             .data = constant_data,
-                             .never_returns = never_returns,
-                             .context = symbols};
+    struct lull_function_code code = {.machine = symbols->linked.machine,
+                                      .data = constant_data,
+                                      .never_returns = never_returns,
+                                      .context = symbols};
     code.n_parts = list_parts(symbols, offset, in_dwarf, &code);
     if (code.n_parts == 0 || !lull_code_loops_find(&code, loops->arena, &loops->code))
         return false;

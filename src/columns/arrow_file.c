@@ -43,7 +43,7 @@ struct lull_arrow_out {
     bool built; /* there is a builder to be cleared */
     int64_t offset;
     uint32_t n_columns;
-    struct lull_column *columns;
+    struct lull_arrow_column *columns;
     uint32_t n_notes;
     struct lull_arrow_note *notes;
     struct places dictionaries, batches;
@@ -128,28 +128,29 @@ static lull_status put_head(struct lull_arrow_out *out, int64_t body, struct pla
 static const struct {
     uint8_t bytes; /* 0: a bit; of NAME it depends on how many names there are */
     bool is_signed;
-} types[LULL_COLUMN_TYPES] = {
-    [LULL_COLUMN_INT64] = {8, true}, [LULL_COLUMN_UINT64] = {8, false},
-    [LULL_COLUMN_INT32] = {4, true}, [LULL_COLUMN_BOOL] = {0, false},
-    [LULL_COLUMN_NAME] = {0, true},
+} types[LULL_ARROW_TYPES] = {
+    [LULL_ARROW_INT64] = {8, true}, [LULL_ARROW_UINT64] = {8, false},
+    [LULL_ARROW_INT32] = {4, true}, [LULL_ARROW_BOOL] = {0, false},
+    [LULL_ARROW_NAME] = {0, true},
 };
 
 /* Indices of names are as narrow as may be. */
-static uint32_t width_of(const struct lull_column *column)
+static uint32_t width_of(const struct lull_arrow_column *column)
 {
-    if (column->type != LULL_COLUMN_NAME)
+    if (column->type != LULL_ARROW_NAME)
         return types[column->type].bytes;
     if (column->names->count <= INT8_MAX)
         return 1;
     return column->names->count <= INT16_MAX ? 2 : 4;
 }
 
-static bool build_type(flatcc_builder_t *builder, const struct lull_column *column, uint32_t number)
+static bool build_type(flatcc_builder_t *builder, const struct lull_arrow_column *column,
+                       uint32_t number)
 {
-    if (column->type == LULL_COLUMN_BOOL)
+    if (column->type == LULL_ARROW_BOOL)
         return ARROW(Field_type_Bool_create)(builder) == 0;
     const int32_t bits = (int32_t)width_of(column) * 8;
-    if (column->type != LULL_COLUMN_NAME)
+    if (column->type != LULL_ARROW_NAME)
         return ARROW(Field_type_Int_create)(builder, bits, types[column->type].is_signed) == 0;
     const ARROW(Int_ref_t) index = ARROW(Int_create)(builder, bits, true);
     const ARROW(DictionaryEncoding_ref_t) dictionary = ARROW(DictionaryEncoding_create)(
@@ -158,7 +159,7 @@ static bool build_type(flatcc_builder_t *builder, const struct lull_column *colu
            ARROW(Field_type_Utf8_create)(builder) == 0;
 }
 
-static bool build_field(flatcc_builder_t *builder, const struct lull_column *column,
+static bool build_field(flatcc_builder_t *builder, const struct lull_arrow_column *column,
                         uint32_t number)
 {
     return ARROW(Schema_fields_push_start)(builder) == 0 &&
@@ -267,7 +268,7 @@ static lull_status put_dictionaries(struct lull_arrow_out *out, struct lull_erro
 {
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < out->n_columns && status == LULL_OK; i++) {
-        if (out->columns[i].type != LULL_COLUMN_NAME)
+        if (out->columns[i].type != LULL_ARROW_NAME)
             continue;
         const struct lull_hash *names = out->columns[i].names;
         int32_t *offsets = malloc((names->count + 1) * sizeof *offsets);
@@ -430,7 +431,7 @@ static void *copy_array(const void *items, size_t count, size_t size)
     return copy;
 }
 
-static bool make_values(const struct lull_column *column, struct lull_arrow_values *values)
+static bool make_values(const struct lull_arrow_column *column, struct lull_arrow_values *values)
 {
     values->width = width_of(column);
     values->bytes = calloc(bytes_of_rows(values, LULL_ARROW_ROWS), 1);
@@ -441,7 +442,7 @@ static bool make_values(const struct lull_column *column, struct lull_arrow_valu
     return values->bytes && (values->there || !column->may_lack);
 }
 
-static bool make_arrow(struct lull_arrow_file *file, const struct lull_column *columns,
+static bool make_arrow(struct lull_arrow_file *file, const struct lull_arrow_column *columns,
                        uint32_t n_columns, const struct lull_arrow_note *notes, uint32_t n_notes)
 {
     struct lull_arrow_out *out = file->out;
@@ -472,10 +473,10 @@ static lull_status create_stream(struct lull_arrow_out *out, const char *path,
     return out->stream ? LULL_OK : lull_fail_errno(err, "%s: cannot write", out->shown);
 }
 
-lull_status lull_arrow_open(const char *path, const char *shown, const struct lull_column *columns,
-                            uint32_t n_columns, const struct lull_arrow_note *notes,
-                            uint32_t n_notes, struct lull_arrow_file *ret_file,
-                            struct lull_error *err)
+lull_status lull_arrow_open(const char *path, const char *shown,
+                            const struct lull_arrow_column *columns, uint32_t n_columns,
+                            const struct lull_arrow_note *notes, uint32_t n_notes,
+                            struct lull_arrow_file *ret_file, struct lull_error *err)
 {
     struct lull_arrow_file file = {.out = calloc(1, sizeof *file.out)};
     if (!file.out || !(file.out->shown = strdup(shown))) {

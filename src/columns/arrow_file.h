@@ -17,19 +17,19 @@
 
 enum { LULL_ARROW_ROWS = 1 << 16 };
 
-enum lull_column_type {
-    LULL_COLUMN_INT64,
-    LULL_COLUMN_UINT64,
-    LULL_COLUMN_INT32,
-    LULL_COLUMN_BOOL,
-    LULL_COLUMN_NAME, /* a text: one of the `names` of the column, by its index */
-    LULL_COLUMN_TYPES
+enum lull_arrow_type {
+    LULL_ARROW_INT64,
+    LULL_ARROW_UINT64,
+    LULL_ARROW_INT32,
+    LULL_ARROW_BOOL,
+    LULL_ARROW_NAME, /* a text: one of the `names` of the column, by its index */
+    LULL_ARROW_TYPES
 };
 
 /* A column, as its file describes it. Texts and `names` are borrowed until the file is closed. */
-struct lull_column {
+struct lull_arrow_column {
     const char *name;
-    enum lull_column_type type;
+    enum lull_arrow_type type;
     bool may_lack;                 /* rows may have no value (null) */
     const struct lull_hash *names; /* of NAME: at most 2^31 - 1 different texts of UTF-8 */
 };
@@ -56,10 +56,10 @@ struct lull_arrow_file {
 /* Creates the file `path`, which messages call `shown`, with the description of its columns.
  * The arrays themselves are needed during the call only. On failure nothing has to be closed, and
  * what was written stays. */
-lull_status lull_arrow_open(const char *path, const char *shown, const struct lull_column *columns,
-                            uint32_t n_columns, const struct lull_arrow_note *notes,
-                            uint32_t n_notes, struct lull_arrow_file *ret_file,
-                            struct lull_error *err);
+lull_status lull_arrow_open(const char *path, const char *shown,
+                            const struct lull_arrow_column *columns, uint32_t n_columns,
+                            const struct lull_arrow_note *notes, uint32_t n_notes,
+                            struct lull_arrow_file *ret_file, struct lull_error *err);
 
 /* Writes the open batch; part of lull_arrow_row. */
 lull_status lull_arrow_write_batch(struct lull_arrow_file *file, struct lull_error *err);

@@ -21,7 +21,7 @@ static const char *const file_names[] = {"events",      "steps",      "messages"
                                          "regions",     "call_sites", NULL};
 
 lull_status lull_table_open(const struct lull_tables *tables, const char *name,
-                            const struct lull_column *columns, uint32_t n_columns,
+                            const struct lull_arrow_column *columns, uint32_t n_columns,
                             struct lull_arrow_file *ret_file, struct lull_error *err)
 {
     char *path = NULL, *shown = NULL;

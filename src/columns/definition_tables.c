@@ -71,19 +71,19 @@ static lull_status put_location(struct lull_arrow_file *file, const struct lull_
 static lull_status write_locations(const struct lull_tables *tables,
                                    const struct location_words *words, struct lull_error *err)
 {
-    const struct lull_column columns[] = {
-        {"location", LULL_COLUMN_INT32, false, NULL},
-        {"name", LULL_COLUMN_NAME, false, &words->names.texts},
-        {"process", LULL_COLUMN_INT32, false, NULL},
-        {"process_name", LULL_COLUMN_NAME, false, &words->processes.texts},
-        {"application", LULL_COLUMN_INT32, false, NULL},
-        {"rank", LULL_COLUMN_INT32, false, NULL},
-        {"thread", LULL_COLUMN_INT32, false, NULL},
-        {"kind", LULL_COLUMN_NAME, false, &words->kinds.texts},
-        {"role", LULL_COLUMN_NAME, false, &words->roles.texts},
-        {"node", LULL_COLUMN_NAME, true, &words->nodes.texts},
-        {"on_core", LULL_COLUMN_INT64, true, NULL},
-        {"without_core", LULL_COLUMN_INT64, true, NULL},
+    const struct lull_arrow_column columns[] = {
+        {"location", LULL_ARROW_INT32, false, NULL},
+        {"name", LULL_ARROW_NAME, false, &words->names.texts},
+        {"process", LULL_ARROW_INT32, false, NULL},
+        {"process_name", LULL_ARROW_NAME, false, &words->processes.texts},
+        {"application", LULL_ARROW_INT32, false, NULL},
+        {"rank", LULL_ARROW_INT32, false, NULL},
+        {"thread", LULL_ARROW_INT32, false, NULL},
+        {"kind", LULL_ARROW_NAME, false, &words->kinds.texts},
+        {"role", LULL_ARROW_NAME, false, &words->roles.texts},
+        {"node", LULL_ARROW_NAME, true, &words->nodes.texts},
+        {"on_core", LULL_ARROW_INT64, true, NULL},
+        {"without_core", LULL_ARROW_INT64, true, NULL},
     };
     struct lull_arrow_file file;
     lull_status status =
@@ -158,18 +158,18 @@ static bool has_site(const struct lull_region *region)
 static lull_status write_regions(const struct lull_tables *tables, const struct region_words *words,
                                  struct lull_error *err)
 {
-    const struct lull_column columns[] = {
-        {"region", LULL_COLUMN_INT32, false, NULL},
-        {"name", LULL_COLUMN_NAME, false, &tables->regions.texts},
-        {"paradigm", LULL_COLUMN_NAME, false, &words->paradigms.texts},
-        {"role", LULL_COLUMN_NAME, false, &words->roles.texts},
-        {"activity", LULL_COLUMN_NAME, false, &words->activities.texts},
-        {"user", LULL_COLUMN_BOOL, false, NULL},
-        {"parallel", LULL_COLUMN_BOOL, false, NULL},
-        {"collective", LULL_COLUMN_NAME, true, &words->collectives.texts},
-        {"file", LULL_COLUMN_NAME, true, &words->files.texts},
-        {"line", LULL_COLUMN_INT32, true, NULL},
-        {"call_site", LULL_COLUMN_INT32, true, NULL},
+    const struct lull_arrow_column columns[] = {
+        {"region", LULL_ARROW_INT32, false, NULL},
+        {"name", LULL_ARROW_NAME, false, &tables->regions.texts},
+        {"paradigm", LULL_ARROW_NAME, false, &words->paradigms.texts},
+        {"role", LULL_ARROW_NAME, false, &words->roles.texts},
+        {"activity", LULL_ARROW_NAME, false, &words->activities.texts},
+        {"user", LULL_ARROW_BOOL, false, NULL},
+        {"parallel", LULL_ARROW_BOOL, false, NULL},
+        {"collective", LULL_ARROW_NAME, true, &words->collectives.texts},
+        {"file", LULL_ARROW_NAME, true, &words->files.texts},
+        {"line", LULL_ARROW_INT32, true, NULL},
+        {"call_site", LULL_ARROW_INT32, true, NULL},
     };
     struct lull_arrow_file file;
     lull_status status =
@@ -206,14 +206,14 @@ static lull_status put_call_site(struct lull_arrow_file *file, const struct lull
 static lull_status write_call_sites(const struct lull_tables *tables,
                                     const struct region_words *words, struct lull_error *err)
 {
-    const struct lull_column columns[] = {
-        {"call_site", LULL_COLUMN_INT32, false, NULL},
-        {"region", LULL_COLUMN_INT32, false, NULL},
-        {"name", LULL_COLUMN_NAME, false, &tables->regions.texts},
-        {"whole", LULL_COLUMN_INT32, true, NULL},
-        {"file", LULL_COLUMN_NAME, true, &words->files.texts},
-        {"line", LULL_COLUMN_INT32, true, NULL},
-        {"callers", LULL_COLUMN_NAME, false, &words->sites.texts},
+    const struct lull_arrow_column columns[] = {
+        {"call_site", LULL_ARROW_INT32, false, NULL},
+        {"region", LULL_ARROW_INT32, false, NULL},
+        {"name", LULL_ARROW_NAME, false, &tables->regions.texts},
+        {"whole", LULL_ARROW_INT32, true, NULL},
+        {"file", LULL_ARROW_NAME, true, &words->files.texts},
+        {"line", LULL_ARROW_INT32, true, NULL},
+        {"callers", LULL_ARROW_NAME, false, &words->sites.texts},
     };
     struct lull_arrow_file file;
     lull_status status = lull_table_open(tables, "call_sites", columns,

@@ -331,16 +331,16 @@ lull_status lull_event_table_open(const struct lull_tables *tables,
     struct lull_event_table *table = calloc(1, sizeof *table);
     if (!table)
         return lull_tables_no_memory(tables, err);
-    const struct lull_column columns[EVENT_COLUMNS] = {
-        [EVENT_LOCATION] = {"location", LULL_COLUMN_INT32, false, NULL},
-        [EVENT_TIME] = {"time", LULL_COLUMN_INT64, false, NULL},
-        [EVENT_KIND] = {"kind", LULL_COLUMN_NAME, false, &table->kinds.texts},
-        [EVENT_ID] = {"id", LULL_COLUMN_INT32, true, NULL},
-        [EVENT_NAME] = {"name", LULL_COLUMN_NAME, true, &table->names.texts},
-        [EVENT_OP] = {"op", LULL_COLUMN_NAME, true, &table->ops.texts},
-        [EVENT_DURATION] = {"duration", LULL_COLUMN_INT64, true, NULL},
-        [EVENT_VALUE] = {"value", LULL_COLUMN_UINT64, true, NULL},
-        [EVENT_PARTNER] = {"partner", LULL_COLUMN_INT32, true, NULL},
+    const struct lull_arrow_column columns[EVENT_COLUMNS] = {
+        [EVENT_LOCATION] = {"location", LULL_ARROW_INT32, false, NULL},
+        [EVENT_TIME] = {"time", LULL_ARROW_INT64, false, NULL},
+        [EVENT_KIND] = {"kind", LULL_ARROW_NAME, false, &table->kinds.texts},
+        [EVENT_ID] = {"id", LULL_ARROW_INT32, true, NULL},
+        [EVENT_NAME] = {"name", LULL_ARROW_NAME, true, &table->names.texts},
+        [EVENT_OP] = {"op", LULL_ARROW_NAME, true, &table->ops.texts},
+        [EVENT_DURATION] = {"duration", LULL_ARROW_INT64, true, NULL},
+        [EVENT_VALUE] = {"value", LULL_ARROW_UINT64, true, NULL},
+        [EVENT_PARTNER] = {"partner", LULL_ARROW_INT32, true, NULL},
     };
     lull_status status =
         make_event_words(table, tables->trace)

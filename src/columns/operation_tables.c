@@ -450,21 +450,21 @@ static lull_status open_messages(struct lull_operation_tables *tables, struct lu
 {
     const struct lull_hash *regions = &tables->shared->regions.texts;
     const struct lull_hash *comms = &tables->shared->comms.texts;
-    const struct lull_column columns[MESSAGE_COLUMNS] = {
-        [MESSAGE_SOURCE] = {"source", LULL_COLUMN_INT32, false, NULL},
-        [MESSAGE_TARGET] = {"target", LULL_COLUMN_INT32, false, NULL},
-        [MESSAGE_SOURCE_LOCATION] = {"source_location", LULL_COLUMN_INT32, true, NULL},
-        [MESSAGE_TARGET_LOCATION] = {"target_location", LULL_COLUMN_INT32, true, NULL},
-        [MESSAGE_COMM] = {"communicator", LULL_COLUMN_NAME, true, comms},
-        [MESSAGE_TAG] = {"tag", LULL_COLUMN_INT32, false, NULL},
-        [MESSAGE_BYTES] = {"bytes", LULL_COLUMN_UINT64, false, NULL},
-        [MESSAGE_SENT] = {"sent", LULL_COLUMN_INT64, true, NULL},
-        [MESSAGE_SEND_REGION] = {"send_region", LULL_COLUMN_INT32, true, NULL},
-        [MESSAGE_SEND_NAME] = {"send_name", LULL_COLUMN_NAME, true, regions},
-        [MESSAGE_RECEIVE_BEGAN] = {"receive_began", LULL_COLUMN_INT64, true, NULL},
-        [MESSAGE_RECEIVED] = {"received", LULL_COLUMN_INT64, true, NULL},
-        [MESSAGE_RECEIVE_REGION] = {"receive_region", LULL_COLUMN_INT32, true, NULL},
-        [MESSAGE_RECEIVE_NAME] = {"receive_name", LULL_COLUMN_NAME, true, regions},
+    const struct lull_arrow_column columns[MESSAGE_COLUMNS] = {
+        [MESSAGE_SOURCE] = {"source", LULL_ARROW_INT32, false, NULL},
+        [MESSAGE_TARGET] = {"target", LULL_ARROW_INT32, false, NULL},
+        [MESSAGE_SOURCE_LOCATION] = {"source_location", LULL_ARROW_INT32, true, NULL},
+        [MESSAGE_TARGET_LOCATION] = {"target_location", LULL_ARROW_INT32, true, NULL},
+        [MESSAGE_COMM] = {"communicator", LULL_ARROW_NAME, true, comms},
+        [MESSAGE_TAG] = {"tag", LULL_ARROW_INT32, false, NULL},
+        [MESSAGE_BYTES] = {"bytes", LULL_ARROW_UINT64, false, NULL},
+        [MESSAGE_SENT] = {"sent", LULL_ARROW_INT64, true, NULL},
+        [MESSAGE_SEND_REGION] = {"send_region", LULL_ARROW_INT32, true, NULL},
+        [MESSAGE_SEND_NAME] = {"send_name", LULL_ARROW_NAME, true, regions},
+        [MESSAGE_RECEIVE_BEGAN] = {"receive_began", LULL_ARROW_INT64, true, NULL},
+        [MESSAGE_RECEIVED] = {"received", LULL_ARROW_INT64, true, NULL},
+        [MESSAGE_RECEIVE_REGION] = {"receive_region", LULL_ARROW_INT32, true, NULL},
+        [MESSAGE_RECEIVE_NAME] = {"receive_name", LULL_ARROW_NAME, true, regions},
     };
     return lull_table_open(tables->shared, "messages", columns, MESSAGE_COLUMNS, &tables->messages,
                            err);
@@ -472,21 +472,21 @@ static lull_status open_messages(struct lull_operation_tables *tables, struct lu
 
 static lull_status open_collectives(struct lull_operation_tables *tables, struct lull_error *err)
 {
-    const struct lull_column columns[COLLECTIVE_COLUMNS] = {
-        [COLLECTIVE_LOCATION] = {"location", LULL_COLUMN_INT32, false, NULL},
-        [COLLECTIVE_PROCESS] = {"process", LULL_COLUMN_INT32, false, NULL},
-        [COLLECTIVE_COMM] = {"communicator", LULL_COLUMN_NAME, true, &tables->shared->comms.texts},
-        [COLLECTIVE_OPERATION] = {"operation", LULL_COLUMN_NAME, true, &tables->operations.texts},
-        [COLLECTIVE_SERIES] = {"series", LULL_COLUMN_INT32, true, NULL},
-        [COLLECTIVE_INSTANCE] = {"instance", LULL_COLUMN_INT64, true, NULL},
-        [COLLECTIVE_ROOT] = {"root", LULL_COLUMN_INT32, true, NULL},
-        [COLLECTIVE_BLOCKS] = {"blocking", LULL_COLUMN_BOOL, false, NULL},
-        [COLLECTIVE_BYTES_SENT] = {"bytes_sent", LULL_COLUMN_UINT64, false, NULL},
-        [COLLECTIVE_BYTES_RECEIVED] = {"bytes_received", LULL_COLUMN_UINT64, false, NULL},
-        [COLLECTIVE_BEGAN] = {"began", LULL_COLUMN_INT64, true, NULL},
-        [COLLECTIVE_ENDED] = {"ended", LULL_COLUMN_INT64, false, NULL},
-        [COLLECTIVE_REGION] = {"region", LULL_COLUMN_INT32, true, NULL},
-        [COLLECTIVE_NAME] = {"name", LULL_COLUMN_NAME, true, &tables->shared->regions.texts},
+    const struct lull_arrow_column columns[COLLECTIVE_COLUMNS] = {
+        [COLLECTIVE_LOCATION] = {"location", LULL_ARROW_INT32, false, NULL},
+        [COLLECTIVE_PROCESS] = {"process", LULL_ARROW_INT32, false, NULL},
+        [COLLECTIVE_COMM] = {"communicator", LULL_ARROW_NAME, true, &tables->shared->comms.texts},
+        [COLLECTIVE_OPERATION] = {"operation", LULL_ARROW_NAME, true, &tables->operations.texts},
+        [COLLECTIVE_SERIES] = {"series", LULL_ARROW_INT32, true, NULL},
+        [COLLECTIVE_INSTANCE] = {"instance", LULL_ARROW_INT64, true, NULL},
+        [COLLECTIVE_ROOT] = {"root", LULL_ARROW_INT32, true, NULL},
+        [COLLECTIVE_BLOCKS] = {"blocking", LULL_ARROW_BOOL, false, NULL},
+        [COLLECTIVE_BYTES_SENT] = {"bytes_sent", LULL_ARROW_UINT64, false, NULL},
+        [COLLECTIVE_BYTES_RECEIVED] = {"bytes_received", LULL_ARROW_UINT64, false, NULL},
+        [COLLECTIVE_BEGAN] = {"began", LULL_ARROW_INT64, true, NULL},
+        [COLLECTIVE_ENDED] = {"ended", LULL_ARROW_INT64, false, NULL},
+        [COLLECTIVE_REGION] = {"region", LULL_ARROW_INT32, true, NULL},
+        [COLLECTIVE_NAME] = {"name", LULL_ARROW_NAME, true, &tables->shared->regions.texts},
     };
     return lull_table_open(tables->shared, "collectives", columns, COLLECTIVE_COLUMNS,
                            &tables->collectives, err);

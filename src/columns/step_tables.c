@@ -97,27 +97,27 @@ lull_status lull_step_tables_open(const struct lull_tables *shared,
     tables->shared = shared;
     const struct lull_hash *regions = &shared->regions.texts;
     const struct lull_hash *activities = &shared->activities.texts;
-    const struct lull_column steps[STEP_COLUMNS] = {
-        [STEP_LOCATION] = {"location", LULL_COLUMN_INT32, false, NULL},
-        [STEP_BEGIN] = {"begin", LULL_COLUMN_INT64, false, NULL},
-        [STEP_END] = {"end", LULL_COLUMN_INT64, false, NULL},
-        [STEP_ACTIVITY] = {"activity", LULL_COLUMN_NAME, false, activities},
-        [STEP_PARALLEL] = {"parallel", LULL_COLUMN_BOOL, false, NULL},
-        [STEP_REGION] = {"region", LULL_COLUMN_INT32, true, NULL},
-        [STEP_NAME] = {"name", LULL_COLUMN_NAME, true, regions},
-        [STEP_USER] = {"user", LULL_COLUMN_NAME, true, regions},
+    const struct lull_arrow_column steps[STEP_COLUMNS] = {
+        [STEP_LOCATION] = {"location", LULL_ARROW_INT32, false, NULL},
+        [STEP_BEGIN] = {"begin", LULL_ARROW_INT64, false, NULL},
+        [STEP_END] = {"end", LULL_ARROW_INT64, false, NULL},
+        [STEP_ACTIVITY] = {"activity", LULL_ARROW_NAME, false, activities},
+        [STEP_PARALLEL] = {"parallel", LULL_ARROW_BOOL, false, NULL},
+        [STEP_REGION] = {"region", LULL_ARROW_INT32, true, NULL},
+        [STEP_NAME] = {"name", LULL_ARROW_NAME, true, regions},
+        [STEP_USER] = {"user", LULL_ARROW_NAME, true, regions},
     };
-    const struct lull_column samples[SAMPLE_COLUMNS] = {
-        [SAMPLE_LOCATION] = {"location", LULL_COLUMN_INT32, false, NULL},
-        [SAMPLE_TIME] = {"time", LULL_COLUMN_INT64, false, NULL},
-        [SAMPLE_WEIGHT] = {"weight", LULL_COLUMN_INT64, false, NULL},
-        [SAMPLE_ACTIVITY] = {"activity", LULL_COLUMN_NAME, false, activities},
-        [SAMPLE_PARALLEL] = {"parallel", LULL_COLUMN_BOOL, false, NULL},
-        [SAMPLE_REGION] = {"region", LULL_COLUMN_INT32, true, NULL},
-        [SAMPLE_NAME] = {"name", LULL_COLUMN_NAME, true, regions},
-        [SAMPLE_USER] = {"user", LULL_COLUMN_NAME, true, regions},
-        [SAMPLE_OBJECT] = {"object", LULL_COLUMN_NAME, true, &shared->objects.texts},
-        [SAMPLE_OFFSET] = {"offset", LULL_COLUMN_UINT64, true, NULL},
+    const struct lull_arrow_column samples[SAMPLE_COLUMNS] = {
+        [SAMPLE_LOCATION] = {"location", LULL_ARROW_INT32, false, NULL},
+        [SAMPLE_TIME] = {"time", LULL_ARROW_INT64, false, NULL},
+        [SAMPLE_WEIGHT] = {"weight", LULL_ARROW_INT64, false, NULL},
+        [SAMPLE_ACTIVITY] = {"activity", LULL_ARROW_NAME, false, activities},
+        [SAMPLE_PARALLEL] = {"parallel", LULL_ARROW_BOOL, false, NULL},
+        [SAMPLE_REGION] = {"region", LULL_ARROW_INT32, true, NULL},
+        [SAMPLE_NAME] = {"name", LULL_ARROW_NAME, true, regions},
+        [SAMPLE_USER] = {"user", LULL_ARROW_NAME, true, regions},
+        [SAMPLE_OBJECT] = {"object", LULL_ARROW_NAME, true, &shared->objects.texts},
+        [SAMPLE_OFFSET] = {"offset", LULL_ARROW_UINT64, true, NULL},
     };
     lull_status status = lull_table_open(shared, "steps", steps, STEP_COLUMNS, &tables->steps, err);
     if (status == LULL_OK)

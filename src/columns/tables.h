@@ -31,7 +31,7 @@ struct lull_tables {
 
 /* Opens the file NAME.arrow. */
 lull_status lull_table_open(const struct lull_tables *tables, const char *name,
-                            const struct lull_column *columns, uint32_t n_columns,
+                            const struct lull_arrow_column *columns, uint32_t n_columns,
                             struct lull_arrow_file *ret_file, struct lull_error *err);
 
 lull_status lull_tables_no_memory(const struct lull_tables *tables, struct lull_error *err);

@@ -20,7 +20,8 @@ uint32_t lull_evidence_process_of_rank(const struct lull_evidence *evidence, uin
 {
     const struct lull_trace *trace = evidence->trace;
     const struct lull_process *all = trace ? trace->processes : NULL;
-    const uint32_t n = trace ? trace->n_processes : 0, application = evidence->application;
+    const uint32_t n = trace ? trace->n_processes : 0,
+                   application = lull_evidence_application(evidence);
     const uint32_t first = lull_sorted_first_u32(
         all, n, sizeof *all, offsetof(struct lull_process, application), application);
     const uint32_t end =

@@ -5,6 +5,7 @@
 #ifndef LULL_DIAGNOSE_EVIDENCE_H
 #define LULL_DIAGNOSE_EVIDENCE_H
 
+#include "activity/reading.h"
 #include "diagnose/messages.h"
 #include "diagnose/work.h"
 #include "metrics/pop.h"
@@ -49,8 +50,8 @@ struct lull_evidence_loop {
 struct lull_evidence {
     const char *path; /* of the run, ready for a shell */
     const struct lull_trace *trace;
-    uint32_t application;
-    const struct lull_windows *windows;     /* of which all below is; NULL: the whole run */
+    const struct lull_reading
+        *reading; /* of which all below is; NULL: all of the first application */
     const struct lull_breakdown *breakdown; /* always there */
     const struct lull_pop_input *input;
     const struct lull_wait_result *waits;
@@ -69,6 +70,18 @@ struct lull_evidence {
     const struct lull_evidence_loop *loops; /* [n_loops], the most useful time first */
     uint32_t n_loops;
 };
+
+/* The application that is diagnosed. */
+static inline uint32_t lull_evidence_application(const struct lull_evidence *evidence)
+{
+    return lull_reading_of(evidence->reading)->application;
+}
+
+/* Whether a process, an index in the trace, belongs to that application. */
+static inline bool lull_evidence_has(const struct lull_evidence *evidence, uint32_t process)
+{
+    return evidence->trace->processes[process].application == lull_evidence_application(evidence);
+}
 
 /* The core time of the run: runtime x CPU threads, ns. */
 int64_t lull_evidence_core_ns(const struct lull_evidence *evidence);

@@ -140,7 +140,7 @@ static uint32_t work_of_all(const struct lull_case *c, const struct lull_suspici
     const struct lull_trace *trace = c->evidence->trace;
     uint32_t n = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == c->evidence->application && p != except) {
+        if (lull_evidence_has(c->evidence, p) && p != except) {
             const struct lull_work_place *place =
                 lull_work_at(c->evidence->work, p, suspicion->region);
             const int64_t ns = !place ? 0 : suspicion->inside ? place->inside_ns : place->ns;
@@ -165,7 +165,7 @@ static void take_core_parts(const struct lull_case *c, uint32_t except, double *
 {
     const struct lull_trace *trace = c->evidence->trace;
     for (uint32_t p = 0, at = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == c->evidence->application && p != except)
+        if (lull_evidence_has(c->evidence, p) && p != except)
             values[at++] *= lull_case_core_part(c, trace->processes[p].first_location);
 }
 
@@ -594,7 +594,7 @@ void lull_finding_set_region(struct lull_case *c, struct lull_finding *finding, 
 struct lull_what_if_options *lull_finding_fix(struct lull_case *c, struct lull_finding *finding)
 {
     struct lull_what_if_options *fix = lull_arena_zero(c->arena, 1, sizeof *fix);
-    fix->application = c->evidence->application;
+    fix->application = lull_evidence_application(c->evidence);
     finding->fix = fix;
     return fix;
 }
@@ -711,7 +711,8 @@ uint32_t lull_diagnose(const struct lull_evidence *evidence, struct lull_arena *
     c.least_ns = (int64_t)ceil(LULL_FINDING_LEAST * (double)c.core_ns);
     c.least_ns = c.least_ns > 1 ? c.least_ns : 1;
     if (evidence->trace)
-        c.shortage = lull_core_shortage_of(evidence->trace, evidence->application, arena);
+        c.shortage =
+            lull_core_shortage_of(evidence->trace, lull_evidence_application(evidence), arena);
     c.without_core_ns =
         (int64_t)(c.shortage.share * c.shortage.known * (double)evidence->breakdown->runtime_ns);
     case_find_suspects(&c);

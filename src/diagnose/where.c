@@ -651,7 +651,7 @@ bool lull_where_late(struct lull_case *c, const struct lull_suspect *suspect,
     uint32_t n = 0;
     uint32_t *peers = lull_arena_zero(c->arena, trace->n_processes + (size_t)1, sizeof *peers);
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (p != suspect->process && trace->processes[p].application == c->evidence->application)
+        if (p != suspect->process && lull_evidence_has(c->evidence, p))
             peers[n++] = trace->processes[p].first_location;
     if (excess <= 0)
         return false;
@@ -763,9 +763,9 @@ uint32_t lull_where_grown(struct lull_case *c, double scale, uint32_t most,
         return 0;
     const struct named_code *own = &c->names->own, *reference = &c->names->reference;
     const uint32_t n_locations =
-        list_locations(c, own->sampled->trace, c->evidence->application, &locations);
-    const uint32_t n_before =
-        list_locations(c, reference->sampled->trace, c->evidence->application, &before);
+        list_locations(c, own->sampled->trace, lull_evidence_application(c->evidence), &locations);
+    const uint32_t n_before = list_locations(c, reference->sampled->trace,
+                                             lull_evidence_application(c->evidence), &before);
     const struct pooled now = pool_threads(c, own, &all, locations, n_locations, &list);
     const uint32_t n = list_candidates(c, &list, &candidates);
     const struct pooled then = pool_threads(c, reference, &all, before, n_before, &before_list);

@@ -320,6 +320,9 @@ bool lull_device_log_get(struct lull_device_log *log, uint32_t location, struct 
 
 /* ==== which streams are of one device ========================================================= */
 
+#define UUID_BEGIN "GPU_"
+enum { UUID_DIGITS = 32 };
+
 /* "CUDA[0:7]", "HIP[1:0]", "CUDA[2]", "CUDA-D1.S2-host": the number of the device within its process. False: the name
  * does not say it. */
 static bool read_number(const char *name, unsigned long *ret_number)
@@ -335,11 +338,22 @@ static bool read_number(const char *name, unsigned long *ret_number)
            (extrae ? strncmp(end, ".S", 2) == 0 : *end == ':' || *end == ']');
 }
 
+/* "GPU_a2f80454.1": how many digits of the device's UUID stand before the number of the stream. 0: the name does not have
+ * them. */
+static int count_uuid_digits(const char *name)
+{
+    const size_t n = strncmp(name, UUID_BEGIN, strlen(UUID_BEGIN)) == 0
+                         ? strspn(name + strlen(UUID_BEGIN), "0123456789abcdef")
+                         : 0;
+    return n > 0 && n <= UUID_DIGITS && name[strlen(UUID_BEGIN) + n] == '.' ? (int)n : 0;
+}
+
 const char *lull_device_identify(const struct lull_trace *trace, uint32_t location,
                                  struct lull_arena *arena)
 {
     const struct lull_location *stream = &trace->locations[location];
     const uint32_t rank = trace->processes[stream->process].rank;
+    const int digits = count_uuid_digits(stream->name);
     unsigned long number;
     if (stream->stream) {
         const struct lull_device *device = &trace->devices[stream->stream->device];
@@ -350,6 +364,8 @@ const char *lull_device_identify(const struct lull_trace *trace, uint32_t locati
     }
     if (read_number(stream->name, &number))
         return lull_arena_printf(arena, "rank %u device %lu", rank, number);
+    if (digits > 0)
+        return lull_arena_printf(arena, "GPU %.*s", digits, stream->name + strlen(UUID_BEGIN));
     return lull_arena_printf(arena, "rank %u stream %u", rank, stream->number);
 }
 

@@ -330,19 +330,14 @@ void lull_exchanges_free(struct lull_exchanges *exchanges)
 const struct lull_joint_exchange *lull_exchange_of(const struct lull_exchanges *exchanges,
                                                    uint32_t location, uint32_t order)
 {
-    size_t low = 0, high = exchanges->n_kernels;
     const struct lull_exchange_kernel wanted = {.location = location, .order = order};
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const int side = by_stream(&wanted, &exchanges->kernels[middle]);
-        if (side == 0)
-            return &exchanges->items[exchanges->kernels[middle].exchange];
-        if (side < 0)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return NULL;
+    const struct lull_exchange_kernel *kernels = exchanges->kernels;
+    struct lull_bisection at = {.end = exchanges->n_kernels};
+    while (lull_bisect(&at))
+        at.in_front = by_stream(&kernels[at.middle], &wanted) < 0;
+    return at.begin < exchanges->n_kernels && by_stream(&kernels[at.begin], &wanted) == 0
+               ? &exchanges->items[kernels[at.begin].exchange]
+               : NULL;
 }
 
 uint32_t lull_exchange_circles(const struct lull_exchanges *exchanges)

@@ -160,6 +160,10 @@ struct lull_operation_breakdown {
     /* From the begin of the call that submitted an operation to the begin of the operation. */
     uint64_t n_delays; /* operations of which it is known; 0: of none */
     struct lull_lengths delay;
+    /* Operations that began before that call did, by more than the clock of their stream may be wrong; and by how much at
+     * most. They have no delay. */
+    uint64_t n_early;
+    int64_t early_ns;
     /* The call that submitted most of them: region and call site; "": not known. */
     const char *call, *site;
     uint64_t n_from_there;

@@ -494,7 +494,7 @@ uint32_t lull_code_find_place(const struct lull_code_place *places, uint32_t n, 
  * weights have of it, rounded down, so that all of them add up to it. `has_others`: other threads of the
  * process are idle while this one is outside of parallel regions. Returns how many parts there are. */
 static uint32_t divide_time(const struct lull_samples *from, int64_t useful_ns, bool has_others,
-                            const struct lull_code *code, struct lull_code_part *parts)
+                            const struct lull_code_times *code, struct lull_place_time *parts)
 {
     uint64_t so_far = 0;
     int64_t divided = 0;
@@ -516,10 +516,10 @@ static uint32_t divide_time(const struct lull_samples *from, int64_t useful_ns, 
                 : (int64_t)((double)useful_ns * ((double)so_far / (double)from->weight));
         const double alone = has_others ? (double)outside / (double)weight : 0;
         parts[n++] =
-            (struct lull_code_part){.place = lull_code_find_place(code->places, code->n_places,
-                                                                  first->object, first->offset),
-                                    .ns = until - divided,
-                                    .alone_ns = (int64_t)(alone * (double)(until - divided))};
+            (struct lull_place_time){.place = lull_code_find_place(code->places, code->n_places,
+                                                                   first->object, first->offset),
+                                     .ns = until - divided,
+                                     .alone_ns = (int64_t)(alone * (double)(until - divided))};
         divided = until;
     }
     return n;
@@ -527,7 +527,7 @@ static uint32_t divide_time(const struct lull_samples *from, int64_t useful_ns, 
 
 /* The parts of the threads of the application, and what there is of samples. */
 static bool fill_code_threads(const struct lull_code_collector *collector, struct lull_arena *arena,
-                              struct lull_code *code)
+                              struct lull_code_times *code)
 {
     const struct lull_trace *trace = collector->trace;
     struct lull_code_thread *threads =
@@ -538,7 +538,7 @@ static bool fill_code_threads(const struct lull_code_collector *collector, struc
         const bool has_others = trace->processes[process].first_location == l &&
                                 lull_code_team_size(trace, process) > 1;
         struct lull_code_thread *to = &threads[l];
-        struct lull_code_part *parts = lull_arena_try(arena, from->n_items, sizeof *parts);
+        struct lull_place_time *parts = lull_arena_try(arena, from->n_items, sizeof *parts);
         if (from->n_items > 0 && !parts)
             return false;
         to->useful_ns = collector->threads[l].useful_ns;
@@ -555,7 +555,7 @@ static bool fill_code_threads(const struct lull_code_collector *collector, struc
 
 /* The weights by place and bin, of all workers together. */
 static bool fill_bins(const struct lull_code_collector *collector, struct lull_arena *arena,
-                      struct lull_code *code)
+                      struct lull_code_times *code)
 {
     uint64_t *all =
         lull_arena_try(arena, code->n_places + (size_t)1, collector->bins * sizeof *all);
@@ -579,13 +579,13 @@ static bool fill_bins(const struct lull_code_collector *collector, struct lull_a
 }
 
 lull_status lull_code_conclude(struct lull_code_collector *collector, bool loops, unsigned workers,
-                               struct lull_arena *arena, struct lull_code *ret_code,
+                               struct lull_arena *arena, struct lull_code_times *ret_code,
                                struct lull_error *err)
 {
     const struct lull_trace *trace = collector->trace;
     struct lull_code_place *places = NULL;
     struct lull_places_file *files = NULL;
-    *ret_code = (struct lull_code){0};
+    *ret_code = (struct lull_code_times){0};
     lull_status status =
         lull_code_list_places(trace, collector->samples, arena, &places, &ret_code->n_places, err);
     ret_code->places = places;

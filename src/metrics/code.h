@@ -77,7 +77,7 @@ const char *lull_code_name_of(const struct lull_trace *trace, const struct lull_
 /* ==== the collector =========================================================================== */
 
 /* Useful time of a thread at a place. */
-struct lull_code_part {
+struct lull_place_time {
     uint32_t place; /* index */
     int64_t ns;
     int64_t alone_ns; /* the part of ns outside of OpenMP parallel regions, of the first thread of a
@@ -85,13 +85,13 @@ struct lull_code_part {
 };
 
 struct lull_code_thread {
-    const struct lull_code_part *parts; /* in the order of places; they add up to useful_ns */
-    uint32_t n_parts;                   /* 0: the thread has no useful sample */
+    const struct lull_place_time *parts; /* in the order of places; they add up to useful_ns */
+    uint32_t n_parts;                    /* 0: the thread has no useful sample */
     int64_t useful_ns;
     double effective; /* how many samples of equal weight the useful samples are as good as */
 };
 
-struct lull_code {
+struct lull_code_times {
     const struct lull_code_place *places; /* by object and offset */
     uint32_t n_places;
     const struct lull_places_file *files;   /* by object; NULL: there are no places */
@@ -122,7 +122,7 @@ lull_status lull_code_gather(struct lull_code_collector *collector, struct lull_
 /* Then called by the first: divides the times and names the places, with their loops where `loops` says
  * so. The result lives in `arena`. Fails with LULL_ERR_MEMORY. */
 lull_status lull_code_conclude(struct lull_code_collector *collector, bool loops, unsigned workers,
-                               struct lull_arena *arena, struct lull_code *ret_code,
+                               struct lull_arena *arena, struct lull_code_times *ret_code,
                                struct lull_error *err);
 void lull_code_destroy(struct lull_code_collector *collector); /* NULL is allowed */
 

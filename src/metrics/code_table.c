@@ -31,7 +31,7 @@ struct useful {
 };
 
 struct table_maker {
-    const struct lull_code *code;
+    const struct lull_code_times *code;
     const struct lull_trace *trace;
     const struct lull_reading *reading;
     enum lull_code_level level;
@@ -404,7 +404,7 @@ static uint32_t line_of(const struct lull_code_place *place)
 /* The line of each row that has the most useful time, and the lines of its samples. */
 static bool find_lines(struct table_maker *maker)
 {
-    const struct lull_code *code = maker->code;
+    const struct lull_code_times *code = maker->code;
     struct line_time *lines = calloc(code->n_places + (size_t)1, sizeof *lines);
     if (!lines)
         return false;
@@ -456,7 +456,7 @@ static void add_gap(struct lull_code_table *table, struct lull_code_gap *gaps,
 /* Lists the files whose code has no names, or no lines. Places are in the order of objects. */
 static bool find_gaps(const struct table_maker *maker, struct lull_code_table *table)
 {
-    const struct lull_code *code = maker->code;
+    const struct lull_code_times *code = maker->code;
     const bool stubs = lull_code_has_python(maker->trace, code->places, code->n_places);
     struct lull_code_gap *gaps =
         lull_arena_try(maker->arena, 2 * (size_t)maker->trace->n_objects + 2, sizeof *gaps);
@@ -689,7 +689,7 @@ static void sort_rows(struct table_maker *maker, struct lull_code_table *table)
 
 static bool make_rows(struct table_maker *maker)
 {
-    const struct lull_code *code = maker->code;
+    const struct lull_code_times *code = maker->code;
     maker->row_of = lull_arena_try(maker->arena, code->n_places + (size_t)1, sizeof *maker->row_of);
     for (uint32_t i = 0; maker->row_of && i < code->n_places; i++) {
         const struct draft *draft = row_of_place(maker, &code->places[i]);
@@ -705,7 +705,7 @@ static bool make_rows(struct table_maker *maker)
     return maker->row_of && maker->place_ns && !maker->no_memory;
 }
 
-lull_status lull_code_table_make(const struct lull_code *code, const struct lull_trace *trace,
+lull_status lull_code_table_make(const struct lull_code_times *code, const struct lull_trace *trace,
                                  const struct lull_reading *reading,
                                  const struct lull_breakdown *breakdown, const int64_t *waited,
                                  enum lull_code_level level, struct lull_arena *arena,

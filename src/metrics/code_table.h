@@ -79,7 +79,7 @@ struct lull_code_table {
 /* `breakdown` has regions, and is of the same reading; `waited` has the time that calls of a region of
  * MPI waited, by index of the region, or is NULL. The result lives in `arena`. Fails with
  * LULL_ERR_MEMORY. */
-lull_status lull_code_table_make(const struct lull_code *code, const struct lull_trace *trace,
+lull_status lull_code_table_make(const struct lull_code_times *code, const struct lull_trace *trace,
                                  const struct lull_reading *reading,
                                  const struct lull_breakdown *breakdown, const int64_t *waited,
                                  enum lull_code_level level, struct lull_arena *arena,

@@ -274,6 +274,8 @@ struct operation_sums {
     uint64_t bytes;
     int64_t ns;
     struct operation_times lengths, delays;
+    uint64_t n_early;
+    int64_t early_ns;
     int64_t lost[LULL_DEVICE_LOSSES]; /* while one of them was the next one of its device */
     struct lull_device_gap longest[LULL_DEVICE_LOSSES];
     int64_t held[LULL_DEVICE_HOLDS];
@@ -617,6 +619,9 @@ static bool charge_gap(struct sweep *sweep, int64_t from, int64_t to,
 
 /* ---- operations one by one ------------------------------------------------------------------- */
 
+/* Taken where the error of a clock is not told: times of PyTorch's profiler may be cut to microseconds. */
+#define UNKNOWN_ERROR_NS 1e3
+
 static bool add_operation_time(struct operation_times *times, int64_t ns)
 {
     if (!lull_array_reserve(&times->ns, &times->capacity, times->count + 1, sizeof *times->ns))
@@ -635,14 +640,28 @@ static bool is_cut(const struct sweep *sweep, const struct lull_device_run *run)
     return run->again;
 }
 
+/* By how much the times of a stream may be wrong beside those of threads, ns. */
+static double clock_error_of(const struct lull_stream *stream)
+{
+    return stream && stream->clock_error >= 0 ? stream->clock_error : UNKNOWN_ERROR_NS;
+}
+
 static bool add_delay(struct sweep *sweep, const struct lull_device_run *run,
                       struct operation_sums *sums)
 {
-    const struct operations *operations =
-        sweep->gathering->of_process[sweep->gathering->trace->locations[run->location].process];
+    const struct lull_location *of = &sweep->gathering->trace->locations[run->location];
+    const struct operations *operations = sweep->gathering->of_process[of->process];
     const struct submit *submit = find_submit(sweep, operations, run->number);
-    return !submit || submit->time > run->begin || is_cut(sweep, run) ||
-           add_operation_time(&sums->delays, run->begin - submit->time);
+    if (!submit || is_cut(sweep, run))
+        return true;
+    const int64_t delay = run->begin - submit->time;
+    if (delay >= 0)
+        return add_operation_time(&sums->delays, delay);
+    if ((double)-delay > clock_error_of(of->stream)) {
+        sums->n_early++;
+        sums->early_ns = -delay > sums->early_ns ? -delay : sums->early_ns;
+    }
+    return true;
 }
 
 static bool tell_operation(struct sweep *sweep, const struct lull_device_run *run)
@@ -729,6 +748,8 @@ static void tell_operations(struct gathering *gathering)
                                               .bytes = sums->bytes,
                                               .n_delays = sums->delays.count,
                                               .delay = lengths_of(&sums->delays),
+                                              .n_early = sums->n_early,
+                                              .early_ns = sums->early_ns,
                                               .call = "",
                                               .site = ""};
         memcpy(to->operations[row_of[r]].lost_ns, sums->lost, sizeof sums->lost);

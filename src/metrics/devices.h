@@ -9,7 +9,8 @@
  * Which streams are of one device, the tracer tells (struct lull_stream), also where processes share it. Otherwise
  * the names of streams do, as Score-P ("CUDA[0:7]" is stream 7 of device 0) and Extrae ("CUDA-D1.S2-host") form them;
  * these numbers mean something within a process only, so that streams of several processes are taken to be of several
- * devices. A stream of which nothing is known is a device of its own.
+ * devices. Extrae may also name the first digits of the device's UUID ("GPU_a2f80454.1"), which is the same for all
+ * processes. A stream of which nothing is known is a device of its own.
  *
  * What a device waited for (enum lull_device_loss): example. A device has ended a kernel at 10, and its next one runs from
  * 50 on. The thread that submits it was in MPI until 30, computed until 45, and was in the launching call from then on:

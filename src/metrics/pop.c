@@ -597,7 +597,9 @@ lull_status lull_pop_from_breakdown(const struct lull_breakdown *breakdown, bool
     for (uint32_t p = 0; p < breakdown->n_processes; p++)
         add_process_input(breakdown, &breakdown->processes[p], input, processes);
     if (input->n_processes == 0)
-        return lull_fail(err, LULL_ERR_RANGE, "%s: there is no process with a CPU thread",
+        return lull_fail(err, LULL_ERR_RANGE,
+                         "%s: has no process with a CPU thread, expected one; lull info tells what "
+                         "device streams ran",
                          breakdown->run);
     for (uint32_t i = 0; i < breakdown->n_devices; i++)
         add_device(&breakdown->devices[i], input);

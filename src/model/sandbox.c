@@ -241,6 +241,7 @@ static int current_line(lua_State *L)
     return 0;
 }
 
+/* The allocator that Lua asks (lua_Alloc), within the limit. */
 static void *allocate(void *context, void *block, size_t old, size_t new)
 {
     struct lull_sandbox *sandbox = context;

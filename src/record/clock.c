@@ -90,8 +90,9 @@ static bool processor_is_invariant(void)
 #endif
 }
 
-/* Whether the hypervisor is KVM and leaves KVM_FEATURE_CLOCKSOURCE_STABLE_BIT out. Where it shows
- * also the leaves of another hypervisor, its own stand up to 0xff00 behind. */
+/* Whether the hypervisor is KVM and leaves KVM_FEATURE_CLOCKSOURCE_STABLE_BIT out. Where KVM also
+ * shows the CPUID leaves of another hypervisor, its own leaves stand behind them, by up to
+ * 0xff00. */
 static bool kvm_is_unstable(void)
 {
 #if defined(__x86_64__) || defined(__i386__)
@@ -214,7 +215,7 @@ bool rec_clock_fit(const struct rec_clock_reading *readings, size_t count, size_
     for (size_t i = 1; rate > 0 && i + 1 < count; i++) {
         const struct lull_clock_point *point = &readings[i].point;
         const double apart = fabs(ahead_of(first, rate, point));
-        /* The line is nowhere farther off than at its ends. The 2 ns are those of rounding. */
+        /* The error of the line is largest at the line's ends. The 2 ns are those of rounding. */
         const double allowed =
             (double)(point->error_ticks + larger(first->error_ticks, last->error_ticks)) * rate + 2;
         good = good && apart <= allowed;

@@ -26,7 +26,8 @@
  * lull_clock_now. Where cores have to be compared, this takes as long as a forked process needs to
  * be made and to get each of them, a second at most. */
 bool rec_clock_choose(void);
-/* Which clock that is, and why not the other one: the value of the run's property "clock". */
+/* Which clock this process reads, and why not the other one: the value of the run's property
+ * "clock". */
 const char *rec_clock_text(void);
 
 /* Compares the counter with CLOCK_MONOTONIC_RAW; one thread at a time may call this. Returns by how

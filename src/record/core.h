@@ -290,7 +290,7 @@ struct rec_process {
 };
 extern struct rec_process rec_process __attribute__((visibility("hidden")));
 
-/* enum lull_thread_role of the reader */
+/* The values are those of enum lull_thread_role, which readers of the run have. */
 enum rec_role { REC_ROLE_UNKNOWN, REC_ROLE_MASTER, REC_ROLE_WORKER, REC_ROLE_FREE };
 
 /* "rank 3"; in the first world that was spawned "spawn 1 rank 3". */
@@ -314,8 +314,8 @@ bool rec_read_settings(void);
 
 /* ---- rare cases ------------------------------------------------------------------------------ */
 
-/* What the inline functions below call in rare cases only. This header calls nothing else of the
- * files that include it. */
+/* What the inline functions below call in rare cases. This header calls nothing else of the files
+ * that include it. */
 
 /* life_cycle.c: makes the calling thread a location, and starts the recorder if need be; does
  * nothing when the thread is a location. Writes THREAD_BEGIN. */
@@ -338,7 +338,7 @@ REC_COLD void rec_flush_behind(struct rec_thread *self, unsigned slots);
 
 /* store/sums.c: makes room for a region's sums; false when there is none to be had. */
 bool rec_sums_grow(struct rec_thread *self, uint32_t region);
-/* A thread that is paused has been so until `now`: the time so far goes to the pause. */
+/* Adds the time until `now` to the pause of a thread that is paused. */
 void rec_sums_pause(struct rec_thread *self, uint64_t now);
 
 /* thread/cores.c: reads what the system tells of the thread, and keeps its samples; called when
@@ -584,6 +584,16 @@ static inline void rec_lock(pthread_mutex_t *lock)
     rec_locks_held++;
     atomic_signal_fence(memory_order_seq_cst);
     pthread_mutex_lock(lock);
+}
+
+/* False: `until` has come. */
+static inline bool rec_lock_until(pthread_mutex_t *lock, const struct timespec *until)
+{
+    rec_locks_held++;
+    atomic_signal_fence(memory_order_seq_cst);
+    const bool good = pthread_mutex_timedlock(lock, until) == 0;
+    rec_locks_held -= !good;
+    return good;
 }
 
 static inline void rec_unlock(pthread_mutex_t *lock)

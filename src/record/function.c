@@ -53,9 +53,9 @@ static uintptr_t function_known(uintptr_t address)
 
 static void set(uintptr_t address, uintptr_t what)
 {
-    pthread_mutex_lock(&choice_lock);
+    rec_lock(&choice_lock);
     rec_map_put(&function_map, address, what);
-    pthread_mutex_unlock(&choice_lock);
+    rec_unlock(&choice_lock);
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -94,9 +94,9 @@ static bool is_filtered(uintptr_t bias)
 
 static void add_filtered(uintptr_t bias)
 {
-    pthread_mutex_lock(&choice_lock);
+    rec_lock(&choice_lock);
     rec_map_put(&filtered, bias | 1, true);
-    pthread_mutex_unlock(&choice_lock);
+    rec_unlock(&choice_lock);
 }
 
 static void exclude(void *context, uint64_t offset)
@@ -186,14 +186,14 @@ static uintptr_t function_learn(uintptr_t address)
     const struct rec_aside aside = rec_step_aside();
     if (apply)
         filter_file_of(address);
-    pthread_mutex_lock(&choice_lock);
+    rec_lock(&choice_lock);
     uintptr_t known = rec_map_get(&function_map, address);
     if (known == 0) {
         known = define_function(address);
         if (!rec_map_put(&function_map, address, known))
             known = FUNCTION_EXCLUDED;
     }
-    pthread_mutex_unlock(&choice_lock);
+    rec_unlock(&choice_lock);
     rec_step_back(&aside);
     return known;
 }
@@ -217,9 +217,9 @@ static uintptr_t function_learn_place(uintptr_t function, uintptr_t place, uintp
         what |= (found.frame - stack) & ~(uintptr_t)7;
     if (found.start != function)
         what |= PLACE_INLINED;
-    pthread_mutex_lock(&choice_lock);
+    rec_lock(&choice_lock);
     rec_map_put(&function_places, place, what);
-    pthread_mutex_unlock(&choice_lock);
+    rec_unlock(&choice_lock);
     rec_step_back(&aside);
     return what;
 }
@@ -240,14 +240,14 @@ static void function_throttle(uintptr_t address, uint32_t region, uint64_t ticks
     if (mean >= throttle.ns)
         return;
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&choice_lock);
+    rec_lock(&choice_lock);
     const uintptr_t known = rec_map_get(&function_map, address);
     const bool decided = known & FUNCTION_THROTTLED || n_throttled == MOST_THROTTLED;
     if (!decided) {
         throttled_function[n_throttled++] = (struct throttled_function){region, (uint64_t)mean, 0};
         rec_map_put(&function_map, address, known | FUNCTION_THROTTLED);
     }
-    pthread_mutex_unlock(&choice_lock);
+    rec_unlock(&choice_lock);
     if (!decided)
         rec_define_throttled(region, (uint64_t)mean, LULL_TAPE_NOT_COUNTED);
     rec_step_back(&aside);
@@ -256,11 +256,11 @@ static void function_throttle(uintptr_t address, uint32_t region, uint64_t ticks
 /* Adds to the calls of a function that were left out. */
 static void function_left_out(uint32_t region, uint64_t calls)
 {
-    pthread_mutex_lock(&choice_lock);
+    rec_lock(&choice_lock);
     for (unsigned i = 0; i < n_throttled; i++)
         if (throttled_function[i].region == region)
             throttled_function[i].left_out += calls;
-    pthread_mutex_unlock(&choice_lock);
+    rec_unlock(&choice_lock);
 }
 
 void rec_functions_stop(void)

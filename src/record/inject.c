@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "record/inject.h"
 
+#include "base/sorted.h"
 #include "record/core.h"
 #include "record/keep.h"
 #include "record/node.h"
@@ -455,15 +456,10 @@ static void computation_begin(uint32_t rank)
 /* The first detour that ends behind `at`, of n in order that do not overlap; n: none. */
 static uint32_t first_behind(const struct lull_tape_detour *detours, uint32_t n, int64_t at)
 {
-    uint32_t low = 0;
-    while (low < n) {
-        const uint32_t middle = low + (n - low) / 2;
-        if (detours[middle].begin + detours[middle].length <= at)
-            low = middle + 1;
-        else
-            n = middle;
-    }
-    return low;
+    struct lull_bisection over = {.end = n};
+    while (lull_bisect(&over))
+        over.in_front = detours[over.middle].begin + detours[over.middle].length <= at;
+    return (uint32_t)over.begin;
 }
 
 int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, int64_t period,

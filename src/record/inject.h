@@ -38,10 +38,10 @@ void rec_inject_end(void);
 void rec_inject_begin(uint32_t rank);
 /* The name of the function whose calls begin iterations; NULL: the program marks them (lull.h). */
 const char *rec_inject_iterations(void);
-/* A call begins that ends a computation. Passes the time of the noise and the delays first, and
- * returns when the call begins after that, in ns of CLOCK_MONOTONIC. */
+/* Called where a call begins that ends a computation. First the time of the noise and the delays
+ * passes; the function returns when the call begins after that, in ns of CLOCK_MONOTONIC. */
 int64_t rec_inject_come(bool begins_iteration);
-/* That call has ended: the next computation begins. */
+/* Called when that call has ended: the next computation begins. */
 void rec_inject_go(void);
 /* The program says that an iteration begins (lull.h). */
 void rec_inject_mark(uint64_t iteration);
@@ -53,17 +53,19 @@ int64_t rec_inject_now(void);
  * `progress`, unless it is NULL, at least every 200 us. */
 void rec_inject_hold(int64_t until, void (*progress)(void));
 
-/* Counts a message. `known`: it was held back, or had come late enough by itself; otherwise nobody
- * knows when the message was sent, and it was not held back. */
+/* Counts a message that was received. `known`: it is known when the message was sent, so that the
+ * message was held back, or had come late enough by itself. A message of which that is not known
+ * was not held back. */
 void rec_inject_count(bool known);
 
 /* ==== longer computations ===================================================================== */
 
-/* Internal to the folder. */
+/* What follows is internal to the folder. */
 
-/* What is lost to n > 0 detours of a period when `work` > 0 ns are done from the moment `at` of the
- * period on: the rest of a detour that is under way, and each detour that begins before the work is
- * done. The same as in simulations (sim/noise/noise.h). */
+/* How much time is lost to detours while `work` > 0 ns are done, from the moment `at` of a period
+ * on that has n > 0 detours. Lost are the rest of the detour that is under way at that moment, and
+ * each detour that begins before the work is done. Simulations calculate the same
+ * (sim/noise/noise.h). */
 int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, int64_t period,
                             int64_t at, int64_t work);
 
@@ -76,8 +78,8 @@ int64_t rec_lost_to_detours(const struct lull_tape_detour *detours, uint32_t n, 
  * A key names one message of all, or one process's part in one operation; it is a hash of 64 bits,
  * never 0. All functions may be called by several threads at a time. Internal to the folder. */
 
-/* Makes the file of this process; others find it by the number `process`. False: it cannot be
- * made. */
+/* Makes the file into which this process writes its moments; other processes find that file by the
+ * number `process`. False: the file cannot be made. */
 bool rec_moments_begin(uint32_t process);
 void rec_moments_end(void);
 
@@ -90,8 +92,9 @@ void rec_moment_withdraw(uint64_t key);
  * False: the moment is not known. */
 bool rec_moment_of_message(uint32_t process, uint64_t key, bool take, int64_t *ret_ns);
 
-/* This process began its part of an operation at that moment; some thousand operations later the
- * moment is forgotten. rec_moment_of_part asks for the moment of any process. */
+/* rec_moment_join notes when this process began its part of an operation; some thousand operations
+ * later that moment is forgotten. rec_moment_of_part asks for the moment at which any process began
+ * its part; false: the moment is not known. */
 void rec_moment_join(uint64_t key, int64_t ns);
 bool rec_moment_of_part(uint32_t process, uint64_t key, int64_t *ret_ns);
 

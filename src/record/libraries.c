@@ -195,8 +195,8 @@ static int look_at_file(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* Whether the place is in a loaded file whose name begins so. dl_iterate_phdr, unlike dladdr, waits for
- * no constructor. */
+/* Whether the place is in a loaded file whose name begins with one of `beginnings`.
+ * dl_iterate_phdr, unlike dladdr, waits for no constructor. */
 static bool lies_in(const void *place, const char *const *beginnings, size_t n_beginnings)
 {
     struct file_search search = {

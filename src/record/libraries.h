@@ -14,7 +14,8 @@
  * kept. */
 bool rec_is_runtime(const void *caller);
 
-/* Whether a place of code is in a loaded file whose name, without its folder, begins so. */
+/* Whether a place of code is in a loaded file whose name, without its folder, begins with
+ * `beginning`. */
 bool rec_lies_in(const void *place, const char *beginning);
 
 /* ==== private libraries ======================================================================= */

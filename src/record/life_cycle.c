@@ -60,9 +60,10 @@ static void end_of_thread(void *thread)
         end_current();
 }
 
-/* Makes the page of rec_process all zero in forked children. A child of fork() is told so
- * (begin_child of thread/fork.c). A child of the bare system call is not, and knows itself by the
- * zeros. Where the kernel cannot do that (before Linux 4.14), only children of fork() are known. */
+/* Nothing is to be recorded in a forked child. The kernel fills the page of rec_process with zeros
+ * there, which say that. For a child of fork(), begin_child of thread/fork.c also does the rest; of
+ * a child that was made by the bare system call no function of the recorder is told. Kernels before
+ * Linux 4.14 do not fill the page: there begin_child alone switches recording off. */
 static void keep_from_children(void)
 {
     if (sysconf(_SC_PAGESIZE) != REC_PAGE ||
@@ -72,8 +73,8 @@ static void keep_from_children(void)
     madvise(&rec_process, sizeof rec_process, MADV_WIPEONFORK);
 }
 
-/* Apart from rec_start: every thread calls that one, also a thread with the smallest stack that the
- * system allows, and this function needs more stack. */
+/* This is no part of rec_start, because every thread calls rec_start, also a thread with the
+ * smallest stack that the system allows, and this function needs more stack. */
 __attribute__((noinline)) static void start_once(void)
 {
     started = true;
@@ -173,12 +174,12 @@ static bool lock_at_end(void)
         return false;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec++;
-    return pthread_mutex_timedlock(&threads_lock, &until) == 0;
+    return rec_lock_until(&threads_lock, &until);
 }
 
-/* Writes that the life of a thread ends which still runs at the end of the process, in no region,
- * construct or call: the time up to here is the program's. Of a worker it is the runtime's, and
- * nothing is written. */
+/* Writes the end of the life of a thread that still runs when the process ends, outside of all
+ * regions, constructs and calls: the time up to `now` is the program's. For a worker nothing is
+ * written, because that time is the runtime's. */
 static void end_life(struct rec_thread *thread, uint64_t now)
 {
     if (thread->role != REC_ROLE_WORKER && thread->n_frames == 0 && !thread->paused)
@@ -262,7 +263,7 @@ static void end_all(uint64_t now)
     rec_memory_end();
     rec_about_end();
     rec_report();
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
 }
 
 void rec_stop(void)
@@ -290,10 +291,10 @@ void rec_set_rank(uint32_t rank)
     rec_process.rank = rank;
     rec_define_process();
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&threads_lock);
+    rec_lock(&threads_lock);
     for (struct rec_thread *thread = living_threads; thread; thread = thread->next)
         rec_buffer_name(thread);
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
     rec_step_back(&aside);
 }
 
@@ -303,7 +304,7 @@ void rec_set_rank(uint32_t rank)
  * as nested teams do, has as many locations as it has threads at a time. */
 static struct rec_thread *take_resting(enum rec_role role)
 {
-    pthread_mutex_lock(&threads_lock);
+    rec_lock(&threads_lock);
     struct rec_thread **place = &resting;
     while (*place && (*place)->role != role)
         place = &(*place)->next_resting;
@@ -312,7 +313,7 @@ static struct rec_thread *take_resting(enum rec_role role)
         *place = found->next_resting;
     if (found)
         found->rests = false;
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
     return found;
 }
 
@@ -341,7 +342,9 @@ static struct rec_thread *make_location(enum rec_role role, const struct rec_str
     self->stream = stream;
     /* Locations come here one after the other, and a number is used up only when the location's tape
      * is there: numbers have no gaps, not even after a crash. */
-    const bool locked = stream ? lock_at_end() : pthread_mutex_lock(&threads_lock) == 0;
+    const bool locked = !stream || lock_at_end();
+    if (!stream)
+        rec_lock(&threads_lock);
     uint32_t *number = stream ? &n_streams_ever : &n_threads_ever;
     self->number = *number + (stream ? LULL_TAPE_FIRST_STREAM : 0);
     const bool good = locked && rec_process.on && rec_buffer_begin(self);
@@ -353,7 +356,7 @@ static struct rec_thread *make_location(enum rec_role role, const struct rec_str
         living_threads = self;
     }
     if (locked)
-        pthread_mutex_unlock(&threads_lock);
+        rec_unlock(&threads_lock);
     if (good)
         return self;
     munmap(self, sizeof *self);
@@ -484,9 +487,9 @@ static void take_out(struct rec_thread *self)
  * tape was closed before. */
 static uint64_t end_thread(struct rec_thread *self)
 {
-    pthread_mutex_lock(&threads_lock);
+    rec_lock(&threads_lock);
     if (self->closed) {
-        pthread_mutex_unlock(&threads_lock);
+        rec_unlock(&threads_lock);
         return 0;
     }
     const uint64_t end = conclude(self);
@@ -501,7 +504,7 @@ static uint64_t end_thread(struct rec_thread *self)
         rec_report_add(self);
         rec_buffer_end(self);
     }
-    pthread_mutex_unlock(&threads_lock);
+    rec_unlock(&threads_lock);
     if (rests)
         return end;
     rec_functions_free(self);

@@ -9,8 +9,9 @@
 
 #include <sys/sysinfo.h>
 
-/* The system is asked no more often than this, and so seldom that readings, if each were as fast as the
- * fastest, would take this share of the time: slower ones are slow because others have the cores. */
+/* The system is asked at most once in READING_PERIOD_NS, and less often where asking would take
+ * more than READING_SHARE of the time. What a reading takes is what the fastest one took: slower
+ * ones were slow because others had the cores. */
 #define READING_PERIOD_NS 100e6
 #define READING_SHARE     0.0005
 

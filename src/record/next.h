@@ -21,8 +21,9 @@
 
 typedef void (*rec_function)(void);
 
-/* Libraries call some functions before the thread sanitizer is ready (libgomp asks for variables when it is loaded). What
- * is on the way of these calls tells nothing to that sanitizer, and calls no function of it, as strcmp is one. */
+/* Libraries call some functions before the thread sanitizer is ready (libgomp asks for variables
+ * when it is loaded). Functions with this attribute tell the sanitizer nothing; nor may they call
+ * functions of the sanitizer, as strcmp is one. */
 #define REC_BEFORE_SANITIZERS __attribute__((no_sanitize("thread")))
 
 #define REC_NEXT_INDEX(name) NEXT_##name,

@@ -95,7 +95,7 @@ static bool sample_operation(struct lull_collective_costs *costs, unsigned worke
         if (!of->number)
             return false;
     }
-    uint64_t hash = lull_mix(lull_mix(0, comm), (*of->number)++) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    uint64_t hash = lull_sample_hash(lull_mix(lull_mix(0, comm), (*of->number)++));
     if (!(is_logarithmic(step->op) || is_rooted(step->op) || is_of_blocks(step->op)) ||
         !lull_sample_takes(costs->samples[worker], hash))
         return true;
@@ -104,10 +104,11 @@ static bool sample_operation(struct lull_collective_costs *costs, unsigned worke
                                           .comm = comm,
                                           .op = step->op,
                                           .is_root = step->collective.root == (int32_t)process};
-    const struct lull_sampled sampled = {.hash = hash,
-                                         .bytes = pack(&member),
-                                         .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
-                                         .process = process};
+    const struct lull_sample_item sampled = {
+        .hash = hash,
+        .bytes = pack(&member),
+        .times = {[ENTERED] = of->call_began, [LEFT] = step->time},
+        .process = process};
     return lull_sample_add(&costs->samples[worker], &sampled);
 }
 
@@ -188,7 +189,7 @@ static int64_t last_above(const int64_t *entered, uint32_t place)
 
 /* Puts the times of the members in the order of their places; false: the members, or the root, are
  * not known. */
-static bool arrange(const struct lull_trace *trace, const struct lull_sampled *members,
+static bool arrange(const struct lull_trace *trace, const struct lull_sample_item *members,
                     const struct sampled_member *of, int64_t *entered, int64_t *left)
 {
     const struct lull_comm *comm = &trace->comms[of->comm];
@@ -211,7 +212,7 @@ static bool arrange(const struct lull_trace *trace, const struct lull_sampled *m
     return root != LULL_NONE;
 }
 
-static void look_for_tree(const struct lull_trace *trace, const struct lull_sampled *members,
+static void look_for_tree(const struct lull_trace *trace, const struct lull_sample_item *members,
                           const struct sampled_member *of, double latency, int64_t *times,
                           struct tree_evidence *evidence)
 {
@@ -250,7 +251,7 @@ static uint32_t rounds(uint32_t size)
 
 /* When the operation could begin, and when it was over for the members that needed others. False:
  * that is not known. */
-static bool find_span(const struct lull_sampled *members, uint32_t size, uint8_t op,
+static bool find_span(const struct lull_sample_item *members, uint32_t size, uint8_t op,
                       int64_t *ret_begin, int64_t *ret_end)
 {
     enum lull_collective_needs needs = lull_collective_needs(op);
@@ -315,7 +316,7 @@ static struct message_row row_of(const struct sampled_member *of, uint32_t size,
     return (struct message_row){count, (double)count * (double)of->bytes};
 }
 
-static void compare_members(const struct lull_sampled *members, uint32_t size,
+static void compare_members(const struct lull_sample_item *members, uint32_t size,
                             const struct sampled_member *of, double latency, double bandwidth,
                             bool direct, struct cost_sum *sum)
 {

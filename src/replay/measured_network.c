@@ -27,7 +27,7 @@ enum { POSTED, COMPLETE }; /* times of a receive */
 /* A send that has not returned, or a receive that was posted. */
 struct pending_send {
     uint64_t request; /* LULL_NO_REQUEST: the one of the call that goes on */
-    struct lull_sampled item;
+    struct lull_sample_item item;
     uint8_t reach;
     bool blocks; /* MPI_Send itself */
 };
@@ -105,7 +105,7 @@ static inline struct eager_channel *find_eager_channel(const struct lull_eager_e
 /* The hash of the next message of a channel, the same at its sender and its receiver. */
 static uint64_t hash_next_message(struct eager_channel *channel)
 {
-    return lull_mix(channel->hash, channel->count++) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return lull_sample_hash(lull_mix(channel->hash, channel->count++));
 }
 
 static bool add_message_end(struct lull_eager_evidence *evidence, unsigned worker, unsigned side,
@@ -295,7 +295,8 @@ struct finding {
 };
 
 /* A blocking send, from when both sides had begun until one of them knew that it was over. */
-static void add_handshake(const struct lull_sampled *sent, const struct lull_sampled *received,
+static void add_handshake(const struct lull_sample_item *sent,
+                          const struct lull_sample_item *received,
                           struct lull_handshakes *handshakes)
 {
     const int64_t *send = sent->times, *receive = received->times;
@@ -308,8 +309,8 @@ static void add_handshake(const struct lull_sampled *sent, const struct lull_sam
     handshakes->ns += ended - began;
 }
 
-static void compare_message_ends(const struct lull_sampled *sent,
-                                 const struct lull_sampled *received, struct finding *finding)
+static void compare_message_ends(const struct lull_sample_item *sent,
+                                 const struct lull_sample_item *received, struct finding *finding)
 {
     add_handshake(sent, received, &finding->handshakes);
     int64_t posted = received->times[POSTED];
@@ -485,7 +486,7 @@ static uint64_t hash_ideal_message(const struct lull_ideal_message *message)
     hash = lull_mix(hash, (uint64_t)message->sent);
     hash = lull_mix(hash, (uint64_t)message->called);
     hash = lull_mix(hash, (uint64_t)message->received);
-    return lull_mix(hash, message->bytes) * UINT64_C(0xc2b2ae3d27d4eb4f);
+    return lull_sample_hash(lull_mix(hash, message->bytes));
 }
 
 static unsigned size_of(uint64_t bytes)
@@ -494,7 +495,7 @@ static unsigned size_of(uint64_t bytes)
 }
 
 static void add_timing(struct network_tally *tally, int reach, int set,
-                       const struct lull_sampled *timing)
+                       const struct lull_sample_item *timing)
 {
     tally->no_memory |= !lull_sample_add(&tally->of[reach][set][size_of(timing->bytes)], timing);
 }
@@ -527,7 +528,7 @@ static void end_sampled_call(struct lull_network_samples *samples, struct networ
         totals->there.ns += took;
     }
     if (last->count == 1 && age > took) {
-        const struct lull_sampled timing = {
+        const struct lull_sample_item timing = {
             .hash = hash_ideal_message(message), .bytes = message->bytes, .times = {took}};
         add_timing(tally, last->reach, THERE, &timing);
     }
@@ -558,9 +559,9 @@ void lull_network_samples_take(void *context, unsigned worker,
     bool waited = message->called <= message->sent;
     int64_t from = waited ? message->sent : message->called;
     uint8_t reach = a == b ? IN_NODE : BETWEEN_NODES;
-    const struct lull_sampled timing = {.hash = hash_ideal_message(message),
-                                        .bytes = message->bytes,
-                                        .times = {message->received - from}};
+    const struct lull_sample_item timing = {.hash = hash_ideal_message(message),
+                                            .bytes = message->bytes,
+                                            .times = {message->received - from}};
     if (message->received < from) /* clocks contradict each other */
         return;
     for (int set = waited ? WAITED_FOR : ALL; set <= ALL; set++)

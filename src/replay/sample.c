@@ -6,7 +6,7 @@
 
 static int compare_sampled(const void *a, const void *b)
 {
-    const struct lull_sampled *x = a, *y = b;
+    const struct lull_sample_item *x = a, *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
     for (int i = 0; i < 2; i++)
@@ -30,10 +30,10 @@ void lull_sample_settle(struct lull_sample *sample)
  * sorting them. Source: C. A. R. Hoare, Algorithm 65: FIND, Communications of the ACM 4 (1961). */
 static void drop_largest(struct lull_sample *sample)
 {
-    struct lull_sampled *items = sample->items;
+    struct lull_sample_item *items = sample->items;
     const ptrdiff_t last = LULL_SAMPLE - 1;
     for (ptrdiff_t low = 0, high = (ptrdiff_t)sample->count - 1; low < high;) {
-        const struct lull_sampled middle = items[last];
+        const struct lull_sample_item middle = items[last];
         ptrdiff_t up = low, down = high;
         while (up <= down) {
             while (compare_sampled(&items[up], &middle) < 0)
@@ -42,7 +42,7 @@ static void drop_largest(struct lull_sample *sample)
                 down--;
             if (up > down)
                 break;
-            const struct lull_sampled item = items[up];
+            const struct lull_sample_item item = items[up];
             items[up++] = items[down];
             items[down--] = item;
         }
@@ -53,7 +53,7 @@ static void drop_largest(struct lull_sample *sample)
     sample->most = items[last].hash;
 }
 
-bool lull_sample_add(struct lull_sample **sample, const struct lull_sampled *item)
+bool lull_sample_add(struct lull_sample **sample, const struct lull_sample_item *item)
 {
     if (!*sample) {
         *sample = malloc(sizeof **sample);
@@ -89,7 +89,7 @@ bool lull_sample_put(struct lull_sample *sample, struct lull_flow *flow)
 bool lull_sample_get(struct lull_sample **sample, struct lull_flow *flow)
 {
     size_t count;
-    struct lull_sampled *items = lull_flow_get_items(flow, sizeof *items, &count);
+    struct lull_sample_item *items = lull_flow_get_items(flow, sizeof *items, &count);
     bool fits = items != NULL;
     for (size_t i = 0; fits && i < count; i++)
         fits = lull_sample_add(sample, &items[i]);

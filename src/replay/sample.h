@@ -10,7 +10,7 @@
 
 enum { LULL_SAMPLE = 2048 };
 
-struct lull_sampled {
+struct lull_sample_item {
     uint64_t hash;
     uint64_t bytes;
     int64_t times[2]; /* as its user likes */
@@ -18,10 +18,17 @@ struct lull_sampled {
 };
 
 struct lull_sample {
-    struct lull_sampled items[2 * LULL_SAMPLE];
+    struct lull_sample_item items[2 * LULL_SAMPLE];
     uint32_t count;
     uint64_t most; /* items with larger hashes are left out */
 };
+
+/* The hash of an item, of one made by lull_mix. By this hash, whose upper bits depend on all others, it is
+ * decided which items are kept; another one would keep others. */
+static inline uint64_t lull_sample_hash(uint64_t mixed)
+{
+    return mixed * UINT64_C(0xc2b2ae3d27d4eb4f);
+}
 
 /* Whether an item with this hash may be kept; one that may not is left out by lull_sample_add, too, now
  * and later. `sample` may be NULL. */
@@ -31,7 +38,7 @@ static inline bool lull_sample_takes(const struct lull_sample *sample, uint64_t 
 }
 
 /* Adds an item to a sample, which is made if it is NULL; false: no memory. */
-bool lull_sample_add(struct lull_sample **sample, const struct lull_sampled *item);
+bool lull_sample_add(struct lull_sample **sample, const struct lull_sample_item *item);
 /* Adds the items of another sample, which may be NULL; false: no memory. */
 bool lull_sample_join(struct lull_sample **sample, const struct lull_sample *other);
 /* Sorts the items by hash and leaves at most LULL_SAMPLE. */

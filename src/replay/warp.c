@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "base/sorted.h"
 #include "match/device_log.h"
 #include "trace/format.h"
 
@@ -418,17 +419,13 @@ static size_t seek_end(const struct map *map, size_t at, int64_t measured)
     return at + 1 < map->count && knot(map, at + 1)->measured == measured ? at + 1 : at;
 }
 
+/* The last knot at a time or before it; the first one where all are behind. The map has knots. */
 static size_t find_knot(const struct map *map, int64_t measured)
 {
-    size_t low = 0, high = map->count;
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (knot(map, middle)->measured <= measured)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    struct lull_bisection at = {.begin = 1, .end = map->count};
+    while (lull_bisect(&at))
+        at.in_front = knot(map, at.middle)->measured <= measured;
+    return at.begin - 1;
 }
 
 int64_t lull_warp_time(const struct lull_warp *warp, uint32_t process, int64_t measured)

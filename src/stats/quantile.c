@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stats/quantile.h"
 
+#include "base/sorted.h"
 #include "stats/special.h"
 
 #include <assert.h>
@@ -38,22 +39,14 @@ bool lull_quantile_ranks(size_t count, double q, double confidence, size_t *ret_
 {
     assert(count > 0 && q > 0 && q < 1 && confidence > 0 && confidence < 1);
     double rest = (1 - confidence) / 2;
-    size_t low = 0, end = count + 1; /* P(B <= low - 1) <= rest; not so for `end` */
-    while (end - low > 1) {
-        size_t middle = low + (end - low) / 2;
-        if (lull_binomial_cdf((int64_t)middle - 1, count, q) <= rest)
-            low = middle;
-        else
-            end = middle;
-    }
-    size_t begin = 0, high = count + 1; /* P(B >= high) <= rest; not so for `begin` */
-    while (high - begin > 1) {
-        size_t middle = begin + (high - begin) / 2;
-        if (1 - lull_binomial_cdf((int64_t)middle - 1, count, q) <= rest)
-            high = middle;
-        else
-            begin = middle;
-    }
+    struct lull_bisection at = {.begin = 1, .end = count + 1};
+    while (lull_bisect(&at))
+        at.in_front = lull_binomial_cdf((int64_t)at.middle - 1, count, q) <= rest;
+    const size_t low = at.begin - 1; /* 0: there is none */
+    at = (struct lull_bisection){.begin = 1, .end = count + 1};
+    while (lull_bisect(&at))
+        at.in_front = 1 - lull_binomial_cdf((int64_t)at.middle - 1, count, q) > rest;
+    const size_t high = at.begin; /* count + 1: there is none */
     *ret_low = low > 0 ? low - 1 : 0;
     *ret_high = high <= count ? high - 1 : count - 1;
     return low > 0 && high <= count;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "stats/random.h"
 
+#include "base/mix.h"
+
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -64,12 +66,8 @@ static uint64_t rotate(uint64_t value, int bits)
 
 void lull_random_seed(struct lull_random *random, uint64_t seed)
 {
-    for (int i = 0; i < 4; i++) {
-        uint64_t z = seed += UINT64_C(0x9e3779b97f4a7c15);
-        z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-        z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-        random->state[i] = z ^ z >> 31;
-    }
+    for (uint64_t i = 0; i < 4; i++)
+        random->state[i] = lull_scatter(seed + lull_spread(i));
 }
 
 uint64_t lull_random_u64(struct lull_random *random)

@@ -15,7 +15,7 @@ struct census_counting {
     const struct lull_trace *trace;
     struct lull_census *parts; /* [workers] */
     uint32_t *streams; /* [n_locations]: index among the device streams; NULL: there are none */
-    uint32_t *regions; /* [n_streams]: of the call that was read last */
+    uint32_t *regions; /* [n_streams]: that began last */
 };
 
 static bool is_stream(const struct census_counting *counting, uint32_t location)
@@ -87,7 +87,7 @@ static void count_stream(const struct census_counting *counting, struct lull_cen
     const uint64_t end = (uint64_t)(event->time + (spans ? event->duration : 0));
     if (end > census->streams_end[index])
         census->streams_end[index] = end;
-    if (event->kind == LULL_EVENT_CALL)
+    if (event->kind == LULL_EVENT_CALL || event->kind == LULL_EVENT_ENTER)
         counting->regions[index] = event->id;
     if (event->kind <= LULL_EVENT_CALL)
         count_span(counting->trace, stream, event);

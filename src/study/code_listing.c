@@ -64,7 +64,7 @@ static bool find_source(const struct lull_run *run, struct lull_listed_function 
     const struct lull_source_search search = {.binary = row->object < run->trace->n_objects
                                                             ? run->trace->objects[row->object].path
                                                             : NULL};
-    struct lull_source source;
+    struct lull_source_text source;
     struct lull_error err;
     if (lull_source_read(row->file, lines[0].number, lines[listed->n_lines - 1].number, &search,
                          arena, &source, &err) != LULL_OK) {

@@ -277,7 +277,7 @@ static lull_status evidence_create(void *state, const void *options, struct lull
     if (status != LULL_OK)
         return status;
     lull_joint_pass_add(joint, lull_work_consumer(evidence->work));
-    if (!joint->wants_ideal)
+    if (!joint->has_messages)
         return LULL_OK;
     status = lull_messages_create(joint->trace, joint->workers, &evidence->messages, err);
     if (status == LULL_OK)
@@ -425,8 +425,7 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
     const struct evidence_state *collected = lull_run_state(run, &lull_evidence_analysis);
     struct lull_evidence evidence = {.path = run->path,
                                      .trace = run->trace,
-                                     .application = lull_reading_of(run->reading)->application,
-                                     .windows = lull_reading_of(run->reading)->windows,
+                                     .reading = run->reading,
                                      .breakdown = run->breakdown,
                                      .input = run->input,
                                      .waits = run->waits,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/diff_study.h"
 
+#include "base/sorted.h"
 #include "stats/hypothesis_test.h"
 #include "stats/quantile.h"
 #include "stats/special.h"
@@ -321,16 +322,12 @@ struct function_time {
 static const struct lull_history_function *function_of(const struct lull_history_entry *run,
                                                        const char *id)
 {
-    uint32_t low = 0, high = run->n_functions;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const int order = strcmp(run->functions[middle].id, id);
-        if (order == 0)
-            return &run->functions[middle];
-        low = order < 0 ? middle + 1 : low;
-        high = order < 0 ? high : middle;
-    }
-    return NULL;
+    struct lull_bisection at = {.end = run->n_functions};
+    while (lull_bisect(&at))
+        at.in_front = strcmp(run->functions[at.middle].id, id) < 0;
+    return at.begin < run->n_functions && strcmp(run->functions[at.begin].id, id) == 0
+               ? &run->functions[at.begin]
+               : NULL;
 }
 
 static struct function_time time_of_function(const struct lull_history_entry *runs, uint32_t count,

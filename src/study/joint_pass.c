@@ -406,14 +406,18 @@ struct lull_ideal_options lull_ideal_options_of(const struct lull_reading *readi
     return ideal;
 }
 
-/* Takes the options from the joint pass, where another analysis may have set who gets the
- * messages. */
-static lull_status ideal_create(void *state, const void *options, struct lull_joint_pass *joint,
-                                struct lull_error *err)
+static void ideal_announce(const void *options, struct lull_joint_pass *joint)
+{
+    joint->has_messages = true;
+    joint->ideal = *(const struct lull_ideal_options *)options;
+    joint->ideal.reading = joint->reading;
+}
+
+/* Takes the options from the joint pass, where other analyses may have set who gets the messages. */
+static lull_status ideal_join(void *state, struct lull_joint_pass *joint, struct lull_error *err)
 {
     struct lull_ideal_state *ideal = state;
     struct lull_consumer consumer;
-    (void)options;
     ideal->options = joint->ideal;
     /* If the presumption is wrong, the run is read again, and takers get each message twice. In a
      * team some members may have given away then what they had been told. */
@@ -457,7 +461,8 @@ static lull_status ideal_conclude(void *state, const struct lull_joint_pass *joi
 }
 
 const struct lull_analysis lull_ideal_analysis = {.size = sizeof(struct lull_ideal_state),
-                                                  .create = ideal_create,
+                                                  .announce = ideal_announce,
+                                                  .join = ideal_join,
                                                   .conclude = ideal_conclude,
                                                   .release = ideal_release};
 
@@ -475,15 +480,17 @@ lull_status lull_joint_pass_run(const struct lull_trace *trace, const struct lul
                                     .arena = arena};
     lull_status status = LULL_OK;
     joint.workers = lull_pass_workers(trace, &joint.pass);
-    if (n > 0 && asked[n - 1].analysis == &lull_ideal_analysis) {
-        joint.wants_ideal = true;
-        joint.ideal = *(const struct lull_ideal_options *)asked[n - 1].options;
-    }
-    joint.ideal.reading = reading;
-    for (uint32_t i = 0; i < n && status == LULL_OK; i++) {
+    for (uint32_t i = 0; i < n; i++) {
         asked[i].state = lull_arena_zero(arena, 1, asked[i].analysis->size);
-        status = asked[i].analysis->create(asked[i].state, asked[i].options, &joint, err);
+        if (asked[i].analysis->announce)
+            asked[i].analysis->announce(asked[i].options, &joint);
     }
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
+        if (asked[i].analysis->create)
+            status = asked[i].analysis->create(asked[i].state, asked[i].options, &joint, err);
+    for (uint32_t i = 0; i < n && status == LULL_OK; i++)
+        if (asked[i].analysis->join)
+            status = asked[i].analysis->join(asked[i].state, &joint, err);
     if (status == LULL_OK)
         status = lull_pass_run(trace, &joint.pass, joint.consumers, joint.n_consumers, err);
     status = lull_team_agree(team, status, err);

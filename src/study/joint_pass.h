@@ -29,7 +29,8 @@ struct lull_joint_pass {
     unsigned workers; /* that the pass has */
     struct lull_pass_options pass;
     struct lull_ideal_options ideal;
-    bool wants_ideal; /* the ideal runtime is one of the analyses */
+    bool
+        has_messages; /* somebody matches messages and tells them: the ideal runtime is asked for */
     bool is_first;    /* this process is the first member of its team, or reads alone */
     struct lull_arena *arena;
     struct lull_consumer *consumers; /* [n_consumers] */
@@ -44,15 +45,19 @@ void lull_joint_pass_add(struct lull_joint_pass *joint, struct lull_consumer con
 void lull_joint_pass_add_messages(struct lull_joint_pass *joint, struct lull_message_taker taker);
 
 /* An analysis: one result that a reading can be asked for, as a constant. All members of a team
- * call its functions, in this order. Each but `create` may be NULL if the analysis has nothing to
- * do then. */
+ * call its functions, in this order: each function of all analyses, before the next function of any.
+ * Those that are NULL have nothing to do. */
 struct lull_analysis {
     size_t size; /* of its state, which begins as zeros */
     /* The ideal runtime must be asked for, too: the analysis lives on its messages. */
     bool needs_ideal;
-    /* Before the run is read. `options` are those of the analysis. */
+    /* Before the run is read. `options` are those of the analysis. `announce` sets what other analyses
+     * may want to know when they are created. `join` comes when all have been created, and may rest on
+     * what they have asked of the joint pass. */
+    void (*announce)(const void *options, struct lull_joint_pass *joint);
     lull_status (*create)(void *state, const void *options, struct lull_joint_pass *joint,
                           struct lull_error *err);
+    lull_status (*join)(void *state, struct lull_joint_pass *joint, struct lull_error *err);
     /* After a reading that went well: the first member gets what the others have. */
     lull_status (*gather)(void *state, const struct lull_joint_pass *joint, struct lull_error *err);
     /* Makes the result, which is part of the state, and frees what it came from. */
@@ -74,9 +79,8 @@ void *lull_asked_find(const struct lull_asked *asked, uint32_t n,
                       const struct lull_analysis *analysis);
 void lull_asked_release(struct lull_asked *asked, uint32_t n);
 
-/* Reads a trace that has events, in one pass, for all that is asked. If the ideal runtime is asked
- * for, it is the last of them. The states live in `arena`; they end with lull_asked_release,
- * whether the reading fails or not. */
+/* Reads a trace that has events, in one pass, for all that is asked. The states live in `arena`; they
+ * end with lull_asked_release, whether the reading fails or not. */
 lull_status lull_joint_pass_run(const struct lull_trace *trace, const struct lull_reading *reading,
                                 struct lull_asked *asked, uint32_t n, struct lull_arena *arena,
                                 struct lull_error *err);

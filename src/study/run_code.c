@@ -55,7 +55,7 @@ const struct lull_analysis lull_code_analysis = {.size = sizeof(struct lull_code
 
 /* ==== tables ================================================================================== */
 
-static const char *why_no_code(const struct lull_run *run, const struct lull_code *code,
+static const char *why_no_code(const struct lull_run *run, const struct lull_code_times *code,
                                struct lull_arena *arena)
 {
     struct lull_sampling sampling;
@@ -76,11 +76,11 @@ static const char *why_no_code(const struct lull_run *run, const struct lull_cod
     return LULL_HOW_TO_SAMPLE;
 }
 
-const struct lull_code *lull_run_code(const struct lull_run *run, struct lull_arena *arena,
-                                      const char **ret_absent)
+const struct lull_code_times *lull_run_code(const struct lull_run *run, struct lull_arena *arena,
+                                            const char **ret_absent)
 {
     const struct lull_code_state *state = lull_run_state(run, &lull_code_analysis);
-    const struct lull_code *code = state ? state->code : NULL;
+    const struct lull_code_times *code = state ? state->code : NULL;
     *ret_absent = why_no_code(run, code, arena);
     return *ret_absent ? NULL : code;
 }

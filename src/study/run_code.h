@@ -17,13 +17,13 @@ struct lull_code_options {
 struct lull_code_state {
     const struct lull_code_options *options;
     struct lull_code_collector *collector;
-    struct lull_code *code;
+    struct lull_code_times *code;
 };
 
 /* What the analysis has found of a run; NULL: nothing of useful time, and *ret_absent says why, and how
  * it would be known. The run has been asked for the analysis. */
-const struct lull_code *lull_run_code(const struct lull_run *run, struct lull_arena *arena,
-                                      const char **ret_absent);
+const struct lull_code_times *lull_run_code(const struct lull_run *run, struct lull_arena *arena,
+                                            const char **ret_absent);
 
 /* The table of a run for which lull_run_code has something. Its calls have waits where these were asked
  * for. Fails with LULL_ERR_MEMORY. */

@@ -945,6 +945,26 @@ static void tell_of_sums(const struct lull_run *run, const struct lull_runs_opti
                          trace->events == LULL_EVENTS_FIRST ? "comes after" : "was before");
 }
 
+/* Operations of devices that began before the calls which submit them. */
+static void tell_of_early_operations(const struct lull_run *run, struct lull_notices *notices)
+{
+    const struct lull_operation_breakdown *earliest = NULL;
+    uint64_t early = 0;
+    for (uint32_t i = 0; i < run->breakdown->n_operations; i++) {
+        const struct lull_operation_breakdown *of = &run->breakdown->operations[i];
+        early += of->n_early;
+        if (of->n_early > 0 && (!earliest || of->early_ns > earliest->early_ns))
+            earliest = of;
+    }
+    if (earliest)
+        lull_notices_add(notices, LULL_NOTICE_WARNING,
+                         "%s: %llu operations of devices begin before the calls that submit them, "
+                         "by up to %.9g s (%s): the clocks of devices and threads differ, and "
+                         "what devices waited for is uncertain by as much",
+                         run->path, (unsigned long long)early, 1e-9 * (double)earliest->early_ns,
+                         earliest->name);
+}
+
 /* Processes that share a launcher and nothing else, or of whose MPI nothing was recorded. */
 static void tell_of_no_mpi(const struct lull_run *run, const struct lull_runs_options *options,
                            struct lull_notices *notices)
@@ -1058,6 +1078,7 @@ static lull_status load_trace(const char *path, const struct lull_runs_options *
         return status;
     tell_of_sums(run, options, notices);
     tell_of_no_mpi(run, options, notices);
+    tell_of_early_operations(run, notices);
     tell_of_start_up(run, options, notices);
     lull_notices_add_quirks(notices, run->trace, path);
     const char *disturbed = lull_disturbed_describe(run->trace, notices->arena);

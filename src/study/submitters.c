@@ -2,6 +2,7 @@
 #include "study/submitters.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 #include "team/division.h"
 #include "team/team.h"
 #include "trace/scan.h"
@@ -15,7 +16,8 @@ struct change {
 };
 
 /* One for each location. Of a thread: regions that are open, and changes so far, by ascending
- * numbers. Of a stream: the call that was read last. */
+ * numbers. Of a stream: the region that began last, and how long it took, or, while it is open, when it began and which
+ * operation it is. */
 struct submitting {
     uint32_t *open;
     size_t n_open, most_open;
@@ -23,6 +25,9 @@ struct submitting {
     size_t n_changes, most_changes;
     uint32_t region;
     uint64_t ns;
+    bool is_open, has_operation;
+    int64_t begin;
+    struct lull_event operation;
 };
 
 struct submitters_pass {
@@ -72,15 +77,10 @@ static lull_status see_thread(void *context, unsigned worker, const struct lull_
 /* Within which region a thread has submitted that number. */
 static uint32_t region_of_number(const struct submitting *thread, uint64_t number)
 {
-    size_t from = 0, to = thread->n_changes; /* the entry, if any, is in front of `to` */
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (thread->changes[middle].number <= number)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return to > 0 ? thread->changes[to - 1].region : LULL_NONE;
+    struct lull_bisection at = {.end = thread->n_changes};
+    while (lull_bisect(&at))
+        at.in_front = thread->changes[at.middle].number <= number;
+    return at.begin > 0 ? thread->changes[at.begin - 1].region : LULL_NONE;
 }
 
 static void add_operation(const struct submitters_pass *pass, struct lull_submitter *regions,
@@ -118,6 +118,20 @@ static lull_status see_stream(void *context, unsigned worker, const struct lull_
         if (event->kind == LULL_EVENT_CALL) {
             stream->region = event->id;
             stream->ns = (uint64_t)event->duration;
+            stream->is_open = false;
+        } else if (event->kind == LULL_EVENT_ENTER) {
+            stream->region = event->id;
+            stream->begin = event->time;
+            stream->is_open = true;
+            stream->has_operation = false;
+        } else if (event->kind == LULL_EVENT_LEAVE && stream->is_open) {
+            stream->ns = (uint64_t)(event->time - stream->begin);
+            stream->is_open = false;
+            if (stream->has_operation)
+                add_operation(pass, pass->parts[worker], stream, &stream->operation);
+        } else if (event->kind == LULL_EVENT_OPERATION && stream->is_open) {
+            stream->operation = *event;
+            stream->has_operation = true;
         } else if (event->kind == LULL_EVENT_OPERATION && stream->region != LULL_NONE) {
             add_operation(pass, pass->parts[worker], stream, event);
         }
@@ -141,7 +155,8 @@ static lull_status read_both(struct submitters_pass *pass, const struct lull_rea
     const lull_status status = lull_scan(pass->trace, &options, &threads, err);
     if (status != LULL_OK)
         return status;
-    options.mask = LULL_MASK(LULL_EVENT_CALL) | LULL_MASK(LULL_EVENT_OPERATION);
+    options.mask = LULL_MASK(LULL_EVENT_CALL) | LULL_MASK(LULL_EVENT_ENTER) |
+                   LULL_MASK(LULL_EVENT_LEAVE) | LULL_MASK(LULL_EVENT_OPERATION);
     return lull_scan(pass->trace, &options, &streams, err);
 }
 

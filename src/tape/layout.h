@@ -904,6 +904,7 @@ static inline uint32_t lull_tape_block_coding(const struct lull_tape_node_block 
     return block->form >> 24;
 }
 
+/* This is lull_mix of base/mix.h, which a part of the layout cannot leave to another room. */
 static inline uint64_t lull_tape_mix(uint64_t sum, uint64_t word)
 {
     sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);

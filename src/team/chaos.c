@@ -6,6 +6,7 @@
 #include "team/team.h"
 
 #include "base/array.h"
+#include "base/mix.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -116,7 +117,7 @@ static lull_status open_chaos(const struct lull_team_start *start, void **ret_st
         return lull_fail_errno(err, "cannot make sockets");
     }
     chaos->index = divide(chaos);
-    chaos->random = (seed * UINT64_C(64) + chaos->index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    chaos->random = lull_spread(seed * UINT64_C(64) + chaos->index + 1);
     close_sockets(sockets, size, chaos->index);
     for (uint32_t i = 0; i < size; i++)
         chaos->peers[i] = (struct peer){.socket = sockets[chaos->index][i],

@@ -912,6 +912,7 @@ static bool send_part(struct lull_flow *flow)
     return flow->status == LULL_OK;
 }
 
+/* Room for the next part, whose size is known: the first part is smaller than the others. */
 static bool make_room(struct lull_flow *flow)
 {
     if (flow->part && flow->size < full_size(flow->parts))

@@ -22,7 +22,7 @@ struct chunk {
     size_t size;
 };
 
-struct lull_source {
+struct lull_byte_source {
     const struct lull_trace *trace;
     const char *path;
     int fd;
@@ -43,8 +43,8 @@ struct lull_source {
     uint64_t skip; /* bytes of content to be dropped first */
 };
 
-static lull_status read_some(struct lull_source *source, void *buffer, size_t size, size_t *ret_got,
-                             struct lull_error *err)
+static lull_status read_some(struct lull_byte_source *source, void *buffer, size_t size,
+                             size_t *ret_got, struct lull_error *err)
 {
     ssize_t got;
     do
@@ -60,7 +60,7 @@ static lull_status read_some(struct lull_source *source, void *buffer, size_t si
 /* ---- gzip ------------------------------------------------------------------------------------ */
 
 struct inflater {
-    struct lull_source *source;
+    struct lull_byte_source *source;
     struct lull_gunzip gunzip;
     uint8_t *packed;
     bool in_member; /* a member has begun and has not ended */
@@ -118,7 +118,7 @@ static lull_status inflate_chunk(struct inflater *inflater, uint8_t *data, size_
     const char *path = inflater->source->path, *what;
     struct lull_gunzip *gunzip = &inflater->gunzip;
     gunzip->out = data;
-    gunzip->n_out = LULL_SOURCE_CHUNK;
+    gunzip->n_out = LULL_BYTE_SOURCE_CHUNK;
     while (gunzip->n_out > 0) {
         lull_status status = refill(inflater, err);
         if (status != LULL_OK)
@@ -142,12 +142,12 @@ static lull_status inflate_chunk(struct inflater *inflater, uint8_t *data, size_
                              "%s: gzip data ends early at compressed offset %llu", path,
                              (unsigned long long)packed_offset(inflater));
     }
-    *ret_size = LULL_SOURCE_CHUNK - gunzip->n_out;
+    *ret_size = LULL_BYTE_SOURCE_CHUNK - gunzip->n_out;
     return LULL_OK;
 }
 
 /* Waits for a free chunk; NULL: the caller wants no more. */
-static struct chunk *free_chunk(struct lull_source *source)
+static struct chunk *free_chunk(struct lull_byte_source *source)
 {
     pthread_mutex_lock(&source->lock);
     while (!source->cancelled && source->filled - source->taken == RING)
@@ -157,7 +157,7 @@ static struct chunk *free_chunk(struct lull_source *source)
     return chunk;
 }
 
-static void give(struct lull_source *source, bool ended, lull_status status,
+static void give(struct lull_byte_source *source, bool ended, lull_status status,
                  const struct lull_error *err)
 {
     pthread_mutex_lock(&source->lock);
@@ -172,7 +172,7 @@ static void give(struct lull_source *source, bool ended, lull_status status,
     pthread_mutex_unlock(&source->lock);
 }
 
-static size_t drop_skipped(struct lull_source *source, uint8_t *data, size_t size)
+static size_t drop_skipped(struct lull_byte_source *source, uint8_t *data, size_t size)
 {
     size_t drop = source->skip < size ? (size_t)source->skip : size;
     source->skip -= drop;
@@ -183,11 +183,11 @@ static size_t drop_skipped(struct lull_source *source, uint8_t *data, size_t siz
 
 static void inflate_all(struct inflater *inflater)
 {
-    struct lull_source *source = inflater->source;
+    struct lull_byte_source *source = inflater->source;
     struct lull_error err = {""};
     for (struct chunk *chunk; (chunk = free_chunk(source));) {
         size_t size = 0;
-        uint8_t *data = chunk->memory + LULL_SOURCE_HEAD;
+        uint8_t *data = chunk->memory + LULL_BYTE_SOURCE_HEAD;
         lull_status status = inflate_chunk(inflater, data, &size, &err);
         bool ended = status == LULL_OK && size == 0;
         chunk->size = drop_skipped(source, data, size);
@@ -201,7 +201,7 @@ static void inflate_all(struct inflater *inflater)
 
 static void *inflate_thread(void *context)
 {
-    struct lull_source *source = context;
+    struct lull_byte_source *source = context;
     struct inflater inflater = {.source = source, .packed = malloc(PACKED)};
     if (!inflater.packed || !lull_gunzip_open(&inflater.gunzip)) {
         struct lull_error err;
@@ -215,8 +215,8 @@ static void *inflate_thread(void *context)
     return NULL;
 }
 
-static lull_status next_inflated(struct lull_source *source, uint8_t **memory, size_t *ret_size,
-                                 struct lull_error *err)
+static lull_status next_inflated(struct lull_byte_source *source, uint8_t **memory,
+                                 size_t *ret_size, struct lull_error *err)
 {
     pthread_mutex_lock(&source->lock);
     while (!source->ended && source->filled == source->taken)
@@ -239,7 +239,7 @@ static lull_status next_inflated(struct lull_source *source, uint8_t **memory, s
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-static lull_status open_source_file(struct lull_source *source, struct lull_error *err)
+static lull_status open_source_file(struct lull_byte_source *source, struct lull_error *err)
 {
     const char *path = source->path;
     struct stat info;
@@ -255,12 +255,12 @@ static lull_status open_source_file(struct lull_source *source, struct lull_erro
     return LULL_OK;
 }
 
-static lull_status prepare_input(struct lull_source *source, uint64_t offset,
+static lull_status prepare_input(struct lull_byte_source *source, uint64_t offset,
                                  struct lull_error *err)
 {
     const char *path = source->path;
     for (int i = 0; source->gzip && i < RING; i++) {
-        source->ring[i].memory = lull_source_memory();
+        source->ring[i].memory = lull_byte_source_memory();
         if (!source->ring[i].memory)
             return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     }
@@ -280,10 +280,11 @@ static lull_status prepare_input(struct lull_source *source, uint64_t offset,
     return LULL_OK;
 }
 
-lull_status lull_source_open(const struct lull_trace *trace, const char *path, uint64_t offset,
-                             bool again, struct lull_source **ret_source, struct lull_error *err)
+lull_status lull_byte_source_open(const struct lull_trace *trace, const char *path, uint64_t offset,
+                                  bool again, struct lull_byte_source **ret_source,
+                                  struct lull_error *err)
 {
-    struct lull_source *source = calloc(1, sizeof *source);
+    struct lull_byte_source *source = calloc(1, sizeof *source);
     if (!source)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     source->trace = trace;
@@ -296,43 +297,44 @@ lull_status lull_source_open(const struct lull_trace *trace, const char *path, u
     if (status == LULL_OK)
         status = prepare_input(source, offset, err);
     if (status != LULL_OK) {
-        lull_source_close(source);
+        lull_byte_source_close(source);
         return status;
     }
     *ret_source = source;
     return LULL_OK;
 }
 
-uint8_t *lull_source_memory(void)
+uint8_t *lull_byte_source_memory(void)
 {
-    return malloc(LULL_SOURCE_HEAD + LULL_SOURCE_CHUNK + LULL_SOURCE_PAD);
+    return malloc(LULL_BYTE_SOURCE_HEAD + LULL_BYTE_SOURCE_CHUNK + LULL_BYTE_SOURCE_PAD);
 }
 
-lull_status lull_source_next(struct lull_source *source, uint8_t **memory, size_t *ret_size,
-                             struct lull_error *err)
+lull_status lull_byte_source_next(struct lull_byte_source *source, uint8_t **memory,
+                                  size_t *ret_size, struct lull_error *err)
 {
     if (source->gzip)
         return next_inflated(source, memory, ret_size, err);
-    return read_some(source, *memory + LULL_SOURCE_HEAD, LULL_SOURCE_CHUNK, ret_size, err);
+    return read_some(source, *memory + LULL_BYTE_SOURCE_HEAD, LULL_BYTE_SOURCE_CHUNK, ret_size,
+                     err);
 }
 
-double lull_source_share(const struct lull_source *source)
+double lull_byte_source_share(const struct lull_byte_source *source)
 {
     uint64_t consumed = atomic_load_explicit(&source->consumed, memory_order_relaxed);
     return source->file_size ? (double)consumed / (double)source->file_size : 1;
 }
 
-uint64_t lull_source_file_size(const struct lull_source *source)
+uint64_t lull_byte_source_file_size(const struct lull_byte_source *source)
 {
     return source->file_size;
 }
 
-bool lull_source_gzip(const struct lull_source *source)
+bool lull_byte_source_gzip(const struct lull_byte_source *source)
 {
     return source->gzip;
 }
 
-void lull_source_close(struct lull_source *source)
+void lull_byte_source_close(struct lull_byte_source *source)
 {
     if (!source)
         return;

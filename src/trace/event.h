@@ -99,6 +99,11 @@ enum lull_event_kind {
      LULL_MASK(LULL_EVENT_REQUEST_TEST) | LULL_MASK(LULL_EVENT_REQUEST_CANCELLED) | \
      LULL_MASK(LULL_EVENT_REQUEST_FREED))
 
+/* What threads submit to devices and wait for there, and which operations of devices are which. */
+#define LULL_MASK_DEVICES                                          \
+    (LULL_MASK(LULL_EVENT_SUBMIT) | LULL_MASK(LULL_EVENT_DEPEND) | \
+     LULL_MASK(LULL_EVENT_DEVICE_WAIT) | LULL_MASK(LULL_EVENT_OPERATION))
+
 #define LULL_NONE        UINT32_MAX /* no index */
 #define LULL_ANY         (-1)       /* wildcard source or tag */
 #define LULL_PROC_NULL   (-2)       /* MPI_PROC_NULL as a peer */

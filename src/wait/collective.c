@@ -20,19 +20,14 @@
 
 static struct wait_gathering *gathering_at(const struct wait_series *series, uint32_t place)
 {
-    return lull_ring_at(&series->open, sizeof(struct wait_gathering), place);
+    return lull_match_open_at(&series->open, sizeof(struct wait_gathering), place);
 }
 
 struct wait_gathering *lull_wait_gathering(struct wait_series *series, uint32_t number)
 {
-    while (number - series->first >= series->open.count) {
-        struct wait_gathering *opened = lull_ring_push(&series->open, sizeof *opened);
-        if (!opened)
-            return NULL;
-        *opened = (struct wait_gathering){.last.time = -1,
-                                          .groups = {{.last.time = -1}, {.last.time = -1}}};
-    }
-    return gathering_at(series, number - series->first);
+    static const struct wait_gathering fresh = {.last.time = -1,
+                                                .groups = {{.last.time = -1}, {.last.time = -1}}};
+    return lull_match_open(&series->open, sizeof fresh, number, &fresh);
 }
 
 static void empty_gathering(struct wait_gathering *gathering, uint32_t size)
@@ -58,18 +53,17 @@ static bool is_over(const struct wait_series *series, const struct wait_gatherin
 
 void lull_wait_close_gatherings(struct wait_series *series)
 {
-    while (series->open.count > 0 && is_over(series, gathering_at(series, 0))) {
+    while (series->open.operations.count > 0 && is_over(series, gathering_at(series, 0))) {
         empty_gathering(gathering_at(series, 0), series->size);
-        lull_ring_pop(&series->open);
-        series->first++;
+        lull_match_close(&series->open);
     }
 }
 
 void lull_wait_gatherings_free(struct wait_series *series)
 {
-    for (uint32_t i = 0; i < series->open.count; i++)
+    for (uint32_t i = 0; i < series->open.operations.count; i++)
         empty_gathering(gathering_at(series, i), series->size);
-    lull_ring_free(&series->open);
+    lull_ring_free(&series->open.operations);
     free(series->others);
 }
 
@@ -109,6 +103,7 @@ static bool add_rank(struct wait_gathering *gathering, uint32_t size, const stru
     return true;
 }
 
+/* There is one root, unless the records of the ranks contradict each other: no room is kept for more. */
 static bool add_root(struct wait_gathering *gathering, const struct wait_cause *cause)
 {
     struct wait_cause *roots =
@@ -330,8 +325,8 @@ bool lull_wait_hear_news(struct lull_waits *waits, struct wait_series *series, u
 {
     if (news->kind == NEWS_FEWEST)
         return hear_fewest(waits, series, news);
-    if (number - series->first > INT32_MAX)
-        return true; /* the gathering is closed */
+    if (lull_match_is_closed(&series->open, number))
+        return true;
     struct wait_gathering *gathering = lull_wait_gathering(series, number);
     const bool good =
         gathering && (is_keeper(waits, series) ? take_in(waits, series, number, news)

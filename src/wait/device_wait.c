@@ -68,14 +68,21 @@ struct region_piece {
     uint32_t region;
 };
 
-/* Pieces of a list at every MARK_EVERY-th place, so that one finds the piece at a moment. */
+/* A place in a list of pieces of a thread's time, at every MARK_EVERY-th piece, so that one finds the piece at a moment. */
+struct piece_mark {
+    int64_t begin;           /* of the piece */
+    const unsigned char *at; /* its bytes */
+};
 struct piece_marks {
-    struct lull_device_piece *items;
+    struct piece_mark *items;
     size_t count, capacity;
 };
-struct region_marks {
-    struct region_piece *items;
-    size_t count, capacity;
+
+/* An operation of a stream whose submission is known. */
+struct submitted_operation {
+    int64_t submitted;
+    uint32_t operation;
+    uint32_t last; /* of those that were submitted up to this one, the one that ends last */
 };
 
 struct device_location {
@@ -86,13 +93,12 @@ struct device_location {
     struct rank_wait *waits;
     size_t n_waits, wait_capacity;
     /* When all is taken. */
-    uint32_t first, count; /* of a stream: its operations */
-    uint32_t *by_submit;   /* of a stream for which threads wait as a whole: see last_submitted */
-    uint32_t n_submitted;
+    uint32_t first, count;                 /* of a stream: its operations */
+    struct submitted_operation *by_submit; /* of a stream for which threads wait as a whole */
+    size_t n_submitted;
     struct awaiting_call *calls; /* of a thread, in the order of their times */
     size_t n_calls, call_capacity;
-    struct piece_marks pieces;
-    struct region_marks region_pieces;
+    struct piece_marks piece_marks, region_marks;
 };
 
 /* What refers to operations of a process by their numbers. */
@@ -160,8 +166,8 @@ void lull_wait_devices_destroy(struct wait_devices *devices)
         free(of->waits);
         free(of->by_submit);
         free(of->calls);
-        free(of->pieces.items);
-        free(of->region_pieces.items);
+        free(of->piece_marks.items);
+        free(of->region_marks.items);
     }
     for (uint32_t p = 0; p < devices->trace->n_processes; p++) {
         free(devices->processes[p].numbers);
@@ -439,11 +445,6 @@ static lull_status join_exchanges(struct wait_devices *devices, struct lull_erro
 
 /* ---- calls that wait ------------------------------------------------------------------------- */
 
-struct submitted_operation {
-    int64_t submitted;
-    uint32_t operation;
-};
-
 static int by_submitted(const void *a, const void *b)
 {
     const struct submitted_operation *x = a, *y = b;
@@ -452,34 +453,31 @@ static int by_submitted(const void *a, const void *b)
     return (x->operation > y->operation) - (x->operation < y->operation);
 }
 
-/* Fills by_submit of a stream: its operations in the order of their submissions, as far as these are known, and behind
- * these numbers, at each place, which of the operations up to there ends last. */
+/* Fills by_submit of a stream. False: no memory. */
 static bool order_by_submit(const struct wait_devices *devices, struct device_location *of)
 {
     struct submitted_operation *items = malloc((of->count + (size_t)1) * sizeof *items);
-    of->by_submit = malloc((2 * (size_t)of->count + 1) * sizeof *of->by_submit);
-    uint32_t n = 0;
+    size_t n = 0;
     bool in_order = true; /* as they nearly always are */
-    for (uint32_t i = of->first; items && i < of->first + of->count; i++) {
+    if (!items)
+        return false;
+    for (uint32_t i = of->first; i < of->first + of->count; i++) {
         const int64_t submitted = devices->operations[i].submitted;
         if (submitted < 0)
             continue;
         in_order &= n == 0 || items[n - 1].submitted <= submitted;
-        items[n++] = (struct submitted_operation){submitted, i};
+        items[n++] = (struct submitted_operation){submitted, i, i};
     }
-    if (items && !in_order)
+    if (!in_order)
         qsort(items, n, sizeof *items, by_submitted);
-    for (uint32_t i = 0, last = 0; items && of->by_submit && i < n; i++) {
-        const uint32_t own = items[i].operation;
-        if (i == 0 || devices->operations[own].end > devices->operations[last].end)
-            last = own;
-        of->by_submit[i] = own;
-        of->by_submit[n + i] = last;
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t before = items[i - 1].last;
+        if (devices->operations[items[i].operation].end <= devices->operations[before].end)
+            items[i].last = before;
     }
+    of->by_submit = items;
     of->n_submitted = n;
-    const bool good = items && of->by_submit;
-    free(items);
-    return good;
+    return true;
 }
 
 /* Of the operations of a stream that were submitted by a moment, the one that ends last. A call that copies waits for what
@@ -488,19 +486,12 @@ static bool last_submitted(struct wait_devices *devices, uint32_t stream, int64_
                            uint32_t *ret_operation)
 {
     struct device_location *of = &devices->locations[stream];
-    *ret_operation = AWAITS_NOTHING;
     if (!of->by_submit && !order_by_submit(devices, of))
         return false;
-    uint32_t from = 0, to = of->n_submitted; /* those in front of `from` were submitted by then */
-    while (from < to) {
-        const uint32_t middle = from + (to - from) / 2;
-        if (devices->operations[of->by_submit[middle]].submitted <= time)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    if (from > 0)
-        *ret_operation = of->by_submit[of->n_submitted + from - 1];
+    const size_t behind =
+        lull_sorted_first_i64(of->by_submit, of->n_submitted, sizeof *of->by_submit,
+                              offsetof(struct submitted_operation, submitted), time + 1);
+    *ret_operation = behind > 0 ? of->by_submit[behind - 1].last : AWAITS_NOTHING;
     return true;
 }
 
@@ -561,43 +552,53 @@ static bool next_region(struct region_piece *piece)
     return true;
 }
 
+/* Before the i-th piece of a list is read, which begins then. False: no memory. */
+static bool mark_piece(struct piece_marks *marks, size_t i, int64_t begin, const unsigned char *at)
+{
+    if (i % MARK_EVERY > 0)
+        return true;
+    if (!lull_array_reserve(&marks->items, &marks->capacity, marks->count + 1,
+                            sizeof *marks->items))
+        return false;
+    marks->items[marks->count++] = (struct piece_mark){begin, at};
+    return true;
+}
+
 static bool mark_pieces(struct wait_devices *devices, uint32_t thread)
 {
     struct device_location *of = &devices->locations[thread];
     struct lull_device_piece piece = lull_device_piece_open(devices->log, thread);
     struct region_piece region = {.reader = lull_varints_read(&of->regions)};
-    struct piece_marks *pieces = &of->pieces;
-    struct region_marks *regions = &of->region_pieces;
-    for (size_t i = 0; lull_device_piece_next(&piece); i++) {
-        if (i % MARK_EVERY > 0)
-            continue;
-        if (!lull_array_reserve(&pieces->items, &pieces->capacity, pieces->count + 1,
-                                sizeof *pieces->items))
-            return false;
-        pieces->items[pieces->count++] = piece;
+    bool good = true;
+    for (size_t i = 0; good && lull_varints_more(&piece.reader); i++) {
+        good = mark_piece(&of->piece_marks, i, piece.end, piece.reader.at);
+        lull_device_piece_next(&piece);
     }
-    for (size_t i = 0; next_region(&region); i++) {
-        if (i % MARK_EVERY > 0)
-            continue;
-        if (!lull_array_reserve(&regions->items, &regions->capacity, regions->count + 1,
-                                sizeof *regions->items))
-            return false;
-        regions->items[regions->count++] = region;
+    for (size_t i = 0; good && lull_varints_more(&region.reader); i++) {
+        good = mark_piece(&of->region_marks, i, region.end, region.reader.at);
+        next_region(&region);
     }
-    return true;
+    return good;
+}
+
+/* The last mark that is not behind a moment; NULL: there is none. */
+static const struct piece_mark *find_mark(const struct piece_marks *marks, int64_t time)
+{
+    const size_t behind = lull_sorted_first_i64(marks->items, marks->count, sizeof *marks->items,
+                                                offsetof(struct piece_mark, begin), time + 1);
+    return behind > 0 ? &marks->items[behind - 1] : NULL;
 }
 
 /* The piece of a thread that holds a moment. False: there is none. */
 static bool seek_piece(const struct wait_devices *devices, uint32_t thread, int64_t time,
                        struct lull_device_piece *ret_piece)
 {
-    const struct piece_marks *marks = &devices->locations[thread].pieces;
-    const size_t behind =
-        lull_sorted_first_i64(marks->items, marks->count, sizeof *marks->items,
-                              offsetof(struct lull_device_piece, begin), time + 1);
-    if (behind == 0)
+    const struct piece_mark *mark = find_mark(&devices->locations[thread].piece_marks, time);
+    if (!mark)
         return false;
-    *ret_piece = marks->items[behind - 1];
+    *ret_piece = lull_device_piece_open(devices->log, thread);
+    ret_piece->reader.at = mark->at;
+    ret_piece->end = mark->begin;
     while (ret_piece->end <= time)
         if (!lull_device_piece_next(ret_piece))
             return false;
@@ -607,12 +608,13 @@ static bool seek_piece(const struct wait_devices *devices, uint32_t thread, int6
 static bool seek_region(const struct wait_devices *devices, uint32_t thread, int64_t time,
                         struct region_piece *ret_piece)
 {
-    const struct region_marks *marks = &devices->locations[thread].region_pieces;
-    const size_t behind = lull_sorted_first_i64(marks->items, marks->count, sizeof *marks->items,
-                                                offsetof(struct region_piece, begin), time + 1);
-    if (behind == 0)
+    const struct device_location *of = &devices->locations[thread];
+    const struct piece_mark *mark = find_mark(&of->region_marks, time);
+    if (!mark)
         return false;
-    *ret_piece = marks->items[behind - 1];
+    *ret_piece =
+        (struct region_piece){.reader = lull_varints_read(&of->regions), .end = mark->begin};
+    ret_piece->reader.at = mark->at;
     while (ret_piece->end <= time)
         if (!next_region(ret_piece))
             return false;

@@ -2,6 +2,7 @@
 #include "wait/ledger.h"
 
 #include "base/array.h"
+#include "base/sorted.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,14 +19,8 @@ static const struct wait_entry no_entry = {.key = UINT64_MAX};
 static uint32_t wait_find_entry(const struct wait_entry *entries, uint32_t low, uint32_t high,
                                 uint64_t key)
 {
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        if (entries[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return low + (uint32_t)lull_sorted_first_u64(entries + low, high - low, sizeof *entries,
+                                                 offsetof(struct wait_entry, key), key);
 }
 
 /* ---- ledgers ------------------------------------------------------------------------------- */

@@ -25,6 +25,7 @@
 #include "base/hash.h"
 #include "match/circle.h"
 #include "match/queue.h"
+#include "match/series.h"
 #include "team/division.h"
 #include "wait/ledger.h"
 
@@ -189,8 +190,7 @@ struct wait_series {
                                    ended took part in; UINT32_MAX: none has ended */
     bool announced;             /* this member has told, or heard, of the series, so that all
                                    members with ranks know of it */
-    uint32_t first;             /* number of the oldest operation that is open */
-    struct lull_ring open;      /* of struct wait_gathering */
+    struct lull_match_series open; /* of struct wait_gathering */
 };
 
 /* What members of a team tell each other of an operation, or of a series. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "wave/graph.h"
 
+#include "base/sorted.h"
 #include "wave/field.h"
 
 #include <math.h>
@@ -35,19 +36,15 @@ struct work {
 static const struct lull_wave_message *find_receive(const struct work *work, uint32_t rank,
                                                     uint32_t peer, uint32_t n)
 {
-    uint32_t low = 0, high = work->field->rows[rank].n_messages, count = high;
+    const uint32_t count = work->field->rows[rank].n_messages;
     const struct lull_wave_message *messages = work->sorted[rank];
     const struct lull_wave_message wanted = {.peer = peer};
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (compare_messages(&messages[middle], &wanted) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low + n >= count || messages[low + n].send || messages[low + n].peer != peer)
-        return NULL;
-    return &messages[low + n];
+    struct lull_bisection at = {.end = count};
+    while (lull_bisect(&at))
+        at.in_front = compare_messages(&messages[at.middle], &wanted) < 0;
+    const size_t found = at.begin + n;
+    return found < count && !messages[found].send && messages[found].peer == peer ? &messages[found]
+                                                                                  : NULL;
 }
 
 static bool is_eager(const struct work *work, uint32_t from, uint32_t to, uint64_t bytes)

@@ -47,7 +47,7 @@ if(LULL_TESTS AND Python3_FOUND AND NOT LULL_SANITIZE)
     # Of simulated runs with random faults.
     add_test(NAME diagnose.faults
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/faults.py --lull $<TARGET_FILE:lull>)
-    set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 1800 PROCESSORS 2)
+    set_tests_properties(diagnose.faults PROPERTIES LABELS quick TIMEOUT 1800)
     # Of runs made of simulated ones, with what these have not.
     add_test(NAME diagnose.made
         COMMAND ${Python3_EXECUTABLE} -B ${PROJECT_SOURCE_DIR}/tests/diagnose/test_made.py --lull $<TARGET_FILE:lull>)

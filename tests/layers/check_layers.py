@@ -19,7 +19,9 @@ usage: check_layers.py [ROOT]
  9. No text of the tree has the marks of a merge in it.
 10. The version of the project (CMakeLists.txt: project(), LULL_PRERELEASE) is that of the files in VERSIONS, which
     Python writes without its hyphen, and that of the commit's tag, where it has one.
-11. Each source of what is installed begins with the licence (scripts/spdx), where the tree has one.
+11. Two structs, unions or enums have different names, where the name begins with lull_ or rec_. (Names without prefix
+    belong to one room, which is compiled as one unit.)
+12. Each source of what is installed begins with the licence (scripts/spdx), where the tree has one.
 
 Prints one line per violation and exits with status 1 if there is any.
 """
@@ -38,7 +40,7 @@ EVERYTHING = None
 SEES = {
     "base": [],
     "stats": ["base"],
-    "tape": ["base"],
+    "tape": [],
     "record": ["tape"],
     "binary": ["base"],
     "filter": ["base", "binary"],
@@ -68,7 +70,7 @@ SEES = {
 # Rooms that one folder sees beside those of its room.
 ALSO_SEES = {"model/program/": ["sim"]}
 # Single headers that a room may include although it does not see their room.
-ALSO = {("record", "base/clock.h"), ("record", "base/fnv.h"), ("record", "base/mix.h"),
+ALSO = {("record", "base/clock.h"), ("record", "base/fnv.h"), ("record", "base/mix.h"), ("record", "base/sorted.h"),
         ("record", "base/starters.h"), ("record", "base/memory_limit.h")}
 GENERATED = {"lull_build.h", "lull_features.h", "mpi_functions.h"}
 # Folders whose headers are included nowhere else.
@@ -286,6 +288,19 @@ def check_static_names(src):
             yield f"{path.relative_to(src.parent).as_posix()}: {name} is static and named as exported functions are"
 
 
+TAGGED = re.compile(r"\b(?:struct|union|enum)\s+((?:lull|rec)_\w+)\s*\{")
+
+
+def check_tags(src):
+    first = {}
+    for path in sorted(src.rglob("*.[ch]")):
+        for name in TAGGED.findall(without_comments_and_strings(path.read_text(encoding="utf-8"))):
+            where = path.relative_to(src.parent).as_posix()
+            if name in first:
+                yield f"{where}: {name} is also the name of a type in {first[name]}"
+            first.setdefault(name, where)
+
+
 def linked(room):
     """The rooms that a room or one of its folders sees."""
     return SEES[room] + [other for folder, rooms in ALSO_SEES.items()
@@ -376,6 +391,7 @@ def violations(root):
     yield from check_files(src)
     yield from check_exports(src)
     yield from check_static_names(src)
+    yield from check_tags(src)
     yield from check_merges(root)
     yield from check_links(root)
     yield from check_versions(root)

@@ -119,6 +119,12 @@ class Rules(unittest.TestCase):
         self.check({"src/base/a.c": "static const struct heap *" + FUNCTION.removeprefix("int ") % "rec_a"},
                    "a.c: rec_a is static")
 
+    def test_two_types_with_the_same_name(self):
+        one = {"src/base/a.c": "struct lull_a {\n    int sum;\n};\n"}
+        self.check({**one, "src/cli/b.c": "enum lull_a {\n    SUM\n};\n"}, "src/cli/b.c: lull_a", "src/base/a.c")
+        self.check({**one, "src/cli/b.c": "/* struct lull_a { */\nstruct lull_a *b;\nstruct a {\n    int sum;\n};\n",
+                    "src/trace/c.c": "struct a {\n    int sum;\n};\n"})
+
     def test_mark_of_a_merge(self):
         self.check({"docs/a.md": "text\n" + "<" * 7 + " HEAD\n"}, "docs/a.md:2: the mark of a merge")
 

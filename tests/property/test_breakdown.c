@@ -483,8 +483,10 @@ enum { MOST_DEVICES = 16 }; /* in a random trace, at most */
  * tells two devices, which processes may share, and a communicator of NCCL, which is none. */
 static void draw_devices(struct lull_random *random, struct lull_trace *trace)
 {
-    static const char *const names[] = {"CUDA[0:7]",       "HIP[0:1]", "CUDA[1:3]",
-                                        "CUDA-D1.S2-host", "stream",   "CUDA[?:2]"};
+    static const char *const names[] = {"CUDA[0:7]",       "HIP[0:1]",      "CUDA[1:3]",
+                                        "CUDA-D1.S2-host", "stream",        "CUDA[?:2]",
+                                        "HIP-D1.S1-host",  "GPU-D0.S3",     "GPU_a2f80454.1",
+                                        "GPU_a2f80454.2",  "GPU_a2f80454x", "GPU_.1"};
     static const struct lull_device devices[] = {{"one", "CUDA", "pci:1", LULL_NONE},
                                                  {"two", "CUDA", "pci:2", LULL_NONE},
                                                  {"many", "NCCL", "0x1", LULL_NONE}};
@@ -506,16 +508,23 @@ static void draw_devices(struct lull_random *random, struct lull_trace *trace)
 /* The device of a stream, as docs/metrics.md says it; "": none. */
 static const char *device_of(const struct lull_trace *trace, uint32_t l, struct lull_arena *arena)
 {
+    static const struct {
+        const char *name;
+        int device; /* of its process; -1: the name has a UUID */
+    } named[] = {{"CUDA[0:7]", 0},       {"HIP[0:1]", 0},       {"CUDA[1:3]", 1},
+                 {"CUDA-D1.S2-host", 1}, {"HIP-D1.S1-host", 1}, {"GPU-D0.S3", 0},
+                 {"GPU_a2f80454.1", -1}, {"GPU_a2f80454.2", -1}};
     const struct lull_location *location = &trace->locations[l];
     const uint32_t rank = trace->processes[location->process].rank;
     if (location->kind != LULL_LOCATION_DEVICE)
         return "";
     if (location->stream)
         return (const char *[]){"pci:1", "pci:2", ""}[location->stream->device];
-    if (strcmp(location->name, "CUDA[0:7]") == 0 || strcmp(location->name, "HIP[0:1]") == 0)
-        return lull_arena_printf(arena, "rank %u device 0", rank);
-    if (strcmp(location->name, "CUDA[1:3]") == 0 || strcmp(location->name, "CUDA-D1.S2-host") == 0)
-        return lull_arena_printf(arena, "rank %u device 1", rank);
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strcmp(location->name, named[i].name) == 0)
+            return named[i].device < 0
+                       ? "GPU a2f80454"
+                       : lull_arena_printf(arena, "rank %u device %d", rank, named[i].device);
     return lull_arena_printf(arena, "rank %u stream %u", rank, location->number);
 }
 

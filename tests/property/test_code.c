@@ -26,16 +26,17 @@ static void assert_near(double a, double b, double tolerance)
 }
 
 /* From one pass, with the breakdown. */
-static struct lull_code collect_code(const struct lull_trace *trace,
-                                     const struct lull_reading *reading, struct lull_arena *arena,
-                                     struct lull_breakdown **ret_breakdown)
+static struct lull_code_times collect_code(const struct lull_trace *trace,
+                                           const struct lull_reading *reading,
+                                           struct lull_arena *arena,
+                                           struct lull_breakdown **ret_breakdown)
 {
     const struct lull_breakdown_options options = {.reading = reading, .regions = true};
     struct lull_pass_options pass = {.reading = reading};
     const unsigned workers = lull_pass_workers(trace, &pass);
     struct lull_collector *times;
     struct lull_code_collector *collector;
-    struct lull_code code;
+    struct lull_code_times code;
     struct lull_error err = {""};
     assert_int_equal(lull_code_create(trace, reading, workers, BINS, &collector, &err), LULL_OK);
     assert_int_equal(lull_collector_create(trace, &options, workers, &times, &err), LULL_OK);
@@ -95,7 +96,7 @@ static struct heap heap_up(const struct lull_trace *trace, uint32_t location,
 }
 
 /* The parts of a thread are the sums of weights of the heap, in proportion, to a ns, and add up. */
-static void check_thread(const struct lull_code *code, const struct lull_code_thread *thread,
+static void check_thread(const struct lull_code_times *code, const struct lull_code_thread *thread,
                          const struct heap *heap)
 {
     unsigned __int128 all = 0, found = 0;
@@ -132,7 +133,7 @@ static void check_thread(const struct lull_code *code, const struct lull_code_th
 }
 
 /* The weights of each place and bin are those of the samples of all threads whose time lies in the bin. */
-static void check_bins(const struct lull_code *code, const struct heap *heaps, uint32_t n)
+static void check_bins(const struct lull_code_times *code, const struct heap *heaps, uint32_t n)
 {
     const int64_t length = code->end - code->begin;
     assert_int_equal(code->bins, BINS);
@@ -155,7 +156,7 @@ static void check_bins(const struct lull_code *code, const struct heap *heaps, u
 }
 
 static void check_level(const struct lull_trace *trace, const struct lull_reading *reading,
-                        const struct lull_code *code, const struct lull_breakdown *breakdown,
+                        const struct lull_code_times *code, const struct lull_breakdown *breakdown,
                         enum lull_code_level level, struct lull_arena *arena)
 {
     struct lull_code_table table;
@@ -208,8 +209,8 @@ static void check_one(struct lull_random *random, unsigned round)
     const struct lull_reading alone = {.windows = windows, .workers = 1};
     const struct lull_reading shared = {.windows = windows, .workers = 2 + round % 3};
     struct lull_breakdown *breakdown, *other;
-    const struct lull_code code = collect_code(trace, &alone, arena, &breakdown);
-    const struct lull_code again = collect_code(trace, &shared, arena, &other);
+    const struct lull_code_times code = collect_code(trace, &alone, arena, &breakdown);
+    const struct lull_code_times again = collect_code(trace, &shared, arena, &other);
     struct heap *heaps = calloc(trace->n_locations + (size_t)1, sizeof *heaps);
     assert_non_null(heaps);
     assert_int_equal(code.n_places, again.n_places);

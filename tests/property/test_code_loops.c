@@ -267,17 +267,17 @@ static void test_random(void **state)
         /* Compilers put a part of a function elsewhere, and jumps lead from part to part. */
         const unsigned cut = (unsigned)lull_random_below(&random, f.n);
         const uint64_t first = f.begin[cut] - CODE;
-        const struct lull_code_part parts[2] = {{f.code, CODE, cut ? first : f.size},
-                                                {f.code + first, f.begin[cut], f.size - first}};
+        const struct lull_code_range parts[2] = {{f.code, CODE, cut ? first : f.size},
+                                                 {f.code + first, f.begin[cut], f.size - first}};
         bool falls = cut > 0 && f.edge[cut - 1][cut]; /* code does not go on in the other part */
-        const struct lull_code code = {.machine = EM_X86_64,
-                                       .parts = parts,
-                                       .n_parts = cut > 0 && !falls ? 2 : 1,
-                                       .entry = CODE,
-                                       .data = data_of,
-                                       .context = &f};
-        struct lull_code whole = code;
-        const struct lull_code_part one = {f.code, CODE, f.size};
+        const struct lull_function_code code = {.machine = EM_X86_64,
+                                                .parts = parts,
+                                                .n_parts = cut > 0 && !falls ? 2 : 1,
+                                                .entry = CODE,
+                                                .data = data_of,
+                                                .context = &f};
+        struct lull_function_code whole = code;
+        const struct lull_code_range one = {f.code, CODE, f.size};
         if (code.n_parts == 1)
             whole.parts = &one;
         branch_reach(&branches[TWO_PARTS], code.n_parts == 2);

@@ -122,7 +122,8 @@ static void check_breakdown(const struct lull_trace *drawn, const struct lull_tr
 
 static void check_round(uint64_t seed)
 {
-    static const struct memory_trace_options options = {.without_intercomms = true};
+    static const struct memory_trace_options options = {.without_intercomms = true,
+                                                         .operations = true};
     struct lull_random random;
     lull_random_seed(&random, seed);
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -170,10 +171,6 @@ static void test_round_trip(void **state)
     branches[LULL_EVENT_THREAD_CREATE].what = NULL;
     branches[LULL_EVENT_THREAD_WAIT_BEGIN].what = NULL;
     branches[LULL_EVENT_THREAD_WAIT_END].what = NULL;
-    branches[LULL_EVENT_SUBMIT].what = NULL;
-    branches[LULL_EVENT_DEPEND].what = NULL;
-    branches[LULL_EVENT_DEVICE_WAIT].what = NULL;
-    branches[LULL_EVENT_OPERATION].what = NULL;
     for (uint64_t seed = first; seed - first < rounds; seed++) {
         check_round(seed);
         branches_next(branches, LULL_EVENT_KINDS);

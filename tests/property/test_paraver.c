@@ -4,6 +4,7 @@
 #include "support/branches.h"
 #include "support/folder.h"
 #include "support/memory_trace.h"
+#include "support/same_trace.h"
 #include "support/seed.h"
 #include "support/test.h"
 #include "trace/convert.h"
@@ -102,7 +103,8 @@ static void check_tallies(const struct lull_trace *made, const struct lull_trace
         LULL_EVENT_TEAM_END,     LULL_EVENT_FORK,         LULL_EVENT_JOIN,
         LULL_EVENT_TASK_SWITCH,  LULL_EVENT_TASK_CREATE,  LULL_EVENT_TASK_COMPLETE,
         LULL_EVENT_LOCK_ACQUIRE, LULL_EVENT_LOCK_RELEASE, LULL_EVENT_THREAD_BEGIN,
-        LULL_EVENT_THREAD_END};
+        LULL_EVENT_THREAD_END,   LULL_EVENT_SUBMIT,       LULL_EVENT_DEPEND,
+        LULL_EVENT_DEVICE_WAIT,  LULL_EVENT_OPERATION};
     const struct tally *a = tally_all(made, arena), *b = tally_all(read, arena);
     for (uint32_t l = 0; l < made->n_locations; l++) {
         for (size_t k = 0; k < sizeof kinds; k++) {
@@ -118,6 +120,19 @@ static void check_tallies(const struct lull_trace *made, const struct lull_trace
             branch_reach(&branches[kinds[k]], a[at].events > 0);
         }
     }
+}
+
+/* What threads submitted to devices, and what these ran, with every field and in their order. */
+static void check_devices(const struct lull_trace *made, const struct lull_trace *read,
+                          struct lull_arena *arena, uint64_t seed)
+{
+    struct same_sequence *a, *b;
+    fail_if(collect_by_scan(made, LULL_MASK_DEVICES, 1, arena, &a, &err) != LULL_OK ||
+                collect_by_scan(read, LULL_MASK_DEVICES, 1, arena, &b, &err) != LULL_OK,
+            "seed %llu: %s", (unsigned long long)seed, err.text);
+    for (uint32_t l = 0; l < made->n_locations; l++)
+        fail_if(!same_sequences(&a[l], &b[l], NULL, &err), "seed %llu: location %u: %s",
+                (unsigned long long)seed, l, err.text);
 }
 
 /* ---- how the time is spent ------------------------------------------------------------------- */
@@ -214,7 +229,8 @@ static void round_trip(uint64_t seed)
     struct memory_trace_options options = {.events = (uint32_t)lull_random_below(&random, 400) + 1,
                                            .without_states = seed % 2 == 0,
                                            .without_intercomms = true,
-                                           .without_extremes = true};
+                                           .without_extremes = true,
+                                           .operations = true};
     struct lull_trace *made = memory_trace_draw(&random, &options), *read = NULL;
     const char *path = folder_path(seed % 3 ? "run.prv" : "run.prv.gz");
     fail_if(lull_convert(made, path, lull_format_find("paraver"), true, NULL, NULL, &err) !=
@@ -225,6 +241,7 @@ static void round_trip(uint64_t seed)
     assert_int_equal(made->n_locations, read->n_locations);
     assert_int_equal(made->n_processes, read->n_processes);
     check_tallies(made, read, arena, seed);
+    check_devices(made, read, arena, seed);
     check_breakdowns(made, read, arena, seed);
     lull_arena_destroy(arena);
     lull_trace_close(read);

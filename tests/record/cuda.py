@@ -32,7 +32,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
-from devices import SKIPPED, call, read
+from devices import SKIPPED, call, check_converted, read
 
 KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
 REPORTED = 66 # the thread sanitizer has reported something: the mock's truth is not written to its end
@@ -378,6 +378,8 @@ def test_form(settings, form, folder):
     copy = os.path.join(folder, "copy")
     read([settings.lull, "convert", "--to", "tape", run, copy])
     compare("copy", read([settings.listing, copy]), read([settings.listing, run]), complaints)
+    if form.split("-")[0] in ("plain", "threads", "reset", "random"):
+        check_converted(settings, run, folder, complaints)
     return complaints
 
 

@@ -1,7 +1,9 @@
 """What a run holds of devices, compared with what the program says that it did there (the lines of opencl.c)."""
 import collections
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 
@@ -124,6 +126,56 @@ def check_whole(run, complaints, killed=False):
     for quirk in run.matches("^quirk:.*"):
         if not (killed and "regions were open when the recording ended" in quirk[0]):
             complaints.append(quirk[0])
+
+
+# ---- other formats ----------------------------------------------------------------------------------------------------------
+
+# When, on which location, what, its numbers, and the call that submitted it. Behind that may stand the call's place,
+# which the other formats do not tell here.
+LAUNCH = re.compile(r"(\d+) 0 (.*?): (submit|depend|device wait|operation) 0 (\d+ (?:bytes \d+ )?(?:location|on) \d+"
+                    r"(?: sequence \d+)?(?: peer \d+)?(?: [^ ]+)?)")
+
+
+def launches(settings, path):
+    """What threads submitted and waited for, and what streams ran, by location in its order."""
+    found = collections.defaultdict(list)
+    for line in read([settings.listing, "--times", path]).splitlines():
+        match = LAUNCH.match(line)
+        if match:
+            found[match[2]].append((int(match[1]), match[3], match[4]))
+    return dict(found)
+
+
+def tables(settings, path, by):
+    """The tables of devices, streams or operations, without the name of the run, and without the places of calls, which
+    the other formats do not tell."""
+    document = json.loads(read([settings.lull, "metrics", "--whole", "--by", by, "--format", "json", path]))
+    found = {}
+    for name, table in document["tables"].items():
+        kept = [i for i, column in enumerate(table["columns"]) if column["id"] != "submitted_by"]
+        if ":" in name:
+            found[name.split(":")[0]] = [(row["label"], [row["values"][i] for i in kept]) for row in table["rows"]]
+    return found
+
+
+def check_converted(settings, path, folder, complaints):
+    """OTF2 and Paraver hold what was launched, and tell it in ways that others understand."""
+    wanted = launches(settings, path)
+    operations = [one for lines in wanted.values() for one in lines if one[1] == "operation"]
+    submitted = {one[2].split()[0] for lines in wanted.values() for one in lines if one[1] == "submit"}
+    for form, name in (("otf2", "run.otf2"), ("paraver", "run.prv")):
+        copy = os.path.join(folder, name)
+        read([settings.lull, "convert", "--to", form, path, copy])
+        compare(form, launches(settings, copy), wanted, complaints)
+        for by in ("kernel", "stream", "device"):
+            compare(f"{form} by {by}", tables(settings, copy, by), tables(settings, path, by), complaints)
+    with open(os.path.join(folder, "run.prv")) as file:
+        lines = sum(line.startswith("3:") for line in file)
+    compare("lines of Paraver", lines, sum(one[2].split()[0] in submitted for one in operations), complaints)
+    if shutil.which("otf2-print"):
+        printed = read(["otf2-print", os.path.join(folder, "run.otf2", "traces.otf2")])
+        compare("operations by otf2-print", printed.count('"lull device: runs operation"'), len(operations), complaints)
+        compare("streams by otf2-print", "CUDA_STREAM_REF" in printed, len(submitted) > 0, complaints)
 
 
 def said_by(output):

@@ -17,7 +17,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
-from devices import Run, call, compare, read
+from devices import Run, call, check_converted, compare, read
 
 RANKS = 2
 REDUCE, CAST = "ncclAllReduce RING LL", "ncclBroadcast RING LL"
@@ -104,6 +104,7 @@ def test_version(settings, version, folder):
     copy = os.path.join(folder, "copy")
     read([settings.lull, "convert", "--to", "tape", run, copy])
     compare("copy", read([settings.listing, copy]).splitlines(), seen.lines, complaints)
+    check_converted(settings, run, folder, complaints)
     return complaints
 
 

@@ -24,7 +24,7 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
-from devices import SKIPPED, Run, call, check_said, check_whole, compare, read, rows_of, said_by
+from devices import SKIPPED, Run, call, check_converted, check_said, check_whole, compare, read, rows_of, said_by
 
 ENDS = {"exit": 3, "abort": -signal.SIGABRT}
 
@@ -81,6 +81,8 @@ def test_form(settings, form, folder):
     copy = os.path.join(folder, "copy")
     read([settings.lull, "convert", "--to", "tape", run, copy])
     compare("copy", read([settings.listing, copy]).splitlines(), seen.lines, complaints)
+    if form != "abort":
+        check_converted(settings, run, folder, complaints)
     return complaints
 
 

@@ -588,7 +588,7 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                 --program ${bin}/ring.${family} --mpirun ${LULL_TEST_MPIRUN_${family}}
                 ${handles})
-    set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2)
+    set_tests_properties(record.ring.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     if(LULL_OPENCL_HEADERS AND OPENCL_FOUND)
         set(opencl ${PROJECT_SOURCE_DIR}/tests/record/opencl_mpi.c)
         add_custom_command(OUTPUT ${bin}/opencl_mpi.${family} DEPENDS ${opencl} patient ${lull_patient}
@@ -601,7 +601,7 @@ function(record_mpi family)
                         --lull $<TARGET_FILE:lull> --listing $<TARGET_FILE:listing>
                         --program ${bin}/opencl_mpi.${family} --mpirun ${LULL_TEST_MPIRUN_${family}} ${form})
             set_tests_properties(record.opencl_mpi.${form}.${family}
-                                 PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77)
+                                 PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77)
         endforeach()
     endif()
     # The same by another compiler, and by Fortran's bindings.
@@ -634,7 +634,7 @@ function(record_mpi family)
     add_test(NAME record.ends.${family} COMMAND ${ends_words} --turn ${turn_of_${family}})
     add_test(NAME record.ends.whole.${family} COMMAND ${ends_words})
     set_tests_properties(record.ends.${family} record.ends.whole.${family}
-                         PROPERTIES LABELS mpi TIMEOUT 1800 PROCESSORS 2 SKIP_RETURN_CODE 77 COST 20)
+                         PROPERTIES LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77 COST 20)
     add_test(NAME record.about.${family}
         COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/about.py
                 --lull $<TARGET_FILE:lull> --program ${bin}/about.${family}

@@ -83,7 +83,7 @@ function(sanitized_mpi family)
         add_test(NAME mpi.sanitized.${family}.${name} COMMAND ${words} --without=team --without=profile)
         add_test(NAME mpi.sanitized.whole.${family}.${name} COMMAND ${words})
         set_tests_properties(mpi.sanitized.${family}.${name} mpi.sanitized.whole.${family}.${name} PROPERTIES
-            LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77 PROCESSORS 2
+            LABELS mpi TIMEOUT 1800 SKIP_RETURN_CODE 77
             ENVIRONMENT "${settings};${leaks_no}")
     endforeach()
 endfunction()

@@ -486,6 +486,43 @@ int dl_iterate_phdr(int (*look)(struct dl_phdr_info *info, size_t size, void *co
     return next(look_and_end, context);
 }
 
+/* The recorder maps a part of its file, or makes room for it, with its locks. Where it does so for the n-th time, the
+ * signal arrives. */
+static unsigned ends_mapping;
+
+static bool is_recorder(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) != 0 && info.dli_fname && strstr(info.dli_fname, "liblull-record");
+}
+
+/* In front of the C library's. */
+void *mmap(void *at, size_t size, int protection, int flags, int file, off_t offset)
+{
+    if (__atomic_load_n(&ends_mapping, __ATOMIC_RELAXED) > 0 &&
+        is_recorder(__builtin_return_address(0)) &&
+        __atomic_sub_fetch(&ends_mapping, 1, __ATOMIC_RELAXED) == 0)
+        raise(SIGUSR1);
+    return (void *)syscall(SYS_mmap, at, size, protection, flags, file, offset);
+}
+
+static void *wait_a_little(void *unused)
+{
+    usleep(1000);
+    return unused;
+}
+
+static int run_exit_mapping(unsigned n)
+{
+    pthread_t thread;
+    signal(SIGUSR1, end_by_signal);
+    ends_mapping = n;
+    for (unsigned i = 0; i < 40; i++) /* for each the recorder maps a tape */
+        if (pthread_create(&thread, NULL, wait_a_little, NULL) == 0 && i % 8 == 7)
+            pthread_join(thread, NULL);
+    exit(5); /* alone nobody maps */
+}
+
 static int run_exit_inside(unsigned n)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -519,7 +556,8 @@ int main(int argc, char **argv)
                 {"ptrace", run_ptrace},
                 {"unshare", run_unshare},
                 {"abort", run_abort},
-                {"exit-inside", run_exit_inside}};
+                {"exit-inside", run_exit_inside},
+                {"exit-mapping", run_exit_mapping}};
     own_path = argv[0];
     if (argc > 2 && strcmp(argv[1], "deny") == 0)
         return deny(EPERM, argv + 2);

@@ -4,7 +4,9 @@ page for every key.
 
 Exits with 77, and says why, where chromium is missing."""
 
+import base64
 import fcntl
+import io
 import json
 import os
 import pathlib
@@ -331,6 +333,16 @@ def open_page(browser, path, fragment=""):
     browser.get(pathlib.Path(path).as_uri() + fragment)
     browser.run(READY)
     settle(browser)
+
+
+def photograph(browser, path, width, height):
+    """Writes the page's upper left corner as a picture of 256 colours, a third as large as one of all colours.
+    Needs python3-pil."""
+    from PIL import Image
+    data = browser.command("Page.captureScreenshot", {
+        "captureBeyondViewport": True, "clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}})["data"]
+    picture = Image.open(io.BytesIO(base64.b64decode(data))).convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
 
 
 def complaints(browser, folder):

@@ -65,6 +65,12 @@ static void maybe_operation(struct draw *draw)
     event.operation.location = LULL_NONE;
     if (kind == LULL_EVENT_DEPEND || kind == LULL_EVENT_OPERATION)
         event.operation.bytes = draw_bytes(draw);
+    event.operation.sequence = LULL_NO_SEQUENCE;
+    event.operation.peer = LULL_ANY;
+    if (kind == LULL_EVENT_OPERATION && chance(draw, 20)) {
+        event.operation.sequence = below(draw, 1000);
+        event.operation.peer = chance(draw, 50) ? LULL_ANY : (int32_t)below(draw, 1000);
+    }
     if (kind == LULL_EVENT_OPERATION && chance(draw, 90))
         event.id = (uint32_t)below(draw, draw->trace->n_regions);
     const struct lull_process *process =

@@ -110,8 +110,9 @@ static void draw_processes(struct draw *draw)
             .rank = rank,
             .node = (uint32_t)below(draw, trace->n_nodes)};
         uint32_t threads = 1 + (uint32_t)below(draw, MOST_THREADS);
-        uint32_t devices =
-            options->without_devices || chance(draw, 70) ? 0 : (uint32_t)below(draw, MOST_DEVICES);
+        uint32_t devices = options->without_devices || chance(draw, options->operations ? 20 : 70)
+                               ? 0
+                               : (uint32_t)below(draw, MOST_DEVICES);
         for (uint32_t i = 0; i < threads + devices; i++)
             trace->locations[trace->n_locations++] = (struct lull_location){
                 .name = lull_arena_printf(trace->arena,

@@ -1,5 +1,7 @@
 #include "support/same_trace.h"
 
+#include "base/mix.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -350,6 +352,8 @@ static void add_event(struct form *form, const struct lull_trace *trace,
         item->numbers[0] = event->operation.number;
         item->numbers[1] = event->operation.bytes;
         item->numbers[2] = event->operation.location;
+        if (event->kind == LULL_EVENT_OPERATION)
+            item->numbers[3] = lull_mix(event->operation.sequence, (uint64_t)event->operation.peer);
         break;
     case LULL_EVENT_COUNTERS:
         add_readings(form, trace, event);

@@ -49,10 +49,11 @@ static const char *grown_without_core(struct lull_case *c, double grows, double 
     const struct lull_work *work = evidence->work, *before = evidence->reference_work;
     if (!work || !before || !work->sampled || !before->sampled)
         return "";
-    const double ns = useful_without_core(evidence->trace, evidence->breakdown, work->sampled,
-                                          evidence->application) -
-                      grows * useful_without_core(before->sampled->trace, evidence->reference,
-                                                  before->sampled, evidence->application);
+    const double ns =
+        useful_without_core(evidence->trace, evidence->breakdown, work->sampled,
+                            lull_evidence_application(evidence)) -
+        grows * useful_without_core(before->sampled->trace, evidence->reference, before->sampled,
+                                    lull_evidence_application(evidence));
     if (ns < excess / 100)
         return "";
     return lull_arena_printf(c->arena, "Of it %s are time in which threads had no core. ",

@@ -44,7 +44,7 @@ static void find_kernel_time(struct lull_case *c)
     const struct lull_trace *trace = c->evidence->trace;
     if (!trace || trace->duration <= 0)
         return;
-    const struct lull_usage_sum sum = lull_usage_of(trace, c->evidence->application);
+    const struct lull_usage_sum sum = lull_usage_of(trace, lull_evidence_application(c->evidence));
     const double useful = (double)lull_evidence_activity_ns(c->evidence, LULL_USEFUL),
                  part = (double)c->evidence->breakdown->runtime_ns / (double)trace->duration;
     const double ns = fmin(sum.outside * part, useful);

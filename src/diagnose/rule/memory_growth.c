@@ -35,8 +35,8 @@ struct growth_readings {
 static struct growth_readings readings_in_windows(const struct lull_case *c, uint32_t process)
 {
     struct growth_readings readings;
-    readings.all = lull_windows_readings(c->evidence->windows, c->evidence->trace, process,
-                                         c->arena, &readings.count);
+    readings.all = lull_windows_readings(lull_reading_of(c->evidence->reading)->windows,
+                                         c->evidence->trace, process, c->arena, &readings.count);
     return readings;
 }
 
@@ -199,7 +199,8 @@ static void find_memory_growth(struct lull_case *c)
     uint32_t members = 0, most = LULL_NONE;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
-        if (process->application != c->evidence->application || process->n_readings == 0)
+        if (process->application != lull_evidence_application(c->evidence) ||
+            process->n_readings == 0)
             continue;
         const struct growth_readings readings = readings_in_windows(c, p);
         if (!find_growth(&readings,

@@ -32,7 +32,7 @@ struct work_of_nodes {
 
 static bool is_ours(const struct lull_case *c, uint32_t process)
 {
-    return c->evidence->trace->processes[process].application == c->evidence->application;
+    return lull_evidence_has(c->evidence, process);
 }
 
 /* Goes once over all places: how much work each process and each region have. */
@@ -159,8 +159,7 @@ static void find_slow_node(struct lull_case *c)
     struct node *nodes = lull_arena_zero(c->arena, trace->n_nodes, sizeof *nodes);
     uint32_t used = 0;
     for (uint32_t p = 0; p < trace->n_processes; p++)
-        if (trace->processes[p].application == c->evidence->application &&
-            trace->processes[p].node < trace->n_nodes)
+        if (lull_evidence_has(c->evidence, p) && trace->processes[p].node < trace->n_nodes)
             used += nodes[trace->processes[p].node].members++ == 0;
     if (used < NODES_LEAST)
         return;

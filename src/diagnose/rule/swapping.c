@@ -46,7 +46,7 @@ static void tell_swapping(struct lull_case *c, uint64_t swapped, uint32_t member
 static void find_swapping(struct lull_case *c)
 {
     const struct lull_trace *trace = c->evidence->trace;
-    const uint32_t application = c->evidence->application;
+    const uint32_t application = lull_evidence_application(c->evidence);
     uint64_t swapped = 0, peaks = 0;
     uint32_t members = 0, most = LULL_NONE;
     for (uint32_t p = 0; trace && p < trace->n_processes; p++) {

@@ -371,7 +371,7 @@ static const char *what_is_done_locked(struct lull_case *c, struct lull_finding 
     uint32_t n = 0;
     for (uint32_t l = 0; l < trace->n_locations; l++)
         if ((location == LULL_NONE || l == location) &&
-            trace->processes[trace->locations[l].process].application == c->evidence->application)
+            lull_evidence_has(c->evidence, trace->locations[l].process))
             locations[n++] = l;
     const uint32_t n_where = lull_where_spent(c, &samples, locations, n, FUNCTIONS_LOCKED, where);
     if (n_where == 0)

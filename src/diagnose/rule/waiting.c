@@ -214,8 +214,7 @@ static int64_t shortest_wait_at_end(const struct lull_case *c, uint32_t except)
         for (uint32_t t = 0; t < trace->processes[p].n_threads; t++)
             waited += c->evidence->waits->locations[trace->processes[p].first_location + t]
                           .waited_ns[LULL_WAIT_FINALIZE];
-        if (p != except && trace->processes[p].application == c->evidence->application &&
-            waited < shortest)
+        if (p != except && lull_evidence_has(c->evidence, p) && waited < shortest)
             shortest = waited;
     }
     return shortest;

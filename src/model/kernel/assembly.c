@@ -162,9 +162,10 @@ static unsigned integer_bytes(const char *name)
     }
 }
 
-static struct lull_instruction classify(const char *text)
+static struct lull_assembly_instruction classify(const char *text)
 {
-    struct lull_instruction instruction = {.text = text, .register_bits = widest_register(text)};
+    struct lull_assembly_instruction instruction = {.text = text,
+                                                    .register_bits = widest_register(text)};
     size_t length = strcspn(text, " \t");
     const char *operands = text + length, *memory = strchr(operands, '(');
     instruction.floating = instruction.register_bits > 0;
@@ -202,7 +203,7 @@ static struct lull_assembly_loop take_loop(const struct lines *lines, size_t fir
                                           is_instruction(line) ? "\t" : "", line);
         if (!is_instruction(line))
             continue;
-        struct lull_instruction *instruction = &loop.items[loop.count++];
+        struct lull_assembly_instruction *instruction = &loop.items[loop.count++];
         *instruction = classify(line);
         loop.loaded += instruction->load ? instruction->memory_bytes : 0;
         loop.stored += instruction->store ? instruction->memory_bytes : 0;
@@ -267,7 +268,7 @@ bool lull_assembly_find_unrolled(const char *assembly, const char *function,
     return ret_loop->loaded + ret_loop->stored > 0;
 }
 
-const char *lull_assembly_without_load(const struct lull_instruction *instruction,
+const char *lull_assembly_without_load(const struct lull_assembly_instruction *instruction,
                                        struct lull_arena *arena)
 {
     const char *text = instruction->text, *open = strchr(text, '('), *close = strchr(text, ')');

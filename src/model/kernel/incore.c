@@ -33,7 +33,7 @@ static const double loads_per_cycle = 2, stores_per_cycle = 1, usual_operations_
  * from register to register take none, and everything else one. */
 static const double arithmetic_latency = 4, division_latency = 13, other_latency = 1;
 
-static double latency_of(const struct lull_instruction *instruction)
+static double latency_of(const struct lull_assembly_instruction *instruction)
 {
     static const char *const arithmetic[] = {"add", "sub", "mul", "fm", "fnm", "max", "min", "cvt"};
     const char *name = instruction->text + (*instruction->text == 'v');
@@ -71,7 +71,7 @@ static double operations_per_cycle(const struct lull_machine *machine, unsigned 
 }
 
 /* How many loads an instruction is: a gather loads each of its elements by itself. */
-static double loads_of(const struct lull_instruction *instruction)
+static double loads_of(const struct lull_assembly_instruction *instruction)
 {
     const char *name = instruction->text + (*instruction->text == 'v');
     if (strncmp(name, "gather", 6) != 0 && strncmp(name, "pgather", 7) != 0)
@@ -86,7 +86,7 @@ void lull_incore_estimate(const struct lull_assembly_loop *loop, const struct lu
 {
     double loads = 0, stores = 0, operations = 0, divisions = 0;
     for (size_t i = 0; i < loop->count; i++) {
-        const struct lull_instruction *instruction = &loop->items[i];
+        const struct lull_assembly_instruction *instruction = &loop->items[i];
         loads += loads_of(instruction);
         stores += instruction->store;
         operations += instruction->arithmetic;

@@ -84,7 +84,7 @@ lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lul
 
 /* What incore.c and assembly.c know of each other; internal to these two. */
 
-struct lull_instruction {
+struct lull_assembly_instruction {
     const char *text; /* "vaddpd (%rax), %ymm0, %ymm1" */
     bool load, store, floating;
     bool arithmetic, division; /* on vectors or floating-point numbers */
@@ -93,7 +93,7 @@ struct lull_instruction {
 };
 
 struct lull_assembly_loop {
-    struct lull_instruction *items;
+    struct lull_assembly_instruction *items;
     size_t count;
     const char *text;      /* its lines, with its label */
     double loaded, stored; /* bytes of data per pass */
@@ -118,7 +118,7 @@ bool lull_assembly_find_unrolled(const char *assembly, const char *function,
 
 /* The text of the instruction with a register in the place of the memory operand that it loads into
  * a vector register. */
-const char *lull_assembly_without_load(const struct lull_instruction *instruction,
+const char *lull_assembly_without_load(const struct lull_assembly_instruction *instruction,
                                        struct lull_arena *arena);
 
 /* Cycles of the longest chain of instructions that leads from a register at the begin of a pass to

@@ -494,8 +494,9 @@ lull_status lull_model_every(struct lull_program_model *model, const double *val
 }
 
 lull_status lull_model_record(struct lull_program_model *model, const double *values, uint32_t term,
-                              struct lull_arena *arena, struct lull_operation **ret_operations,
-                              size_t *ret_count, double *ret_seconds, struct lull_error *err)
+                              struct lull_arena *arena,
+                              struct lull_model_operation **ret_operations, size_t *ret_count,
+                              double *ret_seconds, struct lull_error *err)
 {
     struct request request = {.model = model, .values = values, .term = term};
     struct lull_tally *tally = &model->code->tally;

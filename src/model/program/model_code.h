@@ -35,8 +35,9 @@ struct lull_model_code {
 /* Evaluates one execution of one term, as lull_model_evaluate does, and returns its seconds and its
  * operations, which live in `arena`. */
 lull_status lull_model_record(struct lull_program_model *model, const double *values, uint32_t term,
-                              struct lull_arena *arena, struct lull_operation **ret_operations,
-                              size_t *ret_count, double *ret_seconds, struct lull_error *err);
+                              struct lull_arena *arena,
+                              struct lull_model_operation **ret_operations, size_t *ret_count,
+                              double *ret_seconds, struct lull_error *err);
 /* How many iterations lie between two executions of a term; 1 for each, 0: the term never runs. */
 lull_status lull_model_every(struct lull_program_model *model, const double *values, uint32_t term,
                              double *ret_every, struct lull_error *err);

@@ -164,7 +164,7 @@ static void tally_spend(struct lull_tally *tally, enum lull_resource resource, d
 }
 
 /* Keeps an operation for the simulator, if operations are recorded. */
-static void tally_keep(struct lull_tally *tally, const struct lull_operation *operation)
+static void tally_keep(struct lull_tally *tally, const struct lull_model_operation *operation)
 {
     if (!tally->recording)
         return;
@@ -175,8 +175,8 @@ static void tally_keep(struct lull_tally *tally, const struct lull_operation *op
 
 static void tally_keep_computation(struct lull_tally *tally, double seconds)
 {
-    tally_keep(tally, &(struct lull_operation){
-                          .kind = LULL_OPERATION_COMPUTE, .count = 1, .seconds = seconds});
+    tally_keep(tally, &(struct lull_model_operation){
+                          .kind = LULL_MODEL_COMPUTE, .count = 1, .seconds = seconds});
 }
 
 /* ==== outside of the file ===================================================================== */
@@ -563,9 +563,9 @@ static int primitive_message(lua_State *L)
         tally_spend(tally, LULL_RESOURCE_BANDWIDTH, count * a.numbers[KEY_BYTES] / bandwidth);
         tally->cost.messages += count * tally->processes;
         tally->cost.bytes += count * tally->processes * a.numbers[KEY_BYTES];
-        tally_keep(tally, &(struct lull_operation){.kind = LULL_OPERATION_SHIFT,
-                                                   .count = count,
-                                                   .bytes = {a.numbers[KEY_BYTES]}});
+        tally_keep(tally, &(struct lull_model_operation){.kind = LULL_MODEL_SHIFT,
+                                                         .count = count,
+                                                         .bytes = {a.numbers[KEY_BYTES]}});
     }
     lua_pushnumber(L, tally->cost.seconds - before);
     return 1;
@@ -600,8 +600,8 @@ static int primitive_halo(lua_State *L)
     argument_demand(&a, KEY_GRID);
     check_grid(&a, tally);
     read_message_network(&a, &latency, &bandwidth, &count);
-    struct lull_operation operation = {
-        .kind = LULL_OPERATION_HALO, .count = count, .grid = {1, 1, 1}, .periodic = a.periodic};
+    struct lull_model_operation operation = {
+        .kind = LULL_MODEL_HALO, .count = count, .grid = {1, 1, 1}, .periodic = a.periodic};
     for (uint32_t d = 0; d < a.lengths[1]; d++) {
         double extent = a.lists[1][d], bytes = a.lengths[0] ? a.lists[0][d] : a.numbers[KEY_BYTES];
         double neighbours = extent == 1 ? 0 : a.periodic ? 2 : fmin(2, extent - 1);
@@ -644,11 +644,11 @@ static int primitive_tree(lua_State *L)
     tally_spend(tally, LULL_RESOURCE_BANDWIDTH, steps * a.numbers[KEY_BYTES] / bandwidth);
     tally->cost.messages += messages;
     tally->cost.bytes += messages * a.numbers[KEY_BYTES];
-    tally_keep(tally, &(struct lull_operation){.kind = LULL_OPERATION_TREE,
-                                               .count = count,
-                                               .bytes = {a.numbers[KEY_BYTES]},
-                                               .tree = kind,
-                                               .direction = direction});
+    tally_keep(tally, &(struct lull_model_operation){.kind = LULL_MODEL_TREE,
+                                                     .count = count,
+                                                     .bytes = {a.numbers[KEY_BYTES]},
+                                                     .tree = kind,
+                                                     .direction = direction});
     lua_pushnumber(L, tally->cost.seconds - before);
     return 1;
 }
@@ -700,11 +700,11 @@ static int primitive_collective(lua_State *L)
         tally_spend(tally, LULL_RESOURCE_BANDWIDTH, count * volume / bandwidth);
     }
     tally->cost.collectives += count * processes;
-    tally_keep(tally, &(struct lull_operation){.kind = LULL_OPERATION_COLLECTIVE,
-                                               .count = count,
-                                               .bytes = {a.numbers[KEY_BYTES]},
-                                               .form = form,
-                                               .presumed = presumed});
+    tally_keep(tally, &(struct lull_model_operation){.kind = LULL_MODEL_COLLECTIVE,
+                                                     .count = count,
+                                                     .bytes = {a.numbers[KEY_BYTES]},
+                                                     .form = form,
+                                                     .presumed = presumed});
     lua_pushnumber(L, tally->cost.seconds - before);
     return 1;
 }
@@ -829,8 +829,8 @@ static int primitive_noise(lua_State *L)
             KEY_BIT(KEY_DRAWS) | KEY_BIT(KEY_QUANTILES) | KEY_BIT(KEY_PROBABILITIES));
     struct lull_tally *tally = tally_of(L);
     double certain = 0, seconds;
-    struct lull_operation operation = {
-        .kind = LULL_OPERATION_NOISE, .count = 1, .draws = read_draws(&a)};
+    struct lull_model_operation operation = {
+        .kind = LULL_MODEL_NOISE, .count = 1, .draws = read_draws(&a)};
     if (argument_given(&a, KEY_QUANTILES)) {
         operation.quantiles = read_quantiles(&a);
         seconds =

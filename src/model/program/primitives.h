@@ -64,17 +64,17 @@ lull_status lull_outside_region(struct lull_outside *outside, const char *run, c
 
 enum { LULL_GRID_DIMENSIONS = 3 };
 
-enum lull_operation_kind {
-    LULL_OPERATION_COMPUTE,
-    LULL_OPERATION_SHIFT, /* a message to the next rank and one from the rank before */
-    LULL_OPERATION_HALO,
-    LULL_OPERATION_TREE,
-    LULL_OPERATION_COLLECTIVE,
-    LULL_OPERATION_NOISE
+enum lull_model_operation_kind {
+    LULL_MODEL_COMPUTE,
+    LULL_MODEL_SHIFT, /* a message to the next rank and one from the rank before */
+    LULL_MODEL_HALO,
+    LULL_MODEL_TREE,
+    LULL_MODEL_COLLECTIVE,
+    LULL_MODEL_NOISE
 };
 
-struct lull_operation {
-    enum lull_operation_kind kind;
+struct lull_model_operation {
+    enum lull_model_operation_kind kind;
     double count;                            /* how often it is repeated */
     double seconds;                          /* COMPUTE */
     double bytes[LULL_GRID_DIMENSIONS];      /* HALO: by dimension; all others: bytes[0] */
@@ -99,7 +99,7 @@ struct lull_tally {
     struct lull_term_cost cost;           /* of one execution of the term */
     struct lull_outside *outside;
     struct lull_arena *recording; /* where operations are recorded; NULL: none are wanted */
-    struct lull_operation *operations;
+    struct lull_model_operation *operations;
     size_t n_operations, capacity;
     size_t kept;           /* how many numbers the lists of all operations hold */
     double grid_processes; /* of the last grid that was asked for, as the next two */

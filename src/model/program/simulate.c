@@ -27,7 +27,7 @@ struct step {
     bool draws;        /* COMPUTE: its length is a draw of noise */
     bool children;     /* SEND, RECV: one with each child in a tree */
     bool parent;       /* SEND, RECV: with the parent */
-    const struct lull_operation *operation;
+    const struct lull_model_operation *operation;
 };
 
 struct term {
@@ -60,8 +60,9 @@ static int64_t ns_of(double seconds)
 }
 
 static int64_t draw(const struct model_program *data, struct rank_state *state,
-                    const struct lull_operation *operation, uint32_t rank, uint32_t n_ranks)
+                    const struct lull_model_operation *operation, uint32_t rank, uint32_t n_ranks)
 {
+    /* Another seed would draw other noise, and predict other times. */
     uint64_t owner = (uint64_t)((double)rank * (operation->draws / n_ranks));
     struct lull_random random;
     lull_random_seed(&random, data->seed + owner * UINT64_C(0x9e3779b97f4a7c15) +
@@ -93,8 +94,8 @@ static int64_t computation(const struct lull_program *program, struct rank_state
  * none. */
 static bool neighbour(const struct step *step, uint32_t rank, uint32_t n_ranks, uint32_t *ret_peer)
 {
-    const struct lull_operation *operation = step->operation;
-    bool is_shift = operation->kind == LULL_OPERATION_SHIFT;
+    const struct lull_model_operation *operation = step->operation;
+    bool is_shift = operation->kind == LULL_MODEL_SHIFT;
     uint32_t stride = 1, extent = is_shift ? n_ranks : operation->grid[step->dimension];
     for (unsigned d = 0; d < step->dimension; d++)
         stride *= operation->grid[d];
@@ -107,8 +108,8 @@ static bool neighbour(const struct step *step, uint32_t rank, uint32_t n_ranks, 
 }
 
 /* Sets what MPI counts as sent and received by a rank. */
-static void set_collective(const struct lull_operation *operation, uint32_t rank, uint32_t n_ranks,
-                           struct lull_op *op)
+static void set_collective(const struct lull_model_operation *operation, uint32_t rank,
+                           uint32_t n_ranks, struct lull_op *op)
 {
     uint64_t bytes = (uint64_t)operation->bytes[0];
     op->collective = operation->form->operation;
@@ -153,7 +154,7 @@ static void set_collective(const struct lull_operation *operation, uint32_t rank
 static bool along_tree(struct rank_state *state, const struct step *step, uint32_t rank,
                        uint32_t n_ranks, struct lull_op *op)
 {
-    const struct lull_operation *operation = step->operation;
+    const struct lull_model_operation *operation = step->operation;
     op->bytes = (uint64_t)llround(operation->bytes[0]);
     op->tag = step->up;
     op->request = state->child;
@@ -318,7 +319,7 @@ static void add_step(struct building *building, const struct step *step)
 }
 
 /* Adds steps that send to one side, receive from the other, and wait for both. */
-static void add_exchange(struct building *building, const struct lull_operation *operation,
+static void add_exchange(struct building *building, const struct lull_model_operation *operation,
                          uint8_t dimension, bool up)
 {
     const struct step shape = {.dimension = dimension, .operation = operation};
@@ -335,7 +336,8 @@ static void add_exchange(struct building *building, const struct lull_operation 
 
 /* Adds steps that receive from the parent and then send to all children, or (`up`) receive from all
  * children and then send to the parent. */
-static void add_tree(struct building *building, const struct lull_operation *operation, bool up)
+static void add_tree(struct building *building, const struct lull_model_operation *operation,
+                     bool up)
 {
     const struct step shape = {.up = up, .operation = operation};
     for (int half = 0; half < 2; half++) {
@@ -349,7 +351,8 @@ static void add_tree(struct building *building, const struct lull_operation *ope
     }
 }
 
-static lull_status add_algorithm(struct building *building, const struct lull_operation *operation,
+static lull_status add_algorithm(struct building *building,
+                                 const struct lull_model_operation *operation,
                                  struct lull_error *err)
 {
     const char *name = lull_collective_name(operation->form->operation);
@@ -375,7 +378,7 @@ static lull_status add_algorithm(struct building *building, const struct lull_op
 
 /* Checks that the bytes that all ranks send or receive in a step can be counted. */
 static lull_status check_bytes(const struct building *building,
-                               const struct lull_operation *operation, struct lull_error *err)
+                               const struct lull_model_operation *operation, struct lull_error *err)
 {
     double n_ranks = building->values[building->model->processes];
     for (unsigned d = 0; d < LULL_GRID_DIMENSIONS; d++)
@@ -387,31 +390,32 @@ static lull_status check_bytes(const struct building *building,
     return LULL_OK;
 }
 
-static lull_status add_operation(struct building *building, const struct lull_operation *operation,
+static lull_status add_operation(struct building *building,
+                                 const struct lull_model_operation *operation,
                                  struct lull_error *err)
 {
     struct step step = {.kind = LULL_OP_COMPUTE, .operation = operation};
     switch (operation->kind) {
-    case LULL_OPERATION_NOISE:
+    case LULL_MODEL_NOISE:
         step.draws = true; /* fall through */
-    case LULL_OPERATION_COMPUTE:
+    case LULL_MODEL_COMPUTE:
         add_step(building, &step);
         break;
-    case LULL_OPERATION_SHIFT:
+    case LULL_MODEL_SHIFT:
         add_exchange(building, operation, 0, true);
         break;
-    case LULL_OPERATION_HALO:
+    case LULL_MODEL_HALO:
         for (uint8_t d = 0; d < LULL_GRID_DIMENSIONS; d++)
             for (int up = 1; up >= 0 && operation->grid[d] > 1; up--)
                 add_exchange(building, operation, d, up);
         break;
-    case LULL_OPERATION_TREE:
+    case LULL_MODEL_TREE:
         if (operation->direction != LULL_TREE_UP)
             add_tree(building, operation, false);
         if (operation->direction != LULL_TREE_DOWN)
             add_tree(building, operation, true);
         break;
-    case LULL_OPERATION_COLLECTIVE:
+    case LULL_MODEL_COLLECTIVE:
         step.kind = LULL_OP_COLLECTIVE;
         add_step(building, &step);
         return add_algorithm(building, operation, err);
@@ -422,15 +426,15 @@ static lull_status add_operation(struct building *building, const struct lull_op
 /* Replaces the steps of a term by one computation. */
 static void replace_by_computation(struct building *building, double seconds)
 {
-    struct lull_operation *operation = lull_arena_zero(building->arena, 1, sizeof *operation);
-    operation->kind = LULL_OPERATION_COMPUTE;
+    struct lull_model_operation *operation = lull_arena_zero(building->arena, 1, sizeof *operation);
+    operation->kind = LULL_MODEL_COMPUTE;
     operation->seconds = seconds;
     building->n_steps = 0;
     add_step(building, &(struct step){.kind = LULL_OP_COMPUTE, .operation = operation});
 }
 
 static lull_status add_operations(struct building *building,
-                                  const struct lull_operation *operations, size_t count,
+                                  const struct lull_model_operation *operations, size_t count,
                                   struct lull_error *err)
 {
     for (size_t i = 0; i < count; i++) {
@@ -458,7 +462,7 @@ static lull_status add_operations(struct building *building,
 static lull_status build_term(struct building *building, uint32_t index, struct term *ret_term,
                               bool *ret_replaced, struct lull_error *err)
 {
-    struct lull_operation *operations;
+    struct lull_model_operation *operations;
     size_t count;
     double seconds;
     building->steps = NULL;

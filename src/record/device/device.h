@@ -163,8 +163,9 @@ struct rec_device_interface {
 typedef const struct rec_device_interface *rec_device_interface_of(void);
 __attribute__((visibility("default"))) rec_device_interface_of lull_record_device;
 
-/* For back-ends, which `runtime` loads. NULL: nothing is recorded. Where the recorder belongs to another
- * build, whose interface differs, that is said once. Called by one thread at a time. */
+/* For back-ends, which `runtime` loads: the interface, or NULL. It is NULL where nothing is
+ * recorded, and where the recorder belongs to another build, whose interface differs; of the latter
+ * the user is told once. Called by one thread at a time. */
 static inline const struct rec_device_interface *rec_device_find(const char *runtime)
 {
     static bool said;
@@ -174,7 +175,7 @@ static inline const struct rec_device_interface *rec_device_find(const char *run
     const struct rec_device_interface *found = of ? of() : NULL;
     if (found && found->version == REC_DEVICE_VERSION)
         return found;
-    if (found && found->version > 1 && !said) /* before, `say` did not come second */
+    if (found && found->version > 1 && !said) /* version 1 had no `say` there */
         found->say(
             "%s: the library for it belongs to another build of lull than the recorder: what is "
             "done with %s is not recorded",

@@ -32,8 +32,8 @@ __attribute__((constructor)) static void find_descriptor_functions(void)
 
 /* ---- opening and closing --------------------------------------------------------------------- */
 
-/* `wait` is NULL where the call is not recorded; the descriptor stands for another file from here
- * on also then. */
+/* `wait` is NULL where the call is not recorded. Also then the descriptor stands for another file
+ * from here on. */
 static void end_open_descriptor(struct rec_wait *wait, int descriptor)
 {
     rec_file_forget(descriptor);

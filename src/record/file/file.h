@@ -10,8 +10,8 @@
 
 extern bool rec_files_on; /* atomic: calls of the C library are recorded */
 
-/* Reads the setting, before it is taken out of the environment. rec_files_start: recording
- * begins. */
+/* rec_files_prepare reads the setting, before it is taken out of the environment; rec_files_start
+ * is called when recording begins. */
 void rec_files_prepare(void);
 void rec_files_start(void);
 
@@ -23,8 +23,8 @@ void rec_file_forget(int descriptor);
 /* The id of the file with that path, which may be relative. */
 uint32_t rec_file_of_path(const char *path);
 
-/* Writes a record behind that of a call, which was just written: what the call did. `op`: enum
- * lull_tape_io; `file` 0: it is not known which file. */
+/* Writes a record that says what a call did, behind the record of the call, which was just written.
+ * `op`: enum lull_tape_io; `file` 0: it is not known which file. */
 static inline void rec_file_put(struct rec_thread *self, uint64_t time, unsigned op, uint32_t file,
                                 uint64_t bytes)
 {

@@ -111,6 +111,7 @@ struct listing {
     } * members;
 };
 
+/* The recorder is linked without base/array.c. */
 static bool add_member(struct listing *listing, uint64_t key, int rank)
 {
     if (listing->n == listing->capacity) {

@@ -456,15 +456,17 @@ void rec_mpi_persistent_collective(struct rec_mpi_call *call, uint64_t end,
 /* ---- the rest -------------------------------------------------------------------------------- */
 
 void rec_mpi_init(struct rec_mpi_call *call, int provided);
-/* Inside MPI_Finalize, which is recorded. */
+/* Called within a recorded call of MPI_Finalize, before the library finalises. */
 void rec_mpi_begin_finalize(struct rec_mpi_call *call);
 #if defined(MPI_SESSION_NULL)
 void rec_mpi_begin_session(struct rec_mpi_call *call, MPI_Session session);
 #endif
-/* Before the last call of the library, whether or not this process is recording. */
+/* Called before the call by which the library ends MPI, whether or not this process is recording:
+ * other nodes wait for the clock of this one. */
 void rec_mpi_end_world(void);
 void rec_mpi_new_comm(struct rec_mpi_call *call, MPI_Comm parent, int tag, MPI_Comm fresh);
-/* An intercommunicator of `local`, whose `leader` has met `far_leader` of `peer`. */
+/* `fresh` is an intercommunicator. One of its groups is that of `local`, led by rank `leader`
+ * there; the leader of the other group is rank `far_leader` of `peer`. */
 void rec_mpi_new_intercomm(struct rec_mpi_call *call, MPI_Comm local, int leader, MPI_Comm peer,
                            int far_leader, int tag, MPI_Comm fresh);
 

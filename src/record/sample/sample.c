@@ -134,7 +134,7 @@ static void give_sampler(struct rec_sampler *sampler)
     __atomic_clear(&sampler->taken, __ATOMIC_RELEASE);
 }
 
-/* Takes it, and waits for who has it, for a second at most. */
+/* Takes the sampler. Where another thread has it, waits for that thread, for a second at most. */
 static bool wait_for_sampler(struct rec_sampler *sampler)
 {
     enum { TURNS = 20000 };
@@ -256,8 +256,8 @@ static struct lull_tape_sample_counts *counts_of_sample(const struct rec_sampler
     return sampler->header->fields & LULL_TAPE_SAMPLE_COUNTS ? (void *)(sample + 1) : NULL;
 }
 
-/* *one becomes the one of two samples, one of them by chance according to their weights, with the
- * weight and counts of both. */
+/* Makes one sample of two: *one becomes one of the two, chosen by chance in proportion to their
+ * weights, with the weights and counts of both. */
 static void join_samples(struct rec_sampler *sampler, struct lull_tape_sample *one,
                          struct lull_tape_sample *other)
 {
@@ -390,7 +390,8 @@ static void keep_raw_sample(void *context, const struct rec_raw_sample *raw)
     pending->weight = 0;
 }
 
-/* The rest that has come into no sample of its own. */
+/* Keeps the pending sample, which stands for samples of the ring that none in the file stands
+ * for. */
 static void keep_pending(struct rec_sampler *sampler)
 {
     struct lull_tape_sample *pending = pending_sample(sampler);
@@ -422,8 +423,9 @@ static struct rec_sample_wish wish_of(const struct rec_sampler *sampler, int64_t
                                     .stack = sample_settings.stack};
 }
 
-/* The ring gets the present interval; where it keeps its own, another one takes its place. Where there
- * can be none, the old one goes on, and several of its samples come into one. */
+/* Gives the ring the present interval. Where a source cannot change the interval of a ring, another
+ * ring takes its place. Where there can be no other ring, the old one goes on, and several of its
+ * samples become one. */
 static void exchange_ring(struct rec_sampler *sampler)
 {
     const struct rec_sample_source *source = sample_settings.source;
@@ -465,8 +467,8 @@ static int64_t present_interval(const struct rec_sampler *sampler)
     return sampler->header ? (int64_t)sampler->header->last_interval : sample_settings.interval;
 }
 
-/* The thread is not sampled. In the file stands why, unless that holds for all threads and the first
- * one has said so. */
+/* Notes that the thread is not sampled. The file says why, unless the reason holds for all threads
+ * and the file of the first one says it. */
 static void note_refused(struct rec_sampler *sampler, int reason)
 {
     const bool first = sampler->location == 0;
@@ -566,7 +568,7 @@ void rec_sample_release(void)
 
 /* ==== the recorder's own thread =============================================================== */
 
-/* It comes when a ring is half full that began to fill when it came last. */
+/* The next turn comes when a ring is half full that began to fill at the last turn. */
 static _Atomic int64_t next_turn; /* ns; 0: there was none yet */
 
 static int64_t time_between_turns(void)

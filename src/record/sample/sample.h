@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Samples: in which code each thread of the program was, at intervals of the processor time that it
- * spent in the program. Names of functions and lines are found when the run is read.
+/* Samples: each says in which code a thread of the program was. They are taken at equal intervals of
+ * the processor time that the thread spends in the program. Names of functions and lines are found
+ * when the run is read.
  *
  * LULL_RECORD_SAMPLE says how: "RATE" or "RATE:BYTES", so many samples a second of processor time,
- * and so many bytes of file at most for those of a thread (16 KiB); "off", none. In front of the rate
+ * and so many bytes of file at most for the samples of a thread (unset: 16 KiB); or "off", none. In front of the rate
  * may stand the name of a source and a colon: "timer:100" takes samples by signals (timer_samples.c),
  * "fake:100" makes them up (fake_samples.c). If the variable is unset, there are 100 samples a second;
  * a profile has none then, and where the system refuses samples, the recorder says nothing of it. With
- * LULL_RECORD_SAMPLE_STACK a sample has also the begin of the thread's stack, and the file 256 KiB for
- * those of a thread.
+ * LULL_RECORD_SAMPLE_STACK a sample also has the begin of the thread's stack, and the file has 256 KiB
+ * for the samples of a thread.
  *
  * How they are taken is the affair of a source (source.h). By perf_event, which is the usual one, the
  * system's kernel puts addresses into a ring in memory, without a signal, and without waking anybody.
@@ -62,13 +63,14 @@ void rec_sample_prepare(void);
  * asked for some and there can be none. */
 void rec_sample_start(void);
 
-/* The calling thread lives in this location from now on; it ends. */
+/* The calling thread lives in this location from now on (begin), or ends (end). */
 void rec_sample_begin(struct rec_thread *self);
 void rec_sample_end(struct rec_thread *self);
 /* Keeps what the kernel has put into the ring of the calling thread, which has stepped aside. */
 void rec_sample_keep(struct rec_thread *self);
 
-/* The calling thread must not be disturbed by samples until it releases them; may be nested. */
+/* From rec_sample_hold to rec_sample_release, which may be nested, no sample disturbs the calling
+ * thread. */
 void rec_sample_hold(void);
 void rec_sample_release(void);
 

@@ -77,7 +77,8 @@ struct rec_sample_source {
     /* For how many ns of processor time a ring has room that samples as is wished, and is not
      * large. */
     int64_t (*lasts)(int64_t interval, bool stack);
-    /* The calling thread must not be disturbed; it may be again. NULL: it never is. */
+    /* From `hold` to `release` no sample may disturb the calling thread. NULL: samples of this
+     * source never do. */
     void (*hold)(void);
     void (*release)(void);
 };

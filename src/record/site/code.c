@@ -2,6 +2,7 @@
 #include "record/site/code.h"
 
 #include "base/clock.h"
+#include "base/sorted.h"
 #include "record/core.h"
 #include "record/site/perf_map.h"
 #include "record/site/site.h"
@@ -85,19 +86,15 @@ static void sort_pieces(struct code_piece *pieces, size_t n)
 
 static struct code_piece *find_piece(const struct code_map *map, uintptr_t address)
 {
-    size_t low = 0, high = map->n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (map->pieces[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && address < map->pieces[low - 1].end ? &map->pieces[low - 1] : NULL;
+    struct lull_bisection at = {.end = map->n};
+    while (lull_bisect(&at))
+        at.in_front = map->pieces[at.middle].begin <= address;
+    struct code_piece *last = at.begin > 0 ? &map->pieces[at.begin - 1] : NULL;
+    return last && address < last->end ? last : NULL;
 }
 
-/* What is known of a piece that was there before stays. What has come while something went may have
- * taken its place: what ran there before now is not known. */
+/* Keeps what is known of pieces that were in the map before. Where something was unloaded, a piece
+ * that is new in the map may lie in its place: what ran there before now is not known. */
 static void keep_known(struct code_map *map, bool unloaded)
 {
     const int64_t now = lull_clock_read(CLOCK_MONOTONIC);
@@ -114,7 +111,7 @@ static void keep_known(struct code_map *map, bool unloaded)
         }
         if (!before->asked)
             continue;
-        /* Another file may lie where that one lay. */
+        /* The file that lies there now may be another one. */
         uintptr_t bias;
         piece->object = rec_site_object(piece->begin, &bias);
         piece->asked = true;
@@ -163,7 +160,7 @@ static void make_code_map(unsigned long long subs)
 void rec_code_look(void)
 {
     struct code_listing listing = {.map = NULL};
-    pthread_mutex_lock(&code_lock);
+    rec_lock(&code_lock);
     rec_perf_map_look();
     dl_iterate_phdr(list_code, &listing);
     if (code_map->size > 0 && listing.adds == code_adds && listing.subs == code_subs)
@@ -175,7 +172,7 @@ void rec_code_look(void)
 
 void rec_code_done(void)
 {
-    pthread_mutex_unlock(&code_lock);
+    rec_unlock(&code_lock);
 }
 
 /* The place of code that is made at run time: a function of a source, whose line is not known. */

@@ -12,9 +12,9 @@
 void rec_code_look(void);
 /* The place in code (lull_tape_place) of an address where a thread was at `ns` of CLOCK_MONOTONIC.
  * Code made at run time has the function that it was made for as its object, where an interpreter
- * has written that down (record/site/perf_map.h), and offset 0. Other code that no file holds has
- * LULL_TAPE_NO_OBJECT, and so has code of a file that was unloaded before anybody looked. So has an address where since `ns` something was loaded in
- * the place of what was unloaded. */
+ * has written that down (record/site/perf_map.h), and offset 0. LULL_TAPE_NO_OBJECT stands for all
+ * other code that no file holds, for code of a file that was unloaded before anybody looked, and
+ * for an address at which one file was unloaded and another one loaded since `ns`. */
 uint64_t rec_code_place(uintptr_t address, int64_t ns);
 void rec_code_done(void);
 

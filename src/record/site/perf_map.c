@@ -2,6 +2,7 @@
 #include "record/site/perf_map.h"
 
 #include "base/clock.h"
+#include "base/sorted.h"
 
 #include <fcntl.h>
 #include <stdbool.h>
@@ -69,15 +70,10 @@ static bool has_room_for_functions(void)
 /* How many functions begin at the address or before it. */
 static size_t count_until(uintptr_t address)
 {
-    size_t low = 0, high = perf_map.n;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (perf_map.functions[middle].begin <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct lull_bisection at = {.end = perf_map.n};
+    while (lull_bisect(&at))
+        at.in_front = perf_map.functions[at.middle].begin <= address;
+    return at.begin;
 }
 
 static void add_perf_function(const struct rec_perf_function *function)

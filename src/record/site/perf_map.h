@@ -18,10 +18,10 @@ struct rec_perf_function {
     uint32_t object; /* for the caller; 0 at first */
 };
 
-/* Reads what has been written since it was called last. */
+/* Reads the lines that were written into the file since the last call. */
 void rec_perf_map_look(void);
-/* The function that has an address; of several with one begin the one that was written last; NULL: none. Valid until
- * rec_perf_map_look. */
+/* The function whose code holds `address`; NULL: there is none. Where several functions begin at
+ * one address, it is the one that was written last. Valid until rec_perf_map_look is called. */
 struct rec_perf_function *rec_perf_map_find(uintptr_t address);
 
 enum { REC_PERF_TEXT = 4096 };

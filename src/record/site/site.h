@@ -46,8 +46,8 @@ struct rec_known_path {
  * rec_site_region. */
 extern struct rec_map rec_known_paths __attribute__((visibility("hidden")));
 
-/* The key of both. No two pairs have the same key, because addresses of programs have 47 or 48
- * bits. */
+/* The key of a place and a function in rec_sites and rec_known_paths. No two pairs have the same
+ * key, because addresses of programs have 47 or 48 bits. */
 static inline uintptr_t rec_site_key(const void *from, unsigned function)
 {
     return (uintptr_t)from ^ (uintptr_t)((uint64_t)(function + 1) << 48);

@@ -262,64 +262,64 @@ static void drop_file(void)
 /* Creates RUN/<p / 1000>/<p>.tape; false, with EEXIST, where there is one. */
 static bool container_create(void)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     rec_file_path(own_container.path, "tape");
     bool good = rec_file_create(&own_container.file, own_container.path);
     if (good && !begin_file()) {
         drop_file();
         good = false;
     }
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
     return good;
 }
 
 enum rec_joined rec_container_join(const char *run)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     const int fd = lull_tape_container_open(run, own_container.path, sizeof own_container.path);
     const enum rec_joined joined =
         rec_file_take(&own_container.file, fd) ? enter_node() : REC_JOINED_NOT;
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
     return joined;
 }
 
 void rec_container_drop(void)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     if (own_container.header)
         drop_file();
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
 }
 
 void *rec_container_map(size_t size, void *at, struct rec_extent *ret_extent)
 {
     void *mapping = MAP_FAILED;
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     uint64_t offset;
     if (own_container.header && extent_at(own_container.header->n_extents))
         mapping = map_space(at, size, &offset);
     if (mapping != MAP_FAILED)
         number_extent(offset, size, ret_extent);
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
     return mapping;
 }
 
 bool rec_container_reserve(size_t size, struct rec_extent *ret_extent)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     uint64_t offset;
     const bool good = own_container.header && extent_at(own_container.header->n_extents) &&
                       take_space(size, &offset);
     if (good)
         number_extent(offset, size, ret_extent);
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
     return good;
 }
 
 static void set_entry(const struct rec_extent *extent, uint32_t pages, enum lull_tape_part part,
                       uint32_t location)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     struct lull_tape_extent *entry = extent_at(extent->number); /* its table is there */
     if (entry) {
         entry->page = (uint32_t)(extent->offset / LULL_TAPE_PAGE);
@@ -327,7 +327,7 @@ static void set_entry(const struct rec_extent *extent, uint32_t pages, enum lull
         entry->location = location;
         __atomic_store_n(&entry->part, (uint32_t)part, __ATOMIC_RELEASE);
     }
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
 }
 
 void rec_container_enter(const struct rec_extent *extent, enum lull_tape_part part,
@@ -343,20 +343,20 @@ void rec_container_enter_chunk(const struct rec_extent *extent, uint32_t locatio
 
 void rec_container_vacate(const struct rec_extent *extent)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     struct lull_tape_extent *entry = extent_at(extent->number);
     if (entry)
         __atomic_store_n(&entry->part, (uint32_t)LULL_TAPE_PART_NONE, __ATOMIC_SEQ_CST);
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
 }
 
 /* A copy of `file` for one call, because other threads may open the file again meanwhile. */
 static struct rec_file file_now(void)
 {
-    pthread_mutex_lock(&own_container.lock);
+    rec_lock(&own_container.lock);
     open_again();
     const struct rec_file file = own_container.file;
-    pthread_mutex_unlock(&own_container.lock);
+    rec_unlock(&own_container.lock);
     return file;
 }
 

@@ -113,7 +113,7 @@ static void look_at_allowed(struct lull_tape_header *header)
     CPU_ZERO(&set);
     if (sched_getaffinity(0, sizeof set, &set) != 0)
         return;
-    pthread_mutex_lock(&lock);
+    rec_lock(&lock);
     if (there == 0)
         there = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
     if (allowed == 0 || memcmp(&set, &last, sizeof set) != 0) {
@@ -125,7 +125,7 @@ static void look_at_allowed(struct lull_tape_header *header)
     total->there = there;
     total->which = which;
     memcpy(header->core_set, &last, sizeof header->core_set);
-    pthread_mutex_unlock(&lock);
+    rec_unlock(&lock);
 }
 
 /* The sums go on from what earlier threads of this location had. */
@@ -167,8 +167,8 @@ static void keep_cores(struct rec_thread *self, const struct core_look *look)
 }
 
 /* Counts are exact. Times that were read from a file are rounded down: they may be less than what
- * is known already, and are left out then. Of the kernel's time since the times before at most that
- * in calls was in them, and the rest was outside of them. */
+ * is known already, and are left out then. Of the kernel's time since the last look, no more than
+ * the time in calls was spent in calls; the rest was spent outside of them. */
 static void keep_usage(struct rec_thread *self, const struct lull_tape_usage *now)
 {
     const struct lull_tape_usage *before = &self->usage_before;

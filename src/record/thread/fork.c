@@ -81,9 +81,9 @@ static const char *own_sanitizer_options(void)
     return *options == ':' ? options + 1 : options;
 }
 
-/* The recorder in a folder with blanks in its name, which LD_PRELOAD cannot name, comes by its
- * file's name and LD_LIBRARY_PATH, where its folder stands in front. Returns the list without it;
- * NULL: the folder is not there. */
+/* LD_PRELOAD cannot name a folder with blanks in its name. A recorder in such a folder is preloaded
+ * by its file's name alone, and the folder stands in front in LD_LIBRARY_PATH. Returns that list
+ * without the folder; NULL: the folder is not in front. */
 static const char *library_path_without(const char *library)
 {
     const char *list = getenv("LD_LIBRARY_PATH");

@@ -5,9 +5,9 @@
 
 #include <stdbool.h>
 
-/* Arranges what becomes of what the program starts: forked children are not recorded, and programs
- * that it executes only with LULL_RECORD_FOLLOW. Takes the recorder's settings out of the
- * environment where they are not handed on. False: this program itself is not recorded: it is a
+/* Arranges what happens to forked children, which are not recorded, and to programs that this one
+ * executes, which are recorded with LULL_RECORD_FOLLOW alone. Takes the recorder's settings out of
+ * the environment where they are not handed on. False: this program itself is not recorded: it is a
  * shell, or not yet the program that LULL_RECORD_FOLLOW=program is looking for. */
 bool rec_prepare_children(void);
 /* The environment that makes a program record into this run with the settings of this process:

@@ -40,9 +40,9 @@ static bool is_pause(uint64_t gate)
 
 static struct epoch newest_epoch(void)
 {
-    pthread_mutex_lock(&pause_lock);
+    rec_lock(&pause_lock);
     struct epoch copy = latest_epoch;
-    pthread_mutex_unlock(&pause_lock);
+    rec_unlock(&pause_lock);
     return copy;
 }
 
@@ -75,7 +75,7 @@ static void change(enum pause_reason reason, bool holds)
     if (ends)
         ends();
     const struct rec_aside aside = rec_step_aside();
-    pthread_mutex_lock(&pause_lock);
+    rec_lock(&pause_lock);
     reasons = holds ? reasons | reason : reasons & ~(unsigned)reason;
     const bool pause = reasons != 0;
     if (rec_process.on && is_pause(latest_epoch.gate) != pause) {
@@ -93,7 +93,7 @@ static void change(enum pause_reason reason, bool holds)
         __atomic_compare_exchange_n(&rec_process.gate, &old, latest_epoch.gate, false,
                                     __ATOMIC_RELEASE, __ATOMIC_RELAXED);
     }
-    pthread_mutex_unlock(&pause_lock);
+    rec_unlock(&pause_lock);
     rec_step_back(&aside);
     if (ends) /* another thread may have seen the pause after the first time */
         ends();

@@ -4,6 +4,7 @@
 #include "activity/channel.h"
 #include "base/array.h"
 #include "match/circle.h"
+#include "match/series.h"
 #include "replay/ideal/epochs.h"
 #include "replay/ideal/mail.h"
 
@@ -14,10 +15,9 @@
 /* A series of operations (match/circle.h). */
 struct series {
     uint32_t comm;
-    uint32_t next;         /* index of another series of the communicator, or LULL_NONE */
-    uint8_t kind;          /* lull_circle_series */
-    uint32_t first;        /* the number of the oldest open operation */
-    struct lull_ring open; /* of struct gathering, from `first` on */
+    uint32_t next;                 /* index of another series of the communicator, or LULL_NONE */
+    uint8_t kind;                  /* lull_circle_series */
+    struct lull_match_series open; /* of struct gathering */
 };
 
 /* A communicator as a share sees it. */
@@ -192,43 +192,38 @@ struct gathering {
 
 static struct gathering *gathering_at(const struct series *series, uint32_t place)
 {
-    return lull_ring_at(&series->open, sizeof(struct gathering), place);
+    return lull_match_open_at(&series->open, sizeof(struct gathering), place);
 }
 
 /* The gathering of that number, opened if needed; valid until the next is opened. NULL: it is over,
  * or there is no memory, which is noted. */
 static struct gathering *find_gathering(struct share *share, uint32_t index, uint32_t number)
 {
-    struct series *series = &share->series[index];
-    if ((int32_t)(number - series->first) < 0)
+    static const struct gathering fresh = {.root_at = -1,
+                                           .root_share = LULL_NONE,
+                                           .all_of = {-1, -1},
+                                           .low_rank = LULL_NONE,
+                                           .other_rank = LULL_NONE};
+    struct lull_match_series *series = &share->series[index].open;
+    if (lull_match_is_closed(series, number))
         return NULL;
-    while (number - series->first >= series->open.count) {
-        struct gathering *opened = lull_ring_push(&series->open, sizeof *opened);
-        if (!opened) {
-            lull_share_no_memory(share);
-            return NULL;
-        }
-        *opened = (struct gathering){.root_at = -1,
-                                     .root_share = LULL_NONE,
-                                     .all_of = {-1, -1},
-                                     .low_rank = LULL_NONE,
-                                     .other_rank = LULL_NONE};
-    }
-    return gathering_at(series, number - series->first);
+    struct gathering *found = lull_match_open(series, sizeof fresh, number, &fresh);
+    if (!found)
+        lull_share_no_memory(share);
+    return found;
 }
 
 /* Closes the oldest gatherings, up to the first in which a member is yet to arrive or leave. */
 static void close_gatherings(struct share *share, struct series *series)
 {
     const struct circle *circle = &share->circles[series->comm];
-    while (series->open.count > 0) {
+    while (series->open.operations.count > 0) {
         struct gathering *oldest = gathering_at(series, 0);
         if (oldest->left < circle->here ||
             (circle->home == share->index && oldest->arrived < circle->size))
             return;
         free(oldest->below);
-        lull_ring_pop(&series->open);
-        series->first++;
+        lull_match_close(&series->open);
     }
 }
 
@@ -593,7 +588,7 @@ void lull_gather_complain(struct share *share)
 {
     for (size_t s = 0; s < share->n_series; s++) {
         const struct series *series = &share->series[s];
-        for (uint32_t i = 0; i < series->open.count; i++) {
+        for (uint32_t i = 0; i < series->open.operations.count; i++) {
             const struct gathering *open = gathering_at(series, i);
             if (open->other_rank != LULL_NONE)
                 complain_of_operations(share, series->comm, open);
@@ -613,9 +608,9 @@ void lull_gather_free(struct share *share)
         return;
     for (size_t s = 0; s < share->n_series; s++) {
         struct series *series = &share->series[s];
-        for (uint32_t i = 0; i < series->open.count; i++)
+        for (uint32_t i = 0; i < series->open.operations.count; i++)
             free(gathering_at(series, i)->below);
-        lull_ring_free(&series->open);
+        lull_ring_free(&series->open.operations);
     }
     for (uint32_t c = 0; share->circles && c < share->ideal->trace->n_comms; c++)
         free(share->circles[c].others);

@@ -653,15 +653,10 @@ static uint32_t find_awaited(const struct device_scene *scene, const struct lull
         wait->stream - scene->process->first_location >= scene->process->n_locations)
         return LULL_NONE;
     const uint32_t *groups = &scene->groups[wait->stream - scene->process->first_location];
-    uint32_t from = groups[0], to = groups[1]; /* submitted before: those in front of `from` */
-    while (from < to) {
-        const uint32_t middle = from + (to - from) / 2;
-        if (scene->operations[scene->grouped[middle]].submitted < wait->time)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    return from > groups[0] ? scene->grouped[from - 1] : LULL_NONE;
+    struct lull_bisection at = {.begin = groups[0], .end = groups[1]};
+    while (lull_bisect(&at))
+        at.in_front = scene->operations[scene->grouped[at.middle]].submitted < wait->time;
+    return at.begin > groups[0] ? scene->grouped[at.begin - 1] : LULL_NONE;
 }
 
 /* Whether nothing tells what a thread waits for itself. */

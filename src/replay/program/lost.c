@@ -3,6 +3,7 @@
 
 #include "activity/pass.h"
 #include "base/array.h"
+#include "base/sorted.h"
 #include "replay/program/items.h"
 
 #include <pthread.h>
@@ -137,15 +138,10 @@ void lull_unreceived_destroy(struct lull_unreceived *unreceived)
 static size_t lower_bound(const struct lull_unreceived *unreceived,
                           const struct lull_channel *channel)
 {
-    size_t low = 0, high = unreceived->n_rests;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_channels(&unreceived->rests[middle].channel, channel) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct lull_bisection at = {.end = unreceived->n_rests};
+    while (lull_bisect(&at))
+        at.in_front = compare_channels(&unreceived->rests[at.middle].channel, channel) < 0;
+    return at.begin;
 }
 
 bool lull_unreceived_take(const struct lull_unreceived *unreceived,

@@ -4,6 +4,7 @@
  * its cost is a closed form. */
 #include "base/array.h"
 #include "base/collective.h"
+#include "base/sorted.h"
 #include "sim/engine/run.h"
 
 #include <stdio.h>
@@ -151,15 +152,11 @@ static uint32_t position_of(const struct lull_engine *engine, uint32_t index, ui
     if (!of->ranks)
         return rank - of->first < of->size ? rank - of->first : NO_INSTANCE;
     const uint32_t *positions = engine->collectives->groups[index].by_rank;
-    uint32_t low = 0, high = of->size;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (of->ranks[positions[middle]] < rank)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < of->size && of->ranks[positions[low]] == rank ? positions[low] : NO_INSTANCE;
+    struct lull_bisection at = {.end = of->size};
+    while (lull_bisect(&at))
+        at.in_front = of->ranks[positions[at.middle]] < rank;
+    return at.begin < of->size && of->ranks[positions[at.begin]] == rank ? positions[at.begin]
+                                                                         : NO_INSTANCE;
 }
 
 static struct lull_instance *instance_at(const struct group *group, uint32_t number)

@@ -159,6 +159,7 @@ uint32_t lull_channel_held(struct lull_engine *engine, const struct lull_transfe
 
 enum { NEW_AHEAD = 8 }; /* transfers that are fetched before they are new */
 
+/* The arrays that transfers are numbers in are all as long as that of the transfers. */
 static bool grow_transfers(struct lull_engine *engine)
 {
     struct lull_fabric *fabric = &engine->fabric;

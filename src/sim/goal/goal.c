@@ -468,13 +468,12 @@ static lull_status make_room(struct goal_text *text, size_t kept, struct lull_er
     if (text->capacity >= 2 * (size_t)LONGEST_STATEMENT)
         return goal_fail(text, err, "a statement or comment of more than 16 MiB");
     size_t offset = (size_t)(text->at - text->window);
-    char *larger = realloc(text->window, 2 * text->capacity + 1);
-    if (!larger)
+    size_t bytes = text->capacity + 1; /* with the NUL */
+    if (!lull_array_reserve(&text->window, &bytes, 2 * text->capacity + 1, 1))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory to read it", text->name);
-    text->window = larger;
-    text->capacity *= 2;
-    text->at = larger + offset;
-    text->end = larger + kept;
+    text->capacity = bytes - 1;
+    text->at = text->window + offset;
+    text->end = text->window + kept;
     return LULL_OK;
 }
 

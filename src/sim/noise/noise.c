@@ -187,18 +187,14 @@ lull_status lull_noise_recording_read(const char *path, struct lull_arena *arena
 /* How many ns were lost to detours before `at` in [0, duration). */
 static int64_t lost_before(const struct lull_noise_recording *recording, int64_t at)
 {
-    uint64_t low = 0, high = recording->count;
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        const struct lull_recorded_detour *detour = &recording->detours[middle];
-        if (detour->begin + detour->length <= at)
-            low = middle + 1;
-        else
-            high = middle;
+    struct lull_bisection over = {.end = recording->count}; /* detours that have ended at `at` */
+    while (lull_bisect(&over)) {
+        const struct lull_recorded_detour *detour = &recording->detours[over.middle];
+        over.in_front = detour->begin + detour->length <= at;
     }
-    if (low == recording->count)
+    if (over.begin == recording->count)
         return recording->lost;
-    const struct lull_recorded_detour *next = &recording->detours[low];
+    const struct lull_recorded_detour *next = &recording->detours[over.begin];
     return next->before + (at > next->begin ? at - next->begin : 0);
 }
 
@@ -207,16 +203,12 @@ static int64_t lost_before(const struct lull_noise_recording *recording, int64_t
  * (0, duration - lost]. */
 static int64_t lost_after(const struct lull_noise_recording *recording, int64_t work)
 {
-    uint64_t low = 0, high = recording->count;
-    while (low < high) { /* the first detour with as much work or more before it */
-        uint64_t middle = low + (high - low) / 2;
-        const struct lull_recorded_detour *detour = &recording->detours[middle];
-        if (detour->begin - detour->before < work)
-            low = middle + 1;
-        else
-            high = middle;
+    struct lull_bisection at = {.end = recording->count}; /* detours with less work before them */
+    while (lull_bisect(&at)) {
+        const struct lull_recorded_detour *detour = &recording->detours[at.middle];
+        at.in_front = detour->begin - detour->before < work;
     }
-    return low == recording->count ? recording->lost : recording->detours[low].before;
+    return at.begin == recording->count ? recording->lost : recording->detours[at.begin].before;
 }
 
 int64_t lull_noise_recording_extend(const struct lull_noise_recording *recording, int64_t at,

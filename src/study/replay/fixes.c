@@ -92,7 +92,7 @@ static void replay_job(const struct fixes *fixes, struct job *job)
 {
     const struct lull_replay_base *base = fixes->run->replay_base;
     struct lull_arena *arena = lull_arena_create(NULL);
-    const struct lull_replay_wish wish = {.application = fixes->run->reading->application,
+    const struct lull_replay_wish wish = {.reading = fixes->run->reading,
                                           .devices = true,
                                           .callers = base->callers,
                                           .network = job->network,
@@ -100,7 +100,6 @@ static void replay_job(const struct fixes *fixes, struct job *job)
                                           .keep_calls = lull_replay_kept_on(job->network),
                                           .exchanges = job->exchanges,
                                           .what_if = job->what_if,
-                                          .windows = fixes->run->reading->windows,
                                           .workers = 1};
     struct lull_replayed replayed;
     job->status = lull_replayed_make(fixes->run->trace, &wish, arena, &replayed, &job->err);

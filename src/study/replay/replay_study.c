@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "study/replay/replay_study.h"
 
+#include "base/sorted.h"
 #include "replay/measured_network.h"
 #include "replay/program/devices.h"
 #include "replay/shared_replay.h"
@@ -91,24 +92,20 @@ static double share_of_process(const struct lull_breakdown *breakdown, uint32_t 
     return mpi_share(breakdown->threads + of->first_thread, of->n_threads);
 }
 
-/* The process of a rank; LULL_NONE: there is none. Bisects: processes are sorted by application and
- * rank. */
+/* The process of a rank; LULL_NONE: there is none. Processes are sorted by application and rank. */
 static uint32_t process_of(const struct lull_trace *trace, uint32_t application, uint32_t rank)
 {
-    uint32_t low = 0, high = trace->n_processes;
-    while (low < high) {
-        const uint32_t middle = low + (high - low) / 2;
-        const struct lull_process *process = &trace->processes[middle];
-        if (process->application < application ||
-            (process->application == application && process->rank < rank))
-            low = middle + 1;
-        else
-            high = middle;
+    struct lull_bisection at = {.end = trace->n_processes};
+    while (lull_bisect(&at)) {
+        const struct lull_process *process = &trace->processes[at.middle];
+        at.in_front = process->application < application ||
+                      (process->application == application && process->rank < rank);
     }
-    const struct lull_process *found = &trace->processes[low];
-    return low < trace->n_processes && found->application == application && found->rank == rank &&
-                   found->n_threads > 0
-               ? low
+    if (at.begin == trace->n_processes)
+        return LULL_NONE;
+    const struct lull_process *found = &trace->processes[at.begin];
+    return found->application == application && found->rank == rank && found->n_threads > 0
+               ? (uint32_t)at.begin
                : LULL_NONE;
 }
 

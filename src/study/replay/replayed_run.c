@@ -58,7 +58,7 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                 struct lull_process_range range, struct lull_replayed *replayed,
                                 struct lull_error *err)
 {
-    struct lull_replay_options options = {.application = wish->application,
+    struct lull_replay_options options = {.application = wish->reading->application,
                                           .devices = wish->devices,
                                           .callers = wish->callers,
                                           .excerpt = wish->excerpt,
@@ -66,7 +66,7 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
                                           .exchanges = wish->exchanges,
-                                          .windows = wish->windows,
+                                          .windows = wish->reading->windows,
                                           .range = range,
                                           .network = wish->network,
                                           .disturbance = wish->disturbance,
@@ -480,13 +480,12 @@ struct lull_replay_wish lull_measured_wish(const struct lull_measured *measured,
                                            const struct lull_run *run,
                                            const struct lull_network *network, const bool *callers)
 {
-    return (struct lull_replay_wish){.application = run->reading->application,
+    return (struct lull_replay_wish){.reading = run->reading,
                                      .devices = true,
                                      .callers = callers,
                                      .network = network,
                                      .survey = measured->survey,
-                                     .keep_calls = LULL_KEEP_ALL,
-                                     .windows = run->reading->windows};
+                                     .keep_calls = LULL_KEEP_ALL};
 }
 
 /* ==== what the replays of a run share ========================================================= */

@@ -26,9 +26,9 @@ struct lull_replayed {
 };
 
 struct lull_replay_wish {
-    uint32_t application;
-    bool devices;        /* they take part (replay/replay.h) */
-    const bool *callers; /* replay/replay.h */
+    const struct lull_reading *reading; /* whose application and windows are replayed */
+    bool devices;                       /* they take part (replay/replay.h) */
+    const bool *callers;                /* replay/replay.h */
     const struct lull_network *network;
     const struct lull_survey *survey;
     uint8_t keep_calls; /* enum lull_replay_keep */
@@ -36,7 +36,6 @@ struct lull_replay_wish {
     /* What changes computations; NULL: they stay as measured. It has been created with `pieces` as
      * `run` is here and, where there is a division, for the processes of this member. */
     struct lull_what_if *what_if;
-    const struct lull_windows *windows;         /* replay/replay.h */
     const struct lull_disturbance *disturbance; /* replay/replay.h */
     bool run;                                   /* the run is wanted, not only its length */
     /* Called when the program is open, to make a sink that follows the simulation and lives as long

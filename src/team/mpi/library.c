@@ -53,6 +53,7 @@ static void look_after_sendings(void)
     n_sendings = kept;
 }
 
+/* Room for one sending more. This library is linked without the room base. */
 static bool reserve(void)
 {
     if (n_sendings < capacity)

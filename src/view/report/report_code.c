@@ -96,7 +96,7 @@ static uint32_t count_shown(const struct lull_code_table *table)
 /* [n_rows]: of each function the part of the time with most of its useful samples, on the row of the rank
  * that has most. */
 static struct lull_picture_spot *find_spots(const struct lull_report *report, uint32_t number,
-                                            const struct lull_code *code,
+                                            const struct lull_code_times *code,
                                             const struct lull_code_table *table,
                                             struct lull_arena *arena)
 {
@@ -243,7 +243,7 @@ static void add_rank_map(struct lull_document *document, const struct lull_run *
 }
 
 static void add_time_map(struct lull_document *document, const struct lull_run *run,
-                         const struct lull_code *code, const struct lull_code_table *table,
+                         const struct lull_code_times *code, const struct lull_code_table *table,
                          struct lull_arena *arena)
 {
     const char **names = lull_arena_zero(arena, code->bins + (size_t)1, sizeof *names);
@@ -283,7 +283,7 @@ void lull_report_add_code(struct lull_document *document, const struct lull_repo
     const char *absent;
     struct lull_code_listing *listing = lull_arena_zero(arena, 1, sizeof *listing);
     struct lull_error err;
-    const struct lull_code *code = lull_run_code(run, arena, &absent);
+    const struct lull_code_times *code = lull_run_code(run, arena, &absent);
     if (!code)
         return;
     if (lull_run_code_listing(run, !wish->no_source, arena, listing, &err) != LULL_OK) {

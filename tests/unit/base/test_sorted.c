@@ -1,4 +1,4 @@
-/* Bisection: the first item with a number at or above another one. */
+/* Bisection: the first item with a number at or above another one, and the first for which a condition does not hold. */
 #include "base/sorted.h"
 #include "support/test.h"
 
@@ -56,12 +56,31 @@ static void test_all_places(void **state)
         }
 }
 
+/* The caller is asked about items from `begin` to `end` only, and of 64 about no more than 7. */
+static void test_condition(void **state)
+{
+    (void)state;
+    for (size_t begin = 0; begin <= 64; begin++)
+        for (size_t end = begin; end <= 64; end++)
+            for (size_t place = begin; place <= end; place++) {
+                struct lull_bisection at = {.begin = begin, .end = end};
+                unsigned asked = 0;
+                for (; lull_bisect(&at); asked++) {
+                    assert_true(at.middle >= begin && at.middle < end);
+                    at.in_front = at.middle < place;
+                }
+                assert_int_equal(at.begin, place);
+                assert_true(asked <= 7);
+            }
+}
+
 TEST_GROUP(test_sorted)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_between_and_equal),
         cmocka_unit_test(test_signs),
         cmocka_unit_test(test_all_places),
+        cmocka_unit_test(test_condition),
     };
     return run_cases(tests, NULL, NULL);
 }

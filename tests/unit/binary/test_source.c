@@ -42,7 +42,7 @@ static void test_lines(void **state)
 {
     (void)state;
     const struct lull_source_search here = {0};
-    struct lull_source source;
+    struct lull_source_text source;
     write_source("a.c", "one\ntwo\nthree\r\nfour");
     assert_int_equal(lull_source_read(folder_path("a.c"), 2, 3, &here, arena, &source, &err), 0);
     assert_int_equal(source.first, 2);
@@ -61,7 +61,7 @@ static void test_characters(void **state)
 {
     (void)state;
     const struct lull_source_search here = {0};
-    struct lull_source source;
+    struct lull_source_text source;
     write_source("a.c", "\tx\n  \ty\n\x1b[31mred\nöl\n\xff\n");
     assert_int_equal(lull_source_read(folder_path("a.c"), 1, 9, &here, arena, &source, &err), 0);
     assert_int_equal(source.count, 5);
@@ -77,7 +77,7 @@ static void test_bounds(void **state)
     (void)state;
     static char text[1 << 20];
     const struct lull_source_search here = {0};
-    struct lull_source source;
+    struct lull_source_text source;
     memset(text, 'x', sizeof text - 1);
     write_source("long.c", text);
     assert_int_equal(lull_source_read(folder_path("long.c"), 1, 1, &here, arena, &source, &err), 0);
@@ -102,7 +102,7 @@ static void test_folders(void **state)
     snprintf(second, sizeof second, "%s", folder_path("src"));
     const char *const folders[] = {first, second};
     const struct lull_source_search search = {.folders = folders, .n_folders = 2};
-    struct lull_source source;
+    struct lull_source_text source;
     assert_int_equal(
         lull_source_read("/nowhere/heat/grid/step.c", 1, 1, &search, arena, &source, &err), 0);
     assert_string_equal(source.lines[0], "right");
@@ -122,7 +122,7 @@ static void test_time(void **state)
     char binary[4096];
     snprintf(binary, sizeof binary, "%s", folder_path("heat"));
     struct lull_source_search search = {.binary = binary};
-    struct lull_source source;
+    struct lull_source_text source;
     write_source("a.c", "one\n");
     write_source("heat", "");
     set_time("a.c", 1000);
@@ -141,7 +141,7 @@ static void test_short(void **state)
 {
     (void)state;
     const struct lull_source_search here = {0};
-    struct lull_source source;
+    struct lull_source_text source;
     write_source("a.c", "one\ntwo\n");
     assert_int_equal(lull_source_read(folder_path("a.c"), 4711, 4712, &here, arena, &source, &err),
                      LULL_ERR_RANGE);

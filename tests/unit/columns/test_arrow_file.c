@@ -28,7 +28,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void open_file(const struct lull_column *columns, uint32_t n_columns,
+static void open_file(const struct lull_arrow_column *columns, uint32_t n_columns,
                       struct lull_arrow_file *ret_file)
 {
     const struct lull_arrow_note notes[] = {{"lull.schema", "test"}, {"other", ""}};
@@ -73,11 +73,12 @@ static void test_rows(void **state)
     struct lull_column_words words = {0};
     for (unsigned i = 0; i < NAMES; i++)
         assert_true(lull_column_words_add(&words, i == 1 ? "" : i ? "b\xc3\xa9" : "a"));
-    const struct lull_column columns[COLUMNS] = {{"i64", LULL_COLUMN_INT64, true, NULL},
-                                                 {"u64", LULL_COLUMN_UINT64, true, NULL},
-                                                 {"i32", LULL_COLUMN_INT32, true, NULL},
-                                                 {"bool", LULL_COLUMN_BOOL, true, NULL},
-                                                 {"name", LULL_COLUMN_NAME, true, &words.texts}};
+    const struct lull_arrow_column columns[COLUMNS] = {
+        {"i64", LULL_ARROW_INT64, true, NULL},
+        {"u64", LULL_ARROW_UINT64, true, NULL},
+        {"i32", LULL_ARROW_INT32, true, NULL},
+        {"bool", LULL_ARROW_BOOL, true, NULL},
+        {"name", LULL_ARROW_NAME, true, &words.texts}};
     for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         struct lull_arrow_file file;
         open_file(columns, COLUMNS, &file);
@@ -137,7 +138,7 @@ static void test_widths(void **state)
             snprintf(name, sizeof name, "name %u", i);
             assert_true(lull_column_words_add(&words, name));
         }
-        const struct lull_column column = {"name", LULL_COLUMN_NAME, false, &words.texts};
+        const struct lull_arrow_column column = {"name", LULL_ARROW_NAME, false, &words.texts};
         open_file(&column, 1, &file);
         for (unsigned i = 0; i < cases[c].names; i++) {
             lull_set_name(&file, 0, words.of[cases[c].names - 1 - i]);
@@ -178,7 +179,7 @@ static void test_words(void **state)
 static void test_cannot_write(void **state)
 {
     (void)state;
-    const struct lull_column column = {"i64", LULL_COLUMN_INT64, false, NULL};
+    const struct lull_arrow_column column = {"i64", LULL_ARROW_INT64, false, NULL};
     struct lull_arrow_file file;
     assert_int_equal(
         lull_arrow_open(folder_path("missing/t.arrow"), "shown", &column, 1, NULL, 0, &file, &err),
@@ -201,7 +202,7 @@ static void test_cannot_write(void **state)
 static void test_full(void **state)
 {
     (void)state;
-    const struct lull_column column = {"i64", LULL_COLUMN_INT64, false, NULL};
+    const struct lull_arrow_column column = {"i64", LULL_ARROW_INT64, false, NULL};
     struct lull_arrow_file file;
     struct rlimit before;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);

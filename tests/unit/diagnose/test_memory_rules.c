@@ -234,8 +234,9 @@ static void no_leak(void **state)
     struct lull_interval *intervals[RANKS] = {&late, &late, &late, &late};
     uint32_t counts[RANKS] = {1, 1, 1, 1};
     struct lull_windows windows = {RANKS, intervals, counts};
+    const struct lull_reading reading = {.windows = &windows};
     const struct lull_evidence evidence = {
-        .path = "run", .trace = &made->trace, .windows = &windows, .breakdown = &made->breakdown};
+        .path = "run", .trace = &made->trace, .reading = &reading, .breakdown = &made->breakdown};
     (void)state;
     read_memory_of(made, 0, &(struct course){.rate = 16, .until = 60}, NULL);
     assert_int_equal(ask_made(made, &finding), 0);

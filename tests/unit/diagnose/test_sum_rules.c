@@ -543,8 +543,9 @@ static void kernel_time(void **state)
         run->breakdown.runtime_ns = runs[i].runtime_ns;
         run->breakdown.parallels = NULL;
         run->breakdown.n_parallels = 0;
+        const struct lull_reading reading = {.application = LULL_NONE};
         const struct lull_evidence evidence = {
-            .path = "run", .breakdown = &run->breakdown, .trace = trace, .application = LULL_NONE};
+            .path = "run", .breakdown = &run->breakdown, .trace = trace, .reading = &reading};
         assert_int_equal(lull_diagnose(&evidence, arena, &finding), runs[i].expected_ns > 0);
         if (runs[i].expected_ns > 0) {
             is(finding, "kernel_time", runs[i].expected_ns);

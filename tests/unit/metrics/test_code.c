@@ -69,12 +69,12 @@ static struct lull_trace *make_two(void)
     return trace;
 }
 
-static struct lull_code collect(const struct lull_trace *trace, const struct lull_reading *reading,
-                                struct lull_arena *arena)
+static struct lull_code_times collect(const struct lull_trace *trace,
+                                      const struct lull_reading *reading, struct lull_arena *arena)
 {
     const struct lull_pass_options pass = {.reading = reading};
     struct lull_code_collector *collector;
-    struct lull_code code;
+    struct lull_code_times code;
     struct lull_error err = {""};
     assert_int_equal(
         lull_code_create(trace, reading, lull_pass_workers(trace, &pass), BINS, &collector, &err),
@@ -87,9 +87,9 @@ static struct lull_code collect(const struct lull_trace *trace, const struct lul
     return code;
 }
 
-static struct lull_code_table tabulate(const struct lull_trace *trace, const struct lull_code *code,
-                                       const int64_t *waited, enum lull_code_level level,
-                                       struct lull_arena *arena)
+static struct lull_code_table tabulate(const struct lull_trace *trace,
+                                       const struct lull_code_times *code, const int64_t *waited,
+                                       enum lull_code_level level, struct lull_arena *arena)
 {
     const struct lull_breakdown_options options = {.regions = true};
     struct lull_breakdown *breakdown;
@@ -155,7 +155,7 @@ static void test_rows(void **state)
     static const int64_t waited[] = {[SEND_OF_SMOOTH] = 90, [SEND_OF_OTHERS] = 0};
     struct lull_trace *trace = make_two();
     struct lull_arena *arena = lull_arena_create(NULL);
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     (void)state;
     assert_int_equal(code.samples, 6);
     assert_int_equal(code.useful_samples, 5);
@@ -184,7 +184,7 @@ static void test_window(void **state)
     (void)state;
     assert_int_equal(lull_windows_of_time(trace, 150, 350, arena, &windows, &err), LULL_OK);
     const struct lull_reading reading = {.windows = windows};
-    const struct lull_code code = collect(trace, &reading, arena);
+    const struct lull_code_times code = collect(trace, &reading, arena);
     assert_int_equal(code.useful_samples, 2);
     const struct lull_code_table table = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
     assert_int_equal(table.useful_ns, 400);
@@ -209,7 +209,7 @@ static struct lull_code_row share_of_samples(unsigned x, unsigned n, uint64_t we
     for (unsigned i = 0; i < n; i++)
         sample(trace, 0, 1 + i, i < x ? SMOOTH : EDGE, 1, weight);
     add(trace, 0, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     const struct lull_code_table table = tabulate(trace, &code, NULL, LULL_CODE_BY_FUNCTION, arena);
     struct lull_code_row row = {0};
     for (uint32_t i = 0; i < table.n_rows; i++)
@@ -260,7 +260,7 @@ static void test_two_threads(void **state)
             add(trace, l, memory_span(end, LULL_EVENT_CALL, SEND, 1000 - end));
         add(trace, l, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
     }
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     const struct lull_code_table table = tabulate(trace, &code, NULL, LULL_CODE_BY_FUNCTION, arena);
     const double n = 1 / (0.81 + 0.01) * 100, z2 = 3.8414588;
     /* Wilson's interval of one half: 1/2 +- z / 2 / sqrt(n + z^2) */
@@ -302,7 +302,7 @@ static void test_names(void **state)
     sample(trace, 0, 2, LIBZ, 0x200, 1);
     sample(trace, 0, 3, SMOOTH, 10, 1);
     add(trace, 0, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     const struct lull_code_table table = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
     assert_int_equal(table.n_rows, 2);
     assert_true(strncmp(table.rows[0].id, "libz.so (not ", strlen("libz.so (not ")) == 0);
@@ -335,7 +335,7 @@ static void test_idle_threads(void **state)
         sample(trace, t, 800, EDGE, 31, 1);
         add(trace, t, memory_event(1000, LULL_EVENT_LEAVE, PARALLEL));
     }
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     const struct lull_code_table lines = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
     assert_true(lines.has_idle);
     assert_int_equal(lines.n_rows, 3);
@@ -363,7 +363,7 @@ static void test_least(void **state)
             sample(trace, l, 20, l == 1 ? SMOOTH : EDGE, l == 1 ? 10 : 30, 3);
         add(trace, l, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
     }
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     const struct lull_code_table lines = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
     assert_int_equal(lines.n_rows, 3);
     assert_string_equal(lines.rows[0].id, "heat.py:20"); /* 1000, 250, 250 */
@@ -406,7 +406,7 @@ static void test_openmp_waits(void **state)
         add(trace, 0, memory_event(200 * r + length[r], LULL_EVENT_LEAVE, r));
     }
     add(trace, 0, memory_event(1000, LULL_EVENT_LEAVE, MAIN));
-    const struct lull_code code = collect(trace, NULL, arena);
+    const struct lull_code_times code = collect(trace, NULL, arena);
     const struct lull_code_table lines = tabulate(trace, &code, NULL, LULL_CODE_BY_LINE, arena);
     assert_int_equal(lines.n_rows, 2);
     for (uint32_t r = 0; r < 2; r++) {

@@ -9,23 +9,23 @@
 
 static int compare_items(const void *a, const void *b)
 {
-    const struct lull_sampled *x = a, *y = b;
+    const struct lull_sample_item *x = a, *y = b;
     if (x->hash != y->hash)
         return x->hash < y->hash ? -1 : 1;
     return x->times[0] < y->times[0] ? -1 : x->times[0] > y->times[0];
 }
 
 /* Some hashes come several times, with other times. */
-static struct lull_sampled draw_item(struct lull_random *random, uint64_t hashes)
+static struct lull_sample_item draw_item(struct lull_random *random, uint64_t hashes)
 {
-    return (struct lull_sampled){.hash = lull_random_below(random, hashes),
-                                 .times = {(int64_t)lull_random_below(random, 4)}};
+    return (struct lull_sample_item){.hash = lull_random_below(random, hashes),
+                                     .times = {(int64_t)lull_random_below(random, 4)}};
 }
 
 static void test_smallest(void **state)
 {
     enum { MOST = 40000 };
-    struct lull_sampled *all = malloc(MOST * sizeof *all);
+    struct lull_sample_item *all = malloc(MOST * sizeof *all);
     const unsigned rounds = lull_test_rounds(200);
     struct lull_random random;
     unsigned dropped = 0, refused = 0;

@@ -576,6 +576,26 @@ static void test_names(void **state)
     assert_string_equal(story(1), "state Mine@2+1");
 }
 
+/* As Extrae names the streams of devices: by CUDA, by HIP, by both, and by the UUIDs of devices. */
+static void test_streams_of_extrae(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"THREAD 1.1.1", "CUDA-D1.S1-host", "HIP-D1.S1-host",
+                                        "GPU-D1.S1-host", "GPU_a2f80454.1"};
+    enum { NAMES = sizeof names / sizeof *names };
+    char row[200] = "LEVEL THREAD SIZE 5\n";
+    for (uint32_t i = 0; i < NAMES; i++)
+        sprintf(row + strlen(row), "%s\n", names[i]);
+    write_text("run.row", row);
+    open_text("#Paraver (1/2/26 at 9:5):7:1(5):1:1(5:1)\n");
+    assert_int_equal(trace->n_locations, NAMES);
+    for (uint32_t i = 0; i < NAMES; i++) {
+        assert_string_equal(trace->locations[i].name, names[i]);
+        assert_int_equal(trace->locations[i].kind,
+                         i > 0 ? LULL_LOCATION_DEVICE : LULL_LOCATION_THREAD);
+    }
+}
+
 /* No node is listed: on which one a task is, is not known. */
 static void test_tasks_without_nodes(void **state)
 {
@@ -668,6 +688,7 @@ TEST_GROUP(test_paraver)
         cmocka_unit_test_setup_teardown(test_bad_records, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_long_line, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_streams_of_extrae, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_nothing_to_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_lowest_type, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_states_between_others, set_up, tear_down),

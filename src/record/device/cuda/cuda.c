@@ -216,7 +216,9 @@ static void keep_buffer(uint8_t *buffer, size_t used)
 /* ==== records ================================================================================= */
 
 /* Regions of kernels by the addresses of their names, which CUPTI keeps. As it may free one when
- * code is unloaded, the name is compared with a copy, once in each buffer. */
+ * code is unloaded, and put another one there, the name is compared with a copy, once in each buffer. To
+ * compare it for each record would find no more: a record has no name of its own, and all records of a buffer
+ * are read when CUPTI hands it over, when one name stands there. */
 enum { MOST_NAMES = 1 << 12 };
 static struct kernel_name {
     const char *name;

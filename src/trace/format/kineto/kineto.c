@@ -516,19 +516,15 @@ static uint32_t find_last_of_stream(const struct kineto_process *process,
                                     const struct kineto_span *call)
 {
     const int64_t end = call->begin + call->length;
-    size_t from = 0, to = stream->n_spans;
-    while (from < to) {
-        const size_t middle = from + (to - from) / 2;
-        if (stream->spans[middle].begin + stream->spans[middle].length <= end)
-            from = middle + 1;
-        else
-            to = middle;
-    }
-    const bool other = from < stream->n_spans &&
-                       was_submitted_before(process, stream->spans[from].correlation, call);
-    return from > 0 && !other &&
-                   was_submitted_before(process, stream->spans[from - 1].correlation, call)
-               ? stream->spans[from - 1].correlation
+    struct lull_bisection at = {.end = stream->n_spans};
+    while (lull_bisect(&at))
+        at.in_front = stream->spans[at.middle].begin + stream->spans[at.middle].length <= end;
+    const size_t next = at.begin;
+    const bool other = next < stream->n_spans &&
+                       was_submitted_before(process, stream->spans[next].correlation, call);
+    return next > 0 && !other &&
+                   was_submitted_before(process, stream->spans[next - 1].correlation, call)
+               ? stream->spans[next - 1].correlation
                : 0;
 }
 

@@ -22,7 +22,7 @@
 enum { WINDOW = 1 << 20, WIDEST_WINDOW = 1 << 28 };
 
 struct window {
-    struct lull_source *source;
+    struct lull_byte_source *source;
     const char *path;
     uint8_t *chunk; /* as the source wants it */
     char *bytes;    /* [capacity] */
@@ -34,7 +34,7 @@ struct window {
 
 static void window_close(struct window *window)
 {
-    lull_source_close(window->source);
+    lull_byte_source_close(window->source);
     free(window->chunk);
     free(window->bytes);
 }
@@ -42,13 +42,15 @@ static void window_close(struct window *window)
 static lull_status window_open(struct window *window, const struct lull_trace *trace,
                                const char *path, struct lull_error *err)
 {
-    *window = (struct window){
-        .path = path, .chunk = lull_source_memory(), .bytes = malloc(WINDOW), .capacity = WINDOW};
+    *window = (struct window){.path = path,
+                              .chunk = lull_byte_source_memory(),
+                              .bytes = malloc(WINDOW),
+                              .capacity = WINDOW};
     if (!window->chunk || !window->bytes)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
     window->bytes[0] = '\0';
     window->text = (struct json_text){.at = window->bytes, .end = window->bytes};
-    return lull_source_open(trace, path, 0, false, &window->source, err);
+    return lull_byte_source_open(trace, path, 0, false, &window->source, err);
 }
 
 /* Moves the window to where the text stands, and makes it longer. */
@@ -59,23 +61,20 @@ static lull_status window_fill(struct window *window, struct lull_error *err)
     size_t got, length = kept;
     window->offset += (uint64_t)(text->at - window->bytes);
     memmove(window->bytes, text->at, kept);
-    if (window->capacity - kept <= LULL_SOURCE_CHUNK) {
-        char *bytes =
-            window->capacity < WIDEST_WINDOW ? realloc(window->bytes, 2 * window->capacity) : NULL;
-        if (!bytes)
+    if (window->capacity - kept <= LULL_BYTE_SOURCE_CHUNK) {
+        if (window->capacity >= WIDEST_WINDOW ||
+            !lull_array_reserve(&window->bytes, &window->capacity, 2 * window->capacity, 1))
             return lull_fail(err, LULL_ERR_MEMORY,
                              "%s: byte %" PRIu64 ": a value is longer than %zu MiB", window->path,
                              window->offset, kept >> 20);
-        window->bytes = bytes;
-        window->capacity *= 2;
     }
     do {
-        lull_status status = lull_source_next(window->source, &window->chunk, &got, err);
+        lull_status status = lull_byte_source_next(window->source, &window->chunk, &got, err);
         if (status != LULL_OK)
             return status;
-        memcpy(window->bytes + length, window->chunk + LULL_SOURCE_HEAD, got);
+        memcpy(window->bytes + length, window->chunk + LULL_BYTE_SOURCE_HEAD, got);
         length += got;
-    } while (got > 0 && window->capacity - length > LULL_SOURCE_CHUNK);
+    } while (got > 0 && window->capacity - length > LULL_BYTE_SOURCE_CHUNK);
     window->bytes[length] = '\0';
     *text = (struct json_text){window->bytes, window->bytes + length, got == 0, NULL};
     return LULL_OK;

@@ -330,6 +330,23 @@ void lull_otf2_read_description(struct lull_region *region, const char *descript
 
 /* ---- states in properties -------------------------------------------------------------------- */
 
+const struct lull_event lull_otf2_nothing_told = {
+    .id = LULL_NONE,
+    .operation = {.sequence = LULL_NO_SEQUENCE, .location = LULL_NONE, .peer = LULL_ANY}};
+
+const char *const lull_otf2_device_parameter_names[LULL_OTF2_DEVICE_PARAMETERS] = {
+    [LULL_OTF2_LOCATION] = "lull device: location",
+    [LULL_OTF2_REGION] = "lull device: called by",
+    [LULL_OTF2_BYTES] = "lull device: bytes",
+    [LULL_OTF2_OTHER] = "lull device: depends on",
+    [LULL_OTF2_SEQUENCE] = "lull device: sequence",
+    [LULL_OTF2_PEER] = "lull device: peer",
+    [LULL_OTF2_SUBMIT] = "lull device: submits operation",
+    [LULL_OTF2_DEPEND] = "lull device: dependent operation",
+    [LULL_OTF2_WAIT] = "lull device: waits for operation",
+    [LULL_OTF2_RUN] = "lull device: runs operation",
+};
+
 void lull_otf2_state_property(char *buffer, size_t size, uint32_t index)
 {
     snprintf(buffer, size, "LULL::STATE_%" PRIu32, index);

@@ -89,6 +89,24 @@ void lull_otf2_read_description(struct lull_region *region, const char *descript
 #define LULL_OTF2_STATE          "lull state"
 #define LULL_OTF2_STATE_DURATION "lull state duration"
 #define LULL_OTF2_APPLICATION    "lull application"
+#define LULL_OTF2_STREAM         "lull stream" /* property of a location: trace/stream_text.h */
+
+/* Parameters in archives that lull wrote: what threads submit to devices, and what devices run. An event is told by one
+ * of the last four, whose value is the number of the operation. Those before it, on the same location, have its fields. */
+enum lull_otf2_device_parameter {
+    LULL_OTF2_LOCATION, /* id of a location: the stream, or on a stream the thread that submitted */
+    LULL_OTF2_REGION,   /* id of the region of the call that submitted */
+    LULL_OTF2_BYTES,
+    LULL_OTF2_OTHER,    /* number of the operation that another one depends on */
+    LULL_OTF2_SEQUENCE, /* of an exchange between devices */
+    LULL_OTF2_PEER,     /* likewise: rank */
+    LULL_OTF2_SUBMIT,   /* LULL_EVENT_SUBMIT */
+    LULL_OTF2_DEPEND,
+    LULL_OTF2_WAIT,
+    LULL_OTF2_RUN, /* LULL_EVENT_OPERATION */
+    LULL_OTF2_DEVICE_PARAMETERS
+};
+extern const char *const lull_otf2_device_parameter_names[LULL_OTF2_DEVICE_PARAMETERS];
 
 /* The name and the value of the archive property that describes state `index`. */
 void lull_otf2_state_property(char *buffer, size_t size, uint32_t index);
@@ -142,7 +160,9 @@ struct lull_otf2_archive {
                                all ranks */
     bool local_definitions; /* there are .def files per location */
     struct lull_otf2_clock clock;
-    struct lull_otf2_map regions, comms, classes, windows, parameters, contexts;
+    struct lull_otf2_map locations, regions, comms, classes, windows, contexts;
+    struct lull_otf2_map parameters; /* enum lull_otf2_device_parameter; or, for a marker,
+                                        LULL_OTF2_DEVICE_PARAMETERS + its index */
     bool *self_comms; /* per communicator: it is like MPI_COMM_SELF, one for every process */
     uint32_t *context_regions;                 /* region index per calling context */
     uint32_t *window_comms;                    /* communicator index per window */
@@ -202,6 +222,9 @@ struct otf2_stream {
     } io[LULL_OTF2_PENDING_IO];
     unsigned n_io;
 
+    /* What device parameters have told of the event whose number comes next; else lull_otf2_nothing_told. */
+    struct lull_event submission;
+
     /* Copies on a device stream. They are put and get records with a record of their completion;
      * here they become regions. Time in which a kernel runs as well belongs to the kernel. */
     bool makes_copies;                       /* the location is a device stream with copies */
@@ -214,6 +237,8 @@ struct otf2_stream {
     uint64_t requests_cancelled;                   /* of either kind; they need not complete */
     uint64_t collectives_begun, collectives_ended; /* non-blocking */
 };
+
+extern const struct lull_event lull_otf2_nothing_told;
 
 lull_status lull_otf2_stream_open(const struct lull_trace *trace, uint32_t location, uint64_t mask,
                                   void **ret_stream, struct lull_error *err);

@@ -2,6 +2,8 @@
 /* Makes the definitions of a trace from those of an archive. */
 #include "trace/format/otf2/otf2_definitions.h"
 
+#include "trace/stream_text.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,10 +13,10 @@ struct otf2_builder {
     struct lull_trace *trace;
     struct lull_otf2_archive *archive;
     struct lull_otf2_definitions *definitions;
-    struct lull_otf2_map node_index;     /* -> trace->nodes */
-    struct lull_otf2_map group_index;    /* -> definitions->location_groups */
-    struct lull_otf2_map location_index; /* -> trace->locations */
-    struct lull_otf2_map world_rank;     /* location id -> rank */
+    struct lull_otf2_map node_index;  /* -> trace->nodes */
+    struct lull_otf2_map group_index; /* -> definitions->location_groups */
+    struct lull_otf2_map world_rank;  /* location id -> rank */
+    size_t devices_capacity;
 };
 
 /* Copies a string of the archive into the arena of the trace. */
@@ -527,8 +529,23 @@ static void index_locations(struct otf2_builder *builder)
     uint64_t *ids = lull_arena_alloc(scratch, trace->n_locations * sizeof *ids);
     for (uint32_t l = 0; l < trace->n_locations; l++)
         ids[l] = trace->locations[l].source_id;
-    lull_otf2_map_build(&builder->location_index, scratch, ids, sizeof *ids, NULL,
+    lull_otf2_map_build(&builder->archive->locations, trace->arena, ids, sizeof *ids, NULL,
                         trace->n_locations);
+}
+
+/* What the archive says of streams, if lull wrote it. */
+static void otf2_describe_streams(struct otf2_builder *builder)
+{
+    const struct lull_otf2_definitions *definitions = builder->definitions;
+    for (uint32_t i = 0; builder->archive->own && i < definitions->location_texts.count; i++) {
+        const struct lull_otf2_location_text *told = &definitions->location_texts.items[i];
+        const uint32_t l = lull_otf2_find(&builder->archive->locations, told->id);
+        if (l != LULL_NONE &&
+            strcmp(lull_otf2_text(definitions, told->name), LULL_OTF2_STREAM) == 0)
+            lull_stream_parse(builder->trace, l, lull_otf2_text(definitions, told->value),
+                              &builder->devices_capacity);
+    }
+    lull_join_devices(builder->trace);
 }
 
 static lull_status otf2_build_locations(struct otf2_builder *builder, struct lull_error *err)
@@ -555,6 +572,7 @@ static lull_status otf2_build_locations(struct otf2_builder *builder, struct lul
     qsort(drafts, count, sizeof *drafts, compare_drafts);
     add_drafted_locations(builder, drafts, count);
     index_locations(builder);
+    otf2_describe_streams(builder);
     return LULL_OK;
 }
 
@@ -848,19 +866,37 @@ static void otf2_build_regions(struct otf2_builder *builder)
 
 /* ==== build =================================================================================== */
 
+/* Which parameter of lull's own a name is; LULL_OTF2_DEVICE_PARAMETERS: none. */
+static uint32_t find_device_parameter(const char *name)
+{
+    uint32_t which = 0;
+    while (which < LULL_OTF2_DEVICE_PARAMETERS &&
+           strcmp(name, lull_otf2_device_parameter_names[which]) != 0)
+        which++;
+    return which;
+}
+
 static void build_markers(struct otf2_builder *builder)
 {
     struct lull_otf2_definitions *definitions = builder->definitions;
     struct lull_trace *trace = builder->trace;
-    trace->n_markers = definitions->parameters.count;
-    trace->markers = lull_arena_zero(trace->arena, trace->n_markers, sizeof *trace->markers);
-    for (uint32_t i = 0; i < trace->n_markers; i++) {
+    const uint32_t count = definitions->parameters.count;
+    uint32_t *values = lull_arena_alloc(definitions->arena, count * sizeof *values);
+    trace->markers = lull_arena_zero(trace->arena, count, sizeof *trace->markers);
+    for (uint32_t i = 0; i < count; i++) {
         const struct lull_otf2_parameter *source = &definitions->parameters.items[i];
-        trace->markers[i] = (struct lull_marker){.name = otf2_keep_text(builder, source->name),
-                                                 .source_id = source->id};
+        const char *name = lull_otf2_text(definitions, source->name);
+        const uint32_t own =
+            builder->archive->own ? find_device_parameter(name) : LULL_OTF2_DEVICE_PARAMETERS;
+        values[i] = own;
+        if (own < LULL_OTF2_DEVICE_PARAMETERS)
+            continue;
+        values[i] += trace->n_markers;
+        trace->markers[trace->n_markers++] = (struct lull_marker){
+            .name = otf2_keep_text(builder, source->name), .source_id = source->id};
     }
     lull_otf2_map_build(&builder->archive->parameters, trace->arena, definitions->parameters.items,
-                        sizeof *definitions->parameters.items, NULL, trace->n_markers);
+                        sizeof *definitions->parameters.items, values, count);
 }
 
 lull_status lull_otf2_build(struct lull_trace *trace, struct lull_otf2_archive *archive,
@@ -876,7 +912,7 @@ lull_status lull_otf2_build(struct lull_trace *trace, struct lull_otf2_archive *
     }
     if (status == LULL_OK) {
         otf2_build_regions(&builder);
-        lull_otf2_build_comms(trace, archive, &definitions, &builder.location_index);
+        lull_otf2_build_comms(trace, archive, &definitions, &archive->locations);
         build_markers(&builder);
         status = otf2_build_metrics(&builder, err);
     }

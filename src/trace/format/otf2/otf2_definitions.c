@@ -83,6 +83,17 @@ static OTF2_CallbackCode on_location(void *user, OTF2_LocationRef self, OTF2_Str
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode on_location_property(void *user, OTF2_LocationRef location,
+                                              OTF2_StringRef name, OTF2_Type type,
+                                              OTF2_AttributeValue value)
+{
+    struct lull_otf2_definitions *definitions = user;
+    if (type == OTF2_TYPE_STRING)
+        *APPEND(definitions, location_texts) =
+            (struct lull_otf2_location_text){location, name, value.stringRef};
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static OTF2_CallbackCode on_region(void *user, OTF2_RegionRef self, OTF2_StringRef name,
                                    OTF2_StringRef canonical_name, OTF2_StringRef description,
                                    OTF2_RegionRole role, OTF2_Paradigm paradigm,
@@ -210,6 +221,7 @@ static void set_callbacks(OTF2_GlobalDefReaderCallbacks *callbacks)
     OTF2_GlobalDefReaderCallbacks_SetLocationGroupPropertyCallback(callbacks,
                                                                    on_location_group_property);
     OTF2_GlobalDefReaderCallbacks_SetLocationCallback(callbacks, on_location);
+    OTF2_GlobalDefReaderCallbacks_SetLocationPropertyCallback(callbacks, on_location_property);
     OTF2_GlobalDefReaderCallbacks_SetRegionCallback(callbacks, on_region);
     OTF2_GlobalDefReaderCallbacks_SetGroupCallback(callbacks, on_group);
     OTF2_GlobalDefReaderCallbacks_SetCommCallback(callbacks, on_comm);
@@ -252,10 +264,10 @@ const char *lull_otf2_text(const struct lull_otf2_definitions *definitions, OTF2
 /* ==== share =================================================================================== */
 
 /* Every list of definitions, in the order in which members tell them. */
-#define LISTS(each)                                                                         \
-    each(strings) each(nodes) each(shared_memory) each(location_groups) each(group_numbers) \
-        each(locations) each(regions) each(groups) each(comms) each(members) each(classes)  \
-            each(instances) each(windows) each(parameters) each(contexts)
+#define LISTS(each)                                                                               \
+    each(strings) each(nodes) each(shared_memory) each(location_groups) each(group_numbers)       \
+        each(locations) each(location_texts) each(regions) each(groups) each(comms) each(members) \
+            each(classes) each(instances) each(windows) each(parameters) each(contexts)
 
 /* What reading the definitions has come to. Behind it stand the lists, then what they point to,
  * each at a multiple of 8 bytes. */

@@ -45,6 +45,12 @@ struct lull_otf2_location {
     OTF2_LocationGroupRef group;
 };
 
+/* A property of a location that is a text. */
+struct lull_otf2_location_text {
+    uint64_t id;
+    OTF2_StringRef name, value;
+};
+
 struct lull_otf2_region {
     uint64_t id;
     OTF2_StringRef name, canonical_name, description, file;
@@ -121,6 +127,7 @@ struct lull_otf2_definitions {
     LULL_OTF2_LIST(lull_otf2_location_group) location_groups;
     LULL_OTF2_LIST(lull_otf2_group_number) group_numbers;
     LULL_OTF2_LIST(lull_otf2_location) locations;
+    LULL_OTF2_LIST(lull_otf2_location_text) location_texts;
     LULL_OTF2_LIST(lull_otf2_region) regions;
     LULL_OTF2_LIST(lull_otf2_group) groups;
     LULL_OTF2_LIST(lull_otf2_comm) comms;

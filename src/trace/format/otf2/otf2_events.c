@@ -461,34 +461,75 @@ static OTF2_CallbackCode on_metric(COMMON, OTF2_MetricRef metric, uint8_t count,
     return add_readings(stream, time, class, known, types, values);
 }
 
-/* ---- markers --------------------------------------------------------------------------------- */
+/* ---- markers, and what devices do ------------------------------------------------------------ */
 
-static OTF2_CallbackCode add_marker_event(struct otf2_stream *stream, OTF2_TimeStamp time,
-                                          OTF2_ParameterRef parameter, uint64_t value)
+/* Takes a parameter of lull's own: a field of the event to come, or its number, by which the event is complete. */
+static void take_device_parameter(struct otf2_stream *stream, OTF2_TimeStamp time, unsigned which,
+                                  uint64_t value)
 {
-    uint32_t index = lull_otf2_find(&stream->archive->parameters, parameter);
-    if (index != LULL_NONE)
-        otf2_add(stream, time, LULL_EVENT_MARKER, index)->number = value;
+    static const uint8_t kinds[LULL_OTF2_DEVICE_PARAMETERS] = {
+        [LULL_OTF2_SUBMIT] = LULL_EVENT_SUBMIT,
+        [LULL_OTF2_DEPEND] = LULL_EVENT_DEPEND,
+        [LULL_OTF2_WAIT] = LULL_EVENT_DEVICE_WAIT,
+        [LULL_OTF2_RUN] = LULL_EVENT_OPERATION};
+    struct lull_event *told = &stream->submission;
+    switch (which) {
+    case LULL_OTF2_LOCATION:
+        told->operation.location = lull_otf2_find(&stream->archive->locations, value);
+        return;
+    case LULL_OTF2_REGION:
+        told->id = lull_otf2_find(&stream->archive->regions, value);
+        return;
+    case LULL_OTF2_BYTES:
+    case LULL_OTF2_OTHER:
+        told->operation.bytes = value;
+        return;
+    case LULL_OTF2_SEQUENCE:
+        told->operation.sequence = value;
+        return;
+    case LULL_OTF2_PEER:
+        told->operation.peer = value <= INT32_MAX ? (int32_t)value : LULL_ANY;
+        return;
+    default:
+        break;
+    }
+    if (stream->mask & LULL_MASK(kinds[which])) {
+        struct lull_event *event = otf2_add(stream, time, kinds[which], told->id);
+        event->operation = told->operation;
+        event->operation.number = value;
+    }
+    stream->submission = lull_otf2_nothing_told;
+}
+
+static OTF2_CallbackCode take_parameter(struct otf2_stream *stream, OTF2_TimeStamp time,
+                                        OTF2_ParameterRef parameter, uint64_t value)
+{
+    const uint32_t index = lull_otf2_find(&stream->archive->parameters, parameter);
+    if (index < LULL_OTF2_DEVICE_PARAMETERS)
+        take_device_parameter(stream, time, index, value);
+    else if (index != LULL_NONE && stream->mask & LULL_MASK(LULL_EVENT_MARKER))
+        otf2_add(stream, time, LULL_EVENT_MARKER, index - LULL_OTF2_DEVICE_PARAMETERS)->number =
+            value;
     return OTF2_CALLBACK_SUCCESS;
 }
 
 static OTF2_CallbackCode on_parameter_int(COMMON, OTF2_ParameterRef parameter, int64_t value)
 {
     IGNORE_COMMON;
-    return add_marker_event(user, time, parameter, (uint64_t)value);
+    return take_parameter(user, time, parameter, (uint64_t)value);
 }
 
 static OTF2_CallbackCode on_parameter_unsigned(COMMON, OTF2_ParameterRef parameter, uint64_t value)
 {
     IGNORE_COMMON;
-    return add_marker_event(user, time, parameter, value);
+    return take_parameter(user, time, parameter, value);
 }
 
 static OTF2_CallbackCode on_parameter_string(COMMON, OTF2_ParameterRef parameter,
                                              OTF2_StringRef string)
 {
     IGNORE_COMMON;
-    return add_marker_event(user, time, parameter, string);
+    return take_parameter(user, time, parameter, string);
 }
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -528,9 +569,10 @@ void lull_otf2_set_callbacks(struct lull_otf2_callbacks *callbacks, uint64_t mas
         SET(MeasurementOnOff, on_measurement);
     if (mask & LULL_MASK(LULL_EVENT_MARKER)) {
         SET(ParameterInt, on_parameter_int);
-        SET(ParameterUnsignedInt, on_parameter_unsigned);
         SET(ParameterString, on_parameter_string);
     }
+    if (mask & (LULL_MASK(LULL_EVENT_MARKER) | LULL_MASK_DEVICES))
+        SET(ParameterUnsignedInt, on_parameter_unsigned);
 }
 
 /* ==== totals ================================================================================== */

@@ -916,7 +916,8 @@ static lull_status open_stream(const struct lull_trace *trace, uint32_t location
     stream->archive = trace->format_data;
     stream->location = location;
     stream->process = trace->locations[location].process;
-    stream->mask = mask;
+    stream->mask = stream->archive->own ? mask : mask & ~LULL_MASK_DEVICES;
+    stream->submission = lull_otf2_nothing_told;
     stream->probing = probing;
     stream->makes_copies = !probing && makes_copies(stream);
     lull_status status = LULL_OK;

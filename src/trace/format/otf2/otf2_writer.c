@@ -6,6 +6,7 @@
 #include "base/output_file.h"
 #include "base/sorted.h"
 #include "trace/format/otf2/otf2_archive.h"
+#include "trace/stream_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 /* Ids in the archives that lull writes. Definitions of a kind are numbered from 0 without gaps, as
  * libotf2's tools expect. Processes, locations, regions, counters and markers have their indices as
  * ids. */
-enum { OTF2_IO_HANDLE = 0 };
+enum { OTF2_IO_HANDLE = 0, OTF2_STREAM_ATTRIBUTE = 0 };
 
 /* Counters that were read together: a metric class. */
 struct otf2_counter_set {
@@ -27,6 +28,10 @@ struct otf2_output_location {
     uint64_t n_events;
     uint64_t *totals; /* per counter; NULL before the first reading */
     uint32_t last_set;
+    /* An Enter that is not written yet: what the call submits may belong to it. */
+    bool enter_held;
+    uint32_t enter_region;
+    int64_t enter_time;
     bool call_open; /* a CALL has begun and not ended */
     uint32_t call_region;
     int64_t call_end;
@@ -53,6 +58,8 @@ struct otf2_output {
     size_t windows_capacity;
     uint32_t n_windows;
     uint64_t io_operations;
+    OTF2_AttributeList *attributes; /* empty between two records */
+    bool submits;                   /* device parameters were written */
 };
 
 /* ---- where events go ------------------------------------------------------------------------- */
@@ -311,6 +318,16 @@ static void write_process(struct writer *writer, uint32_t p)
     }
 }
 
+/* Writes what is known of a stream of a device. */
+static void write_stream(struct writer *writer, uint32_t location)
+{
+    const char *text = lull_stream_print(writer->trace, location, writer->output->arena);
+    const OTF2_StringRef name = string_id(writer, LULL_OTF2_STREAM);
+    check(writer, OTF2_GlobalDefWriter_WriteLocationProperty(
+                      writer->global, location, name, OTF2_TYPE_STRING,
+                      (OTF2_AttributeValue){.stringRef = string_id(writer, text)}));
+}
+
 /* Writes the processes and their locations. The streams of a process form a location group of their
  * own, behind the groups of all processes. */
 static void write_locations(struct writer *writer)
@@ -340,6 +357,8 @@ static void write_locations(struct writer *writer)
                   device ? OTF2_LOCATION_TYPE_ACCELERATOR_STREAM : OTF2_LOCATION_TYPE_CPU_THREAD,
                   writer->output->locations[l].n_events,
                   device ? device_groups[location->process] : location->process));
+        if (location->stream)
+            write_stream(writer, l);
     }
 }
 
@@ -546,6 +565,23 @@ static void write_markers(struct writer *writer)
     }
 }
 
+/* Device parameters have their ids behind those of markers. The attribute is Score-P's. */
+static void write_device_parameters(struct writer *writer)
+{
+    if (!writer->output->submits)
+        return;
+    for (uint32_t p = 0; p < LULL_OTF2_DEVICE_PARAMETERS; p++) {
+        const OTF2_StringRef name = string_id(writer, lull_otf2_device_parameter_names[p]);
+        check(writer,
+              OTF2_GlobalDefWriter_WriteParameter(writer->global, writer->trace->n_markers + p,
+                                                  name, OTF2_PARAMETER_TYPE_UINT64));
+    }
+    const OTF2_StringRef name = string_id(writer, "CUDA_STREAM_REF"),
+                         description = string_id(writer, "Referenced CUDA stream");
+    check(writer, OTF2_GlobalDefWriter_WriteAttribute(writer->global, OTF2_STREAM_ATTRIBUTE, name,
+                                                      description, OTF2_TYPE_LOCATION));
+}
+
 /* Writes one file with one handle, which all operations use: the trace does not say which files
  * were used. */
 static void write_files(struct writer *writer)
@@ -577,6 +613,7 @@ static void write_global(struct writer *writer)
     write_windows(writer);
     write_metrics(writer);
     write_markers(writer);
+    write_device_parameters(writer);
     write_files(writer);
 }
 
@@ -608,10 +645,32 @@ static OTF2_ErrorCode otf2_write_definitions(struct otf2_output *output)
 
 /* ==== events ================================================================================== */
 
+/* Writes the Enter that is held. `next` is the event behind it, or NULL. Where the call submits something to a stream, the
+ * Enter says so in the way of Score-P. */
+static OTF2_ErrorCode write_held_enter(struct otf2_target *target, const struct lull_event *next)
+{
+    struct otf2_output_location *location = target->location;
+    OTF2_AttributeList *attributes = target->output->attributes;
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    if (!location->enter_held)
+        return OTF2_SUCCESS;
+    location->enter_held = false;
+    if (next && next->kind == LULL_EVENT_SUBMIT && next->operation.location != LULL_NONE)
+        code = OTF2_AttributeList_AddLocationRef(attributes, OTF2_STREAM_ATTRIBUTE,
+                                                 next->operation.location);
+    return code == OTF2_SUCCESS
+               ? OTF2_EvtWriter_Enter(target->writer, attributes, (uint64_t)location->enter_time,
+                                      location->enter_region)
+               : code;
+}
+
 /* Leaves the CALL that is open. */
 static OTF2_ErrorCode otf2_leave_call(struct otf2_target *target)
 {
+    const OTF2_ErrorCode code = write_held_enter(target, NULL);
     target->location->call_open = false;
+    if (code != OTF2_SUCCESS)
+        return code;
     return OTF2_EvtWriter_Leave(target->writer, NULL, (uint64_t)target->location->call_end,
                                 target->location->call_region);
 }
@@ -621,7 +680,7 @@ static bool belongs_to_call(uint8_t kind)
 {
     return (LULL_MASK_MESSAGES | LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) |
             LULL_MASK(LULL_EVENT_COLLECTIVE_END) | LULL_MASK(LULL_EVENT_RMA) |
-            LULL_MASK(LULL_EVENT_IO)) &
+            LULL_MASK(LULL_EVENT_IO) | LULL_MASK_DEVICES) &
            LULL_MASK(kind);
 }
 
@@ -644,7 +703,10 @@ static OTF2_ErrorCode write_region_record(struct otf2_target *target,
         target->location->call_region = event->id;
         target->location->call_end = event->time + event->duration;
     }
-    return OTF2_EvtWriter_Enter(target->writer, NULL, time, event->id);
+    target->location->enter_held = true;
+    target->location->enter_region = event->id;
+    target->location->enter_time = event->time;
+    return OTF2_SUCCESS;
 }
 
 /* The rank that stands for a peer that is no process: OpenMPI's number for it. */
@@ -878,6 +940,46 @@ static OTF2_ErrorCode write_state_record(struct otf2_target *target, const struc
     return OTF2_EvtWriter_Metric(target->writer, NULL, (uint64_t)event->time, 0, 2, types, values);
 }
 
+static OTF2_ErrorCode write_device_parameter(struct otf2_target *target,
+                                             const struct lull_event *event, unsigned which,
+                                             uint64_t value)
+{
+    return OTF2_EvtWriter_ParameterUnsignedInt(target->writer, NULL, (uint64_t)event->time,
+                                               target->output->trace->n_markers + which, value);
+}
+
+/* Writes what threads submit to devices, and which operations these run: as parameters of the region that is open. */
+static OTF2_ErrorCode write_submission(struct otf2_target *target, const struct lull_event *event)
+{
+    const bool runs = event->kind == LULL_EVENT_OPERATION;
+    const bool depends = event->kind == LULL_EVENT_DEPEND;
+    const struct {
+        bool told;
+        uint8_t which;
+        uint64_t value;
+    } parameters[] = {
+        {event->operation.location != LULL_NONE, LULL_OTF2_LOCATION, event->operation.location},
+        {runs && event->id != LULL_NONE, LULL_OTF2_REGION, event->id},
+        {runs && event->operation.bytes > 0, LULL_OTF2_BYTES, event->operation.bytes},
+        {depends && event->operation.other > 0, LULL_OTF2_OTHER, event->operation.other},
+        {runs && event->operation.sequence != LULL_NO_SEQUENCE, LULL_OTF2_SEQUENCE,
+         event->operation.sequence},
+        {runs && event->operation.peer >= 0, LULL_OTF2_PEER, (uint64_t)event->operation.peer},
+        {true,
+         runs                               ? LULL_OTF2_RUN
+         : depends                          ? LULL_OTF2_DEPEND
+         : event->kind == LULL_EVENT_SUBMIT ? LULL_OTF2_SUBMIT
+                                            : LULL_OTF2_WAIT,
+         event->operation.number},
+    };
+    OTF2_ErrorCode code = OTF2_SUCCESS;
+    target->output->submits = true;
+    for (size_t p = 0; p < sizeof parameters / sizeof *parameters && code == OTF2_SUCCESS; p++)
+        if (parameters[p].told)
+            code = write_device_parameter(target, event, parameters[p].which, parameters[p].value);
+    return code;
+}
+
 static OTF2_ErrorCode write_tracer(struct otf2_target *target, const struct lull_event *event)
 {
     uint64_t time = (uint64_t)event->time;
@@ -943,10 +1045,10 @@ static write_function *const write_functions[LULL_EVENT_KINDS] = {
     [LULL_EVENT_MEASURE_ON] = write_tracer,
     [LULL_EVENT_MARKER] = write_tracer,
     [LULL_EVENT_SAMPLE] = write_nothing,
-    [LULL_EVENT_SUBMIT] = write_nothing,
-    [LULL_EVENT_DEPEND] = write_nothing,
-    [LULL_EVENT_DEVICE_WAIT] = write_nothing,
-    [LULL_EVENT_OPERATION] = write_nothing,
+    [LULL_EVENT_SUBMIT] = write_submission,
+    [LULL_EVENT_DEPEND] = write_submission,
+    [LULL_EVENT_DEVICE_WAIT] = write_submission,
+    [LULL_EVENT_OPERATION] = write_submission,
 };
 
 static OTF2_ErrorCode write_event_record(struct otf2_target *target, const struct lull_event *event)
@@ -956,7 +1058,8 @@ static OTF2_ErrorCode write_event_record(struct otf2_target *target, const struc
         if (code != OTF2_SUCCESS)
             return code;
     }
-    return write_functions[event->kind](target, event);
+    const OTF2_ErrorCode code = write_held_enter(target, event);
+    return code == OTF2_SUCCESS ? write_functions[event->kind](target, event) : code;
 }
 
 static OTF2_ErrorCode otf2_write_events(struct otf2_target *target, const struct lull_block *block)
@@ -1053,6 +1156,9 @@ static OTF2_ErrorCode set_up(struct otf2_output *output)
         lull_otf2_state_print(value, sizeof value, &trace->states[s]);
         code = OTF2_Archive_SetProperty(output->archive, name, value, true);
     }
+    output->attributes = OTF2_AttributeList_New();
+    if (!output->attributes)
+        return OTF2_ERROR_MEM_ALLOC_FAILED;
     return code == OTF2_SUCCESS ? OTF2_Archive_OpenEvtFiles(output->archive) : code;
 }
 
@@ -1065,6 +1171,8 @@ static OTF2_ErrorCode finish_locations(struct otf2_output *output)
         OTF2_ErrorCode code = open_location(output, l);
         struct otf2_target target = {
             .output = output, .location = location, .writer = location->events};
+        if (code == OTF2_SUCCESS)
+            code = write_held_enter(&target, NULL);
         if (code == OTF2_SUCCESS && location->call_open)
             code = otf2_leave_call(&target);
         if (code == OTF2_SUCCESS)
@@ -1092,6 +1200,7 @@ static OTF2_ErrorCode finish_archive(struct otf2_output *output)
 static void release_output(struct otf2_output *output)
 {
     OTF2_Archive_Close(output->archive);
+    OTF2_AttributeList_Delete(output->attributes);
     free(output->locations);
     lull_arena_destroy(output->arena);
     free(output);

@@ -7,6 +7,8 @@
 #include "base/hash.h"
 #include "trace/byte_source.h"
 #include "trace/format.h"
+#include "trace/format/paraver/prv_types.h"
+#include "trace/stream_text.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 #include <unistd.h>
 
 struct prv_lines {
-    struct lull_source *source;
+    struct lull_byte_source *source;
     const char *path;
     uint8_t *memory; /* of the chunk at hand */
     size_t size, at;
@@ -64,14 +66,14 @@ static lull_status append_to_line(struct prv_lines *lines, const uint8_t *data, 
     if (lines->length + size > LONGEST_LINE)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: line %llu: longer than %d MiB", lines->path,
                          (unsigned long long)lines->number, LONGEST_LINE >> 20);
-    size_t need = lines->length + size + 2 * LULL_SOURCE_PAD;
+    size_t need = lines->length + size + 2 * LULL_BYTE_SOURCE_PAD;
     if (!lull_array_reserve(&lines->line, &lines->capacity, need, 1))
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for line %llu", lines->path,
                          (unsigned long long)lines->number);
     if (size > 0)
         memcpy(lines->line + lines->length, data, size);
     lines->length += size;
-    memset(lines->line + lines->length, 0, 2 * LULL_SOURCE_PAD);
+    memset(lines->line + lines->length, 0, 2 * LULL_BYTE_SOURCE_PAD);
     return LULL_OK;
 }
 
@@ -83,7 +85,8 @@ static lull_status prv_next_line(struct prv_lines *lines, struct lull_error *err
     lines->number++;
     for (;;) {
         if (lines->at == lines->size) {
-            lull_status status = lull_source_next(lines->source, &lines->memory, &lines->size, err);
+            lull_status status =
+                lull_byte_source_next(lines->source, &lines->memory, &lines->size, err);
             if (status != LULL_OK)
                 return status;
             lines->at = 0;
@@ -92,7 +95,7 @@ static lull_status prv_next_line(struct prv_lines *lines, struct lull_error *err
                 return append_to_line(lines, NULL, 0, err);
             }
         }
-        const uint8_t *from = lines->memory + LULL_SOURCE_HEAD + lines->at;
+        const uint8_t *from = lines->memory + LULL_BYTE_SOURCE_HEAD + lines->at;
         const uint8_t *newline = memchr(from, '\n', lines->size - lines->at);
         size_t part = newline ? (size_t)(newline + 1 - from) : lines->size - lines->at;
         lull_status status = append_to_line(lines, from, part, err);
@@ -469,10 +472,10 @@ static lull_status make_listed_locations(struct prv_header *header, struct lull_
 /* The most threads that are believed. A record that speaks of a thread takes at least 16 bytes of
  * the file; 4096 more are allowed, because a short trace of a large machine need not speak of
  * all. */
-static uint64_t most_threads(const struct lull_source *source)
+static uint64_t most_threads(const struct lull_byte_source *source)
 {
-    uint64_t size = lull_source_file_size(source);
-    if (lull_source_gzip(source))
+    uint64_t size = lull_byte_source_file_size(source);
+    if (lull_byte_source_gzip(source))
         size = size > UINT64_MAX / DEFLATE_RATIO ? UINT64_MAX : size * DEFLATE_RATIO;
     uint64_t most = size / 16 + 4096;
     return most < MOST_THREADS ? most : MOST_THREADS;
@@ -484,8 +487,8 @@ static lull_status read_first_line(struct prv_header *header, struct lull_error 
     if (status != LULL_OK)
         return status;
     header->most_threads = most_threads(header->lines->source);
-    header->paraver->file_size = lull_source_file_size(header->lines->source);
-    header->paraver->gzip = lull_source_gzip(header->lines->source);
+    header->paraver->file_size = lull_byte_source_file_size(header->lines->source);
+    header->paraver->gzip = lull_byte_source_gzip(header->lines->source);
     status = read_duration(header, err);
     if (status == LULL_OK)
         status = read_nodes(header, err);
@@ -531,14 +534,14 @@ static lull_status read_lines(struct prv_header *header, struct lull_prv_sample 
 static lull_status prv_read_header(struct lull_trace *trace, struct lull_paraver *paraver,
                                    struct lull_prv_sample *sample, struct lull_error *err)
 {
-    struct prv_lines lines = {.path = trace->path, .memory = lull_source_memory()};
+    struct prv_lines lines = {.path = trace->path, .memory = lull_byte_source_memory()};
     if (!lines.memory)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    lull_status status = lull_source_open(trace, trace->path, 0, true, &lines.source, err);
+    lull_status status = lull_byte_source_open(trace, trace->path, 0, true, &lines.source, err);
     if (status == LULL_OK) {
         struct prv_header header = {.trace = trace, .paraver = paraver, .lines = &lines};
         status = read_lines(&header, sample, err);
-        lull_source_close(lines.source);
+        lull_byte_source_close(lines.source);
     }
     free(lines.memory);
     free(lines.line);
@@ -749,11 +752,22 @@ static void rename_process(struct lull_trace *trace, uint32_t index, const char 
     trace->processes[index].name = name;
 }
 
+/* Whether a thread is a stream of a device, as Extrae names these: "CUDA-D1.S2-host", "HIP-D1.S1-host", "GPU-D1.S1-host",
+ * "GPU_a2f80454.1". */
+static bool is_stream_of_extrae(const char *name)
+{
+    static const char *const begins[] = {"CUDA-D", "HIP-D", "GPU-D", "GPU_"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(name, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 static void rename_location(struct lull_trace *trace, uint32_t index, const char *name)
 {
     struct lull_location *location = &trace->locations[index];
     bool stream = strncmp(name, LULL_PRV_STREAM, strlen(LULL_PRV_STREAM)) == 0;
-    if (stream || strncmp(name, "CUDA-D", 6) == 0)
+    if (stream || is_stream_of_extrae(name))
         location->kind = LULL_LOCATION_DEVICE;
     location->name = stream ? name + strlen(LULL_PRV_STREAM) : name;
 }
@@ -796,6 +810,33 @@ static void prv_read_row(struct lull_trace *trace)
     lull_unmap(&mapping);
 }
 
+/* Numbers the streams of each process, once the .row has told which locations are streams. */
+static void number_streams(struct lull_trace *trace)
+{
+    uint32_t process = LULL_NONE, threads = 0, streams = 0;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        struct lull_location *location = &trace->locations[l];
+        if (location->process != process)
+            threads = streams = 0;
+        process = location->process;
+        location->number = location->kind == LULL_LOCATION_DEVICE ? streams++ : threads++;
+    }
+}
+
+/* Reads what the .pcf says of streams, in traces that lull wrote. */
+static void prv_describe_streams(struct lull_trace *trace, const struct lull_prv_labels *labels)
+{
+    size_t capacity = 0;
+    for (size_t t = 0; t < labels->n_types; t++) {
+        const struct lull_prv_label_type *type = &labels->types[t];
+        for (size_t v = 0; type->number == LULL_PRV_OWN_STREAMS && v < type->n_values; v++)
+            if (type->values[v].number - 1 < trace->n_locations)
+                lull_stream_parse(trace, (uint32_t)(type->values[v].number - 1),
+                                  type->values[v].text, &capacity);
+    }
+    lull_join_devices(trace);
+}
+
 /* ==== paraver ================================================================================= */
 
 static bool recognise_paraver(const struct lull_candidate *candidate)
@@ -814,6 +855,8 @@ static lull_status open_trace(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK) {
         prv_read_pcf(trace, &labels);
         prv_read_row(trace);
+        number_streams(trace);
+        prv_describe_streams(trace, &labels);
         status = lull_prv_build_types(trace, paraver, &labels, &sample)
                      ? lull_trace_complete(trace, err)
                      : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);

@@ -45,8 +45,14 @@ enum lull_prv_parameter {
     LULL_PRV_COMM,
     LULL_PRV_TARGET,
     LULL_PRV_BYTES,
-    LULL_PRV_ROOT_RANK, /* lull's own: process index + 1 */
-    LULL_PRV_TAG,       /* lull's own, of 32 bits */
+    LULL_PRV_ROOT_RANK,  /* lull's own: process index + 1 */
+    LULL_PRV_TAG,        /* lull's own, of 32 bits */
+    LULL_PRV_LOCATION,   /* lull's own, as all that follow: number of a stream or thread, from 1 */
+    LULL_PRV_CALL_TYPE,  /* region of the call that submitted an operation, as a type ... */
+    LULL_PRV_CALL_VALUE, /* ... and a value of that type */
+    LULL_PRV_OTHER,      /* number of the operation that another one depends on */
+    LULL_PRV_SEQUENCE,   /* of an exchange between devices */
+    LULL_PRV_PEER,       /* likewise: rank + 1 */
     LULL_PRV_PARAMETERS
 };
 

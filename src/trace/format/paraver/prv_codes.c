@@ -3,6 +3,7 @@
 
 #include "base/output_file.h"
 #include "trace/classify.h"
+#include "trace/stream_text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -195,6 +196,21 @@ static void put_callers(FILE *out, const struct lull_trace *trace,
         fputs("\n\n", out);
 }
 
+/* Writes what is known of streams, as values of a type that no record has: the number of the thread in the file, from 1. */
+static void put_streams(FILE *out, const struct lull_trace *trace)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    bool any = false;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        if (!trace->locations[l].stream)
+            continue;
+        fprintf(out, "%s%llu    ", any ? "" : "VALUES\n", l + 1ull);
+        put_label(out, lull_stream_print(trace, l, arena));
+        any = true;
+    }
+    lull_arena_destroy(arena);
+}
+
 /* Writes the types of parameters and of lull's own events. They are few, so all are written, used
  * or not. */
 static void put_fixed_types(FILE *out, const struct lull_trace *trace)
@@ -208,6 +224,8 @@ static void put_fixed_types(FILE *out, const struct lull_trace *trace)
             continue;
         begin_type(out, 6, known->number);
         put_label(out, known->label);
+        if (known->number == LULL_PRV_OWN_STREAMS)
+            put_streams(out, trace);
         fputs("\n\n", out);
     }
 }

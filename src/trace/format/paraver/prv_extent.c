@@ -63,25 +63,25 @@ static lull_status look_at_end(const struct lull_trace *trace, uint8_t *memory[2
 {
     const struct lull_paraver *paraver = trace->format_data;
     uint64_t offset = paraver->records_offset - 1; /* the line end before the first record */
-    if (!paraver->gzip && paraver->file_size > offset + 2 * LULL_SOURCE_CHUNK)
-        offset = paraver->file_size - 2 * LULL_SOURCE_CHUNK;
-    struct lull_source *source;
+    if (!paraver->gzip && paraver->file_size > offset + 2 * LULL_BYTE_SOURCE_CHUNK)
+        offset = paraver->file_size - 2 * LULL_BYTE_SOURCE_CHUNK;
+    struct lull_byte_source *source;
     size_t size[2] = {0, 0}, got = 1;
     unsigned turn = 0;
-    lull_status status = lull_source_open(trace, trace->path, offset, true, &source, err);
+    lull_status status = lull_byte_source_open(trace, trace->path, offset, true, &source, err);
     if (status != LULL_OK)
         return status;
     while (status == LULL_OK && got > 0) {
-        status = lull_source_next(source, &memory[turn], &got, err);
+        status = lull_byte_source_next(source, &memory[turn], &got, err);
         if (status == LULL_OK && got > 0) {
             size[turn] = got;
             turn ^= 1;
         }
     }
-    lull_source_close(source);
+    lull_byte_source_close(source);
     for (int i = 0; status == LULL_OK && i < 2; i++) {
-        uint8_t *begin = memory[i] + LULL_SOURCE_HEAD;
-        memset(begin + size[i], '\n', LULL_SOURCE_PAD);
+        uint8_t *begin = memory[i] + LULL_BYTE_SOURCE_HEAD;
+        memset(begin + size[i], '\n', LULL_BYTE_SOURCE_PAD);
         look_at_chunk(begin, begin + size[i], paraver->ticks_to_ns, ret_last);
     }
     return status;
@@ -135,7 +135,7 @@ static lull_status find_latest(struct lull_trace *trace, int64_t *ret_latest,
 
 lull_status lull_prv_find_end(struct lull_trace *trace, struct lull_error *err)
 {
-    uint8_t *memory[2] = {lull_source_memory(), lull_source_memory()};
+    uint8_t *memory[2] = {lull_byte_source_memory(), lull_byte_source_memory()};
     int64_t last = 0;
     lull_status status = memory[0] && memory[1]
                              ? look_at_end(trace, memory, &last, err)

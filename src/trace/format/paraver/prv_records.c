@@ -4,6 +4,7 @@
 #include "base/array.h"
 #include "base/mix.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "trace/byte_source.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 /* ---- pieces -------------------------------------------------------------------------------- */
 
-/* Whole lines of the file. Each ends with '\n', and LULL_SOURCE_PAD readable bytes follow the last
+/* Whole lines of the file. Each ends with '\n', and LULL_BYTE_SOURCE_PAD readable bytes follow the last
  * one. */
 struct prv_piece {
     uint8_t *memory; /* malloc'd by the caller, as large as a source wants it */
@@ -26,7 +27,7 @@ struct prv_piece {
 /* The records of a file, read as one piece after the other. */
 struct prv_records {
     const struct lull_trace *trace;
-    struct lull_source *source;
+    struct lull_byte_source *source;
     uint8_t *carry; /* the beginning of a line that goes on in the next chunk */
     size_t n_carry;
     bool again; /* another pass over the file counts the quirks */
@@ -93,11 +94,11 @@ static lull_status prv_records_open(const struct lull_trace *trace, bool again,
 {
     const struct lull_paraver *paraver = trace->format_data;
     *records = (struct prv_records){.trace = trace, .again = again};
-    records->carry = malloc(LULL_SOURCE_HEAD + 1 + LULL_SOURCE_PAD);
+    records->carry = malloc(LULL_BYTE_SOURCE_HEAD + 1 + LULL_BYTE_SOURCE_PAD);
     if (!records->carry)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
-    lull_status status =
-        lull_source_open(trace, trace->path, paraver->records_offset, again, &records->source, err);
+    lull_status status = lull_byte_source_open(trace, trace->path, paraver->records_offset, again,
+                                               &records->source, err);
     if (status != LULL_OK)
         free(records->carry);
     return status;
@@ -105,7 +106,7 @@ static lull_status prv_records_open(const struct lull_trace *trace, bool again,
 
 static void prv_records_close(struct prv_records *records)
 {
-    lull_source_close(records->source);
+    lull_byte_source_close(records->source);
     free(records->carry);
 }
 
@@ -120,7 +121,7 @@ static void last_line(struct prv_records *records, struct prv_piece *piece)
     if (size == 0)
         return;
     line[size] = '\n';
-    memset(line + size + 1, 0, LULL_SOURCE_PAD);
+    memset(line + size + 1, 0, LULL_BYTE_SOURCE_PAD);
     piece->end = line + size + 1;
     records->n_carry = 0;
     if (!records->again)
@@ -135,15 +136,15 @@ static lull_status prv_records_next(struct prv_records *records, struct prv_piec
     piece->begin = piece->end = records->carry;
     while (!records->ended) {
         size_t size;
-        lull_status status = lull_source_next(records->source, &piece->memory, &size, err);
+        lull_status status = lull_byte_source_next(records->source, &piece->memory, &size, err);
         if (status != LULL_OK)
             return status;
         if (size == 0) {
             last_line(records, piece);
             break;
         }
-        uint8_t *data = piece->memory + LULL_SOURCE_HEAD;
-        memset(data + size, 0, LULL_SOURCE_PAD);
+        uint8_t *data = piece->memory + LULL_BYTE_SOURCE_HEAD;
+        memset(data + size, 0, LULL_BYTE_SOURCE_PAD);
         const uint8_t *newline = memrchr(data, '\n', size);
         const uint8_t *end = newline ? newline + 1 : data;
         uint8_t *begin = data;
@@ -153,10 +154,10 @@ static lull_status prv_records_next(struct prv_records *records, struct prv_piec
             records->n_carry = 0;
         }
         size_t rest = (size_t)(data + size - end);
-        if (records->n_carry + rest > LULL_SOURCE_HEAD)
+        if (records->n_carry + rest > LULL_BYTE_SOURCE_HEAD)
             return lull_fail(err, LULL_ERR_FORMAT,
                              "%s: a record is longer than %d KiB, expected lines of text",
-                             records->trace->path, LULL_SOURCE_HEAD >> 10);
+                             records->trace->path, LULL_BYTE_SOURCE_HEAD >> 10);
         memcpy(records->carry + records->n_carry, end, rest);
         records->n_carry += rest;
         if (newline) {
@@ -377,18 +378,12 @@ static uint32_t find_state_number(const struct lull_trace *trace, uint64_t numbe
 {
     if (number < trace->n_states && trace->states[number].number == number)
         return (uint32_t)number;
-    /* The last is for all numbers that are not named. */
-    uint32_t low = 0, high = trace->n_states - 1;
-    while (low < high) {
-        uint32_t middle = (low + high) / 2;
-        if (trace->states[middle].number < number)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (trace->states[low].number != number)
-        low = trace->n_states - 1;
-    return low;
+    const uint32_t others =
+        trace->n_states - 1; /* the last one, for all numbers that are not named */
+    struct lull_bisection at = {.end = others};
+    while (lull_bisect(&at))
+        at.in_front = trace->states[at.middle].number < number;
+    return trace->states[at.begin].number == number ? (uint32_t)at.begin : others;
 }
 
 /* Reads a line 1:<object>:begin:end:state. */
@@ -410,6 +405,13 @@ static bool parse_state(struct prv_parser *parser, const uint8_t **at, struct lu
     return item->state + 1 < parser->trace->n_states || add_pair(batch, NULL, number);
 }
 
+/* Extrae writes a line of a message from the thread that launches to the stream; so does lull, for Paraver to draw it. */
+static bool is_launch(const struct lull_trace *trace, const struct lull_prv_half halves[2])
+{
+    return trace->locations[halves[0].location].kind == LULL_LOCATION_DEVICE ||
+           trace->locations[halves[1].location].kind == LULL_LOCATION_DEVICE;
+}
+
 static bool parse_message(const struct lull_prv_wish *wish, struct prv_parser *parser,
                           const uint8_t *at, struct lull_prv_batch *batch,
                           struct lull_prv_item *item)
@@ -419,9 +421,11 @@ static bool parse_message(const struct lull_prv_wish *wish, struct prv_parser *p
     if (!lull_array_reserve(&batch->halves, &batch->half_capacity, batch->n_halves + 2,
                             sizeof *batch->halves))
         return note_no_memory(batch);
-    item->kind = LULL_PRV_MESSAGE_ITEM;
     if (!prv_message(parser, at, &batch->halves[batch->n_halves]))
         return false;
+    if (is_launch(parser->trace, &batch->halves[batch->n_halves]))
+        return true;
+    item->kind = LULL_PRV_MESSAGE_ITEM;
     batch->n_halves += 2;
     return true;
 }
@@ -734,7 +738,7 @@ static bool is_batch_to_use(const struct pipe *pipe)
 static lull_status use_batch(struct pipe *pipe, const struct lull_prv_batch *batch,
                              struct lull_error *err)
 {
-    double share = lull_source_share(pipe->records.source);
+    double share = lull_byte_source_share(pipe->records.source);
     lull_status status = pipe->take(pipe->context, batch, share, err);
     if (status == LULL_OK && batch->no_memory)
         status = lull_prv_bad_batch(pipe->trace, batch, batch->line, err);
@@ -752,7 +756,7 @@ static void give_back_batch(struct pipe *pipe)
 static struct slot *create_slot(bool with_memory)
 {
     struct slot *slot = lull_alloc_apart(sizeof *slot);
-    if (!slot || !with_memory || (slot->piece.memory = lull_source_memory()))
+    if (!slot || !with_memory || (slot->piece.memory = lull_byte_source_memory()))
         return slot;
     free(slot);
     return NULL;
@@ -818,7 +822,7 @@ static void parse_few(struct pipe *pipe, struct prv_piece *piece)
 
 static lull_status run_alone(struct pipe *pipe, struct lull_error *err)
 {
-    struct prv_piece piece = {.memory = lull_source_memory()};
+    struct prv_piece piece = {.memory = lull_byte_source_memory()};
     lull_status status = LULL_OK;
     if (!piece.memory)
         status = lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", pipe->trace->path);

@@ -5,6 +5,7 @@
  * the two meet. Internal to the Paraver format. */
 #include "base/array.h"
 #include "base/parallel.h"
+#include "base/sorted.h"
 #include "trace/format/paraver/prv_records.h"
 #include "trace/format/paraver/prv_types.h"
 #include "trace/scan.h"
@@ -141,6 +142,7 @@ struct prv_track {
     int64_t counted_time; /* of the latest readings */
     uint64_t *counted;    /* a bit for each counter that was read at that time */
     int64_t last_time;    /* of its lines so far */
+    int64_t state_until;  /* when its last state ends */
     /* Measurement is off: by an event, and by a state until its end (INT64_MAX: by none). */
     bool switched_off;
     int64_t off_until;
@@ -358,6 +360,12 @@ static lull_status put_state(struct prv_scan *scan, const struct lull_prv_item *
                                .id = item->state,
                                .duration = item->end - item->time};
     lull_status status = LULL_OK;
+    if (scan->time < scan->track->state_until)
+        lull_trace_add_quirk(scan->trace,
+                             "states of a thread overlap; the later one counts from its begin on",
+                             "line %llu: %s", (unsigned long long)scan->line,
+                             scan->trace->locations[item->location].name);
+    scan->track->state_until = item->end;
     if (scan->trace->states[item->state].number == LULL_PRV_STATE_OFF)
         status = begin_state_off(scan, item->end, err);
     return status == LULL_OK ? prv_put(scan, &event, err) : status;
@@ -502,6 +510,12 @@ static bool wants(uint64_t mask, const struct lull_prv_type *type)
 {
     const uint64_t collectives =
         LULL_MASK(LULL_EVENT_COLLECTIVE_BEGIN) | LULL_MASK(LULL_EVENT_COLLECTIVE_END);
+    /* Where parameters are read, so are all events that have some: else those of one that is not wanted would be taken
+     * for those of the event before it. */
+    const uint64_t with_parameters = collectives | LULL_MASK(LULL_EVENT_RMA) |
+                                     LULL_MASK(LULL_EVENT_IO) | LULL_MASK(LULL_EVENT_SEND) |
+                                     LULL_MASK(LULL_EVENT_RECV) | LULL_MASK_DEVICES;
+    const bool parameters = mask & with_parameters;
     switch ((enum lull_prv_kind)type->kind) {
     case LULL_PRV_REGION:
         return mask & (LULL_MASK(LULL_EVENT_ENTER) | LULL_MASK(LULL_EVENT_LEAVE) |
@@ -511,12 +525,11 @@ static bool wants(uint64_t mask, const struct lull_prv_type *type)
     case LULL_PRV_MARKER:
         return mask & LULL_MASK(LULL_EVENT_MARKER);
     case LULL_PRV_PARAMETER:
-        return mask & (collectives | LULL_MASK(LULL_EVENT_RMA) | LULL_MASK(LULL_EVENT_IO) |
-                       LULL_MASK(LULL_EVENT_SEND) | LULL_MASK(LULL_EVENT_RECV));
+        return parameters;
     case LULL_PRV_SWITCH:
         return mask & (LULL_MASK(LULL_EVENT_MEASURE_ON) | LULL_MASK(LULL_EVENT_MEASURE_OFF));
     case LULL_PRV_OWN:
-        return mask & LULL_MASK(type->index);
+        return (mask | (parameters ? with_parameters : 0)) & LULL_MASK(type->index);
     default:
         return false;
     }
@@ -717,20 +730,16 @@ static uint64_t value_of(const struct parameters *parameters, unsigned which)
 /* The communicator of an application by its number in the file; LULL_NONE: there is none. */
 static uint32_t find_comm(const struct lull_paraver *paraver, uint32_t application, uint64_t id)
 {
-    size_t low = 0, high = paraver->n_comm_ids;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        const struct lull_prv_comm_id *entry = &paraver->comm_ids[middle];
-        if (entry->application < application ||
-            (entry->application == application && entry->id < id))
-            low = middle + 1;
-        else
-            high = middle;
+    struct lull_bisection at = {.end = paraver->n_comm_ids};
+    while (lull_bisect(&at)) {
+        const struct lull_prv_comm_id *entry = &paraver->comm_ids[at.middle];
+        at.in_front = entry->application < application ||
+                      (entry->application == application && entry->id < id);
     }
-    if (low == paraver->n_comm_ids || paraver->comm_ids[low].application != application ||
-        paraver->comm_ids[low].id != id)
+    if (at.begin == paraver->n_comm_ids)
         return LULL_NONE;
-    return paraver->comm_ids[low].comm;
+    const struct lull_prv_comm_id *found = &paraver->comm_ids[at.begin];
+    return found->application == application && found->id == id ? found->comm : LULL_NONE;
 }
 
 static uint32_t comm_of(const struct prv_scan *scan, const struct parameters *parameters)
@@ -798,6 +807,37 @@ static int32_t target_of(const struct prv_scan *scan, const struct parameters *p
     return process < scan->trace->n_processes ? (int32_t)process : LULL_ANY;
 }
 
+/* The region of the call that submitted an operation; LULL_NONE: it is not told. */
+static uint32_t call_of(const struct prv_scan *scan, const struct parameters *parameters)
+{
+    const struct lull_prv_types *types = &scan->paraver->types;
+    const uint32_t index = lull_prv_type_index(types, value_of(parameters, LULL_PRV_CALL_TYPE));
+    bool named;
+    if (index == LULL_NONE || types->types[index].kind != LULL_PRV_REGION)
+        return LULL_NONE;
+    return lull_prv_type_region(&types->types[index], value_of(parameters, LULL_PRV_CALL_VALUE),
+                                &named);
+}
+
+/* What a thread submits to devices or waits for there, and what a stream runs. */
+static void fill_submission(const struct prv_scan *scan, const struct parameters *parameters,
+                            struct lull_event *event)
+{
+    const uint32_t process = scan->trace->locations[scan->location].process;
+    const struct lull_process *own = &scan->trace->processes[process];
+    const uint64_t location = value_of(parameters, LULL_PRV_LOCATION) - 1;
+    const uint64_t peer = value_of(parameters, LULL_PRV_PEER) - 1;
+    event->id = event->kind == LULL_EVENT_OPERATION ? call_of(scan, parameters) : LULL_NONE;
+    event->operation.bytes =
+        value_of(parameters, event->kind == LULL_EVENT_DEPEND ? LULL_PRV_OTHER : LULL_PRV_BYTES);
+    event->operation.sequence = given(parameters, LULL_PRV_SEQUENCE)
+                                    ? value_of(parameters, LULL_PRV_SEQUENCE)
+                                    : LULL_NO_SEQUENCE;
+    event->operation.location =
+        location < own->n_locations ? own->first_location + (uint32_t)location : LULL_NONE;
+    event->operation.peer = peer <= INT32_MAX ? (int32_t)peer : LULL_ANY;
+}
+
 static lull_status put_own_event(struct prv_scan *scan, const struct lull_prv_pair *pair,
                                  const struct parameters *parameters, struct lull_error *err)
 {
@@ -837,6 +877,12 @@ static lull_status put_own_event(struct prv_scan *scan, const struct lull_prv_pa
         event.message.peer = target_of(scan, parameters);
         event.message.tag = (int32_t)(uint32_t)value_of(parameters, LULL_PRV_TAG);
         break;
+    case LULL_EVENT_SUBMIT:
+    case LULL_EVENT_DEPEND:
+    case LULL_EVENT_DEVICE_WAIT:
+    case LULL_EVENT_OPERATION:
+        fill_submission(scan, parameters, &event);
+        break;
     default:
         break;
     }
@@ -872,6 +918,12 @@ static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pa
         const struct lull_prv_pair *pair = &pairs[i];
         switch (pair->type ? (enum lull_prv_kind)pair->type->kind : LULL_PRV_MARKER) {
         case LULL_PRV_REGION:
+            if (pending)
+                status = put_own_event(scan, pending, &own, err);
+            pending = NULL;
+            current = &line;
+            if (status != LULL_OK)
+                break;
             if (line.given) /* parameters of the call before, which may end on this line */
                 status = begin_collective(scan, &line, err);
             line.given = 0;
@@ -884,10 +936,16 @@ static lull_status prv_put_pairs(struct prv_scan *scan, const struct lull_prv_pa
         case LULL_PRV_MARKER:
             status = marker(scan, pair, err);
             break;
-        case LULL_PRV_PARAMETER:
-            current->values[pair->type->index] = pair->value;
-            current->given |= 1u << pair->type->index;
+        case LULL_PRV_PARAMETER: {
+            /* What a device is told stands among the regions of a line, and has none of the parameters of a collective
+             * operation. */
+            const bool of_device = pending && LULL_MASK_DEVICES >> pending->type->index & 1;
+            struct parameters *to =
+                of_device && pair->type->index <= LULL_PRV_COMM ? &line : current;
+            to->values[pair->type->index] = pair->value;
+            to->given |= 1u << pair->type->index;
             break;
+        }
         case LULL_PRV_OWN:
             if (pending)
                 status = put_own_event(scan, pending, &own, err);

@@ -112,8 +112,21 @@ const struct lull_prv_known_type lull_prv_known_types[] = {
     OWN(15, "I/O transfer (operation + 1)", IO),
     OWN(16, "Send without receive", SEND),
     OWN(17, "Receive without send", RECV),
+    OWN(18, "Submit to a device (operation + 1)", SUBMIT),
+    OWN(19, "Dependent operation of a device (operation + 1)", DEPEND),
+    OWN(20, "Wait for a device (operation + 1)", DEVICE_WAIT),
+    OWN(21, "Operation of a device (operation + 1)", OPERATION),
     PARAMETER(LULL_PRV_OWN_ROOT, "Root of collective (rank + 1)", LULL_PRV_ROOT_RANK),
     PARAMETER(LULL_PRV_OWN_TAG, "Tag of message", LULL_PRV_TAG),
+    PARAMETER(LULL_PRV_OWN_LOCATION, "Stream, or thread that submitted (number in its task)",
+              LULL_PRV_LOCATION),
+    PARAMETER(LULL_PRV_OWN_CALL_TYPE, "Type of the call that submitted", LULL_PRV_CALL_TYPE),
+    PARAMETER(LULL_PRV_OWN_CALL_VALUE, "Call that submitted", LULL_PRV_CALL_VALUE),
+    PARAMETER(LULL_PRV_OWN_OTHER, "Operation that another one depends on", LULL_PRV_OTHER),
+    PARAMETER(LULL_PRV_OWN_SEQUENCE, "Number of an exchange between devices", LULL_PRV_SEQUENCE),
+    PARAMETER(LULL_PRV_OWN_PEER, "Peer of an exchange between devices (rank + 1)", LULL_PRV_PEER),
+    {LULL_PRV_OWN_STREAMS, "Streams of devices (by the number of the thread in this file)",
+     LULL_PRV_IGNORED, 0, 0, 0, 0, 0, 0},
 };
 
 const size_t lull_prv_n_known_types = ENTRIES_OF(lull_prv_known_types);

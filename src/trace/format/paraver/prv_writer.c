@@ -27,6 +27,8 @@ struct prv_waiting {
     uint32_t location;
     int64_t time;
     uint64_t bytes;
+    uint64_t
+        moved; /* of a launch (PRV_LAUNCHES): bytes that the operation moves, once it has run */
     struct prv_waiting *next;
 };
 
@@ -45,6 +47,10 @@ enum {
     PRV_TRACING_DISABLED = 14,
 };
 
+/* Launches are matched like messages. In the place of a communicator they have PRV_LAUNCHES, in that of the bytes the
+ * number of the operation, which is unique in its process. */
+#define PRV_LAUNCHES (LULL_NONE - 1)
+enum { PRV_KEPT_LAUNCHES = 4096 };
 #define PRV_NEVER       INT64_MAX
 #define PRV_NO_POSITION UINT64_MAX
 
@@ -105,6 +111,7 @@ struct prv_writer {
     struct prv_deadline *heap;
     size_t n_heap, heap_capacity;
     struct prv_matcher matcher;
+    struct prv_waiting *launches; /* [PRV_KEPT_LAUNCHES] that were matched; bytes 0: none */
     bool out_of_memory;
 };
 
@@ -508,6 +515,89 @@ static void prv_add_message(struct prv_writer *writer, uint32_t location,
     free(other);
 }
 
+static void put_launch_line(struct prv_writer *writer, const struct prv_waiting *submit,
+                            const struct prv_waiting *run)
+{
+    struct prv_waiting receive = *run;
+    receive.bytes = run->moved;
+    receive.tag = (int32_t)(run->bytes & INT32_MAX);
+    put_message_line(writer, submit, &receive);
+}
+
+/* Adds an end of a launch: the call that submits, or the operation that runs. Paraver draws a line from one to the other.
+ * One call may submit several operations by one number, such as those of a graph: its end is kept for further ones until
+ * PRV_KEPT_LAUNCHES later numbers have come. */
+static void prv_add_launch(struct prv_writer *writer, uint32_t location,
+                           const struct lull_event *event)
+{
+    const uint32_t process = writer->trace->locations[location].process;
+    const bool submits = event->kind == LULL_EVENT_SUBMIT;
+    const struct prv_waiting half = {.comm = PRV_LAUNCHES,
+                                     .source = process,
+                                     .destination = process,
+                                     .send = submits,
+                                     .location = location,
+                                     .time = event->time,
+                                     .bytes = event->operation.number,
+                                     .moved = submits ? 0 : event->operation.bytes};
+    struct prv_waiting *kept = &writer->launches[(half.bytes + process) % PRV_KEPT_LAUNCHES];
+    struct prv_waiting *other;
+    if (half.bytes == 0)
+        return;
+    if (!submits && kept->bytes == half.bytes && kept->source == process) {
+        put_launch_line(writer, kept, &half);
+        return;
+    }
+    if (!prv_match(&writer->matcher, &half, &other)) {
+        writer->out_of_memory = true;
+        return;
+    }
+    if (other) {
+        *kept = submits ? half : *other;
+        put_launch_line(writer, kept, submits ? other : &half);
+    }
+    free(other);
+}
+
+static void put_given_pair(struct prv_writer *writer, uint32_t location, bool given, uint64_t type,
+                           uint64_t value)
+{
+    if (given)
+        prv_add_pair(writer, location, type, value);
+}
+
+/* Writes what a thread submits to devices or waits for there, or what a stream runs. It stands behind the begin of its
+ * region, so that it is told apart from regions that begin on the same line. */
+static void prv_put_submission(struct prv_writer *writer, uint32_t location,
+                               const struct lull_event *event, uint64_t type)
+{
+    const struct lull_trace *trace = writer->trace;
+    const bool runs = event->kind == LULL_EVENT_OPERATION, called = runs && event->id != LULL_NONE;
+    const uint32_t process = trace->locations[location].process;
+    const uint32_t other = event->operation.location;
+    prv_add_pair(writer, location, type, event->operation.number + 1);
+    put_given_pair(writer, location, other != LULL_NONE, LULL_PRV_OWN_LOCATION,
+                   other - trace->processes[process].first_location + UINT64_C(1));
+    if (called) {
+        const uint32_t whole = trace->regions[event->id].whole;
+        struct lull_prv_code *code =
+            &writer->codes->regions[whole == LULL_NONE ? event->id : whole];
+        code->used = true;
+        prv_add_pair(writer, location, LULL_PRV_OWN_CALL_TYPE, code->type);
+        prv_add_pair(writer, location, LULL_PRV_OWN_CALL_VALUE, code->value);
+    }
+    put_given_pair(writer, location, runs && event->operation.bytes > 0, LULL_PRV_RMA_SIZE,
+                   event->operation.bytes);
+    put_given_pair(writer, location, event->kind == LULL_EVENT_DEPEND, LULL_PRV_OWN_OTHER,
+                   event->operation.other);
+    put_given_pair(writer, location, runs && event->operation.sequence != LULL_NO_SEQUENCE,
+                   LULL_PRV_OWN_SEQUENCE, event->operation.sequence);
+    put_given_pair(writer, location, runs && event->operation.peer >= 0, LULL_PRV_OWN_PEER,
+                   (uint64_t)event->operation.peer + 1);
+    if (runs || event->kind == LULL_EVENT_SUBMIT)
+        prv_add_launch(writer, location, event);
+}
+
 /* Whether Extrae's parameters can tell the event: it is blocking, and in an MPI call of its
  * operation. */
 static bool is_standard(const struct prv_writer *writer, uint32_t location,
@@ -718,7 +808,8 @@ static void end_messages(const struct prv_writer *writer, struct final_copy *cop
     const struct prv_matcher *matcher = &writer->matcher;
     for (size_t b = 0; b < matcher->n_buckets; b++)
         for (const struct prv_waiting *half = matcher->buckets[b].first; half; half = half->next)
-            copy->late[copy->n_late++] = (struct late){half->time, half->location, 0, half};
+            if (half->comm != PRV_LAUNCHES)
+                copy->late[copy->n_late++] = (struct late){half->time, half->location, 0, half};
 }
 
 static lull_status copy_all(struct prv_writer *writer, struct final_copy *copy,
@@ -975,6 +1066,10 @@ static void write_own_event(struct prv_writer *writer, uint32_t location,
     }
     if (type == 0)
         return; /* requests: Paraver knows complete messages only */
+    if (LULL_MASK_DEVICES >> event->kind & 1) {
+        prv_put_submission(writer, location, event, type);
+        return;
+    }
     prv_add_own_pair(writer, location, type, value);
     if (event->kind != LULL_EVENT_RMA && event->kind != LULL_EVENT_IO)
         return;
@@ -1081,19 +1176,14 @@ static void note_life(struct prv_writer_track *track, const struct lull_event *e
     track->began = event->kind != LULL_EVENT_THREAD_END;
 }
 
-/* Events for which the format has no form. */
-#define HAS_NO_FORM                                                                               \
-    (LULL_MASK(LULL_EVENT_SAMPLE) | LULL_MASK(LULL_EVENT_SUBMIT) | LULL_MASK(LULL_EVENT_DEPEND) | \
-     LULL_MASK(LULL_EVENT_DEVICE_WAIT) | LULL_MASK(LULL_EVENT_OPERATION))
-
 static lull_status write_prv_block(void *state, const struct lull_block *block,
                                    struct lull_error *err)
 {
     struct prv_writer *writer = state;
     for (uint32_t i = 0; i < block->count; i++) {
         const struct lull_event *event = &block->events[i];
-        if (HAS_NO_FORM >> event->kind & 1)
-            continue;
+        if (event->kind == LULL_EVENT_SAMPLE)
+            continue; /* the format has no form for it */
         pass_deadlines(writer, event->time);
         move_to(writer, event->time);
         note_life(&writer->tracks[block->location], event);
@@ -1117,6 +1207,7 @@ static void release_writer(struct prv_writer *writer)
     free(writer->in_line);
     free(writer->heap);
     prv_matcher_free(&writer->matcher);
+    free(writer->launches);
     lull_prv_spool_close(writer->spool);
     lull_output_discard(writer->prv);
     lull_output_discard(writer->pcf);
@@ -1162,7 +1253,8 @@ static lull_status prepare_writer(struct prv_writer *writer, const char *path,
     writer->codes = lull_prv_codes_make(trace, writer->arena);
     writer->tracks = calloc(trace->n_locations, sizeof *writer->tracks);
     writer->in_line = calloc(trace->n_locations, sizeof *writer->in_line);
-    if (!writer->tracks || !writer->in_line)
+    writer->launches = calloc(PRV_KEPT_LAUNCHES, sizeof *writer->launches);
+    if (!writer->tracks || !writer->in_line || !writer->launches)
         return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory for %u locations", path,
                          trace->n_locations);
     for (uint32_t l = 0; l < trace->n_locations; l++) {

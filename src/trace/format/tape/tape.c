@@ -13,6 +13,7 @@
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
 #include "trace/format/tape/tape_share.h"
+#include "trace/stream_text.h"
 #include "trace/trace.h"
 
 #include <assert.h>
@@ -99,7 +100,7 @@ static const char *text_of_header(const struct lull_trace *trace, const char *te
 }
 
 /* What the header of a device stream tells, with a device of its own until all are known
- * (join_devices). NULL: it is a thread, or nothing is told. */
+ * (lull_join_devices). NULL: it is a thread, or nothing is told. */
 static struct lull_stream *stream_of(struct lull_trace *trace,
                                      const struct lull_tape_header *header)
 {
@@ -180,29 +181,6 @@ static lull_status make_location(struct lull_trace *trace, uint32_t location,
         .usage = usage_of(&header),
         .stream = stream_of(trace, &header)};
     return LULL_OK;
-}
-
-/* Makes one device of those that are the same on a node, once it is known where processes are. */
-static void join_devices(struct lull_trace *trace)
-{
-    struct lull_hash known = {0};
-    uint32_t n = 0;
-    for (uint32_t l = 0; l < trace->n_locations; l++) {
-        struct lull_stream *stream = trace->locations[l].stream;
-        if (!stream)
-            continue;
-        struct lull_device device = trace->devices[stream->device];
-        bool fresh = true;
-        device.node = trace->processes[trace->locations[l].process].node;
-        const char *text = lull_arena_printf(trace->arena, "%u\n%s\n%s\n%s", device.node,
-                                             device.runtime, device.key, device.name);
-        const uint64_t *index = lull_hash_add(&known, text, strlen(text), n, &fresh);
-        stream->device = index ? (uint32_t)*index : n; /* without memory each has its own */
-        if (fresh)
-            trace->devices[n++] = device;
-    }
-    trace->n_devices = n;
-    lull_hash_free(&known);
 }
 
 static lull_status make_tape_locations(struct lull_trace *trace, struct lull_error *err)
@@ -378,7 +356,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     if (status != LULL_OK)
         return status;
     lull_tape_tell_throttled(trace);
-    join_devices(trace);
+    lull_join_devices(trace);
     choose_scopes(trace);
     status = lull_tape_measure_length(trace, err);
     if (status == LULL_OK)

@@ -374,8 +374,9 @@ lull_status lull_tape_read_definitions(struct lull_tape_merge *merge, const char
                                        struct lull_error *err);
 /* Reads RUN/about; what is wrong with it becomes a quirk (tape_properties.c). */
 void lull_tape_read_about(struct lull_tape_merge *merge);
-/* When all processes have been read. The process that came first to the folder of the run spoke for all: of a variable
- * of the environment that it did not have only those that have it say so. The others get the value "". */
+/* Called when all processes have been read. RUN/about says what the first process found, for all of
+ * them. Of a variable of the environment that the first process did not have, only those processes
+ * tell that have it: all others get the value "". */
 void lull_tape_complete_properties(struct lull_tape_merge *merge);
 /* The definitions of the process with that index are read next. */
 void lull_tape_merge_process(struct lull_tape_merge *merge, uint32_t process);

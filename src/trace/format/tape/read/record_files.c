@@ -313,8 +313,8 @@ lull_status lull_tape_share_keep(struct lull_trace *trace, struct lull_tape_merg
     return LULL_OK;
 }
 
-/* Takes where the records stand. The location may be being recorded: records that came after its
- * header was told do not count. */
+/* Takes from `now` where the records of a location stand. A program that is still running may have
+ * added records since the owner told the header of the location; these do not count. */
 static lull_status take_records_place(const struct lull_trace *trace, struct lull_tape_file *file,
                                       const struct lull_tape_file *now, struct lull_error *err)
 {

@@ -546,8 +546,8 @@ static void pair_by_groups(struct lull_tape_merge *merge)
     }
 }
 
-/* Of the halves from `at` on that are about the same communicator, one that knows the members of
- * the other group; the first, if none does. */
+/* Among the halves from `at` on that describe the same communicator, finds one whose member knows
+ * the members of the other group. Where there is none, returns the first half. */
 static const struct comm_half *best_of(const struct lull_tape_merge *merge, size_t at)
 {
     const struct comm_half *half = &merge->halves[at];

@@ -26,7 +26,8 @@ static inline struct lull_tape_scope *tape_names_of(const struct lull_tape_merge
     return merge->names ? &merge->names->scope : scope;
 }
 
-/* What a member needs that tells definitions: it tells each content once, with ids of its own. */
+/* What a member needs to tell definitions to the others. It tells each content once, with ids of
+ * its own. */
 struct lull_tape_telling {
     struct lull_trace *scratch;    /* a trace of the contents that it has told so far */
     struct lull_tape_merge *merge; /* of `scratch` */

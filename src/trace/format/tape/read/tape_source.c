@@ -404,18 +404,14 @@ static bool read_entries(struct lull_tape_source *source, uint64_t first, uint32
 static bool count_before(struct lull_tape_source *source, uint64_t first, uint64_t n,
                          uint64_t offset, uint64_t *ret_count)
 {
-    uint64_t low = 0, high = n;
-    while (low < high) {
-        const uint64_t middle = low + (high - low) / 2;
+    struct lull_bisection at = {.end = n};
+    while (lull_bisect(&at)) {
         struct lull_tape_node_block block;
-        if (!read_entries(source, first + middle, 1, &block))
+        if (!read_entries(source, first + at.middle, 1, &block))
             return false;
-        if (block.origin <= offset)
-            low = middle + 1;
-        else
-            high = middle;
+        at.in_front = block.origin <= offset;
     }
-    *ret_count = low;
+    *ret_count = at.begin;
     return true;
 }
 

@@ -176,8 +176,8 @@ static lull_status share_offsets(struct lull_trace *trace, struct lull_error *er
     return LULL_OK;
 }
 
-/* Finds processes whose clock differs from that of the first process, where not both of these two
- * were compared with the run's. */
+/* Finds processes whose clock is another one than that of the first process, unless the clocks of
+ * both were compared with the run's. */
 static void judge_clocks(struct lull_trace *trace)
 {
     const struct lull_tape_data *data = trace->format_data;
