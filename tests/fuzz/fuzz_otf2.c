@@ -18,15 +18,16 @@ const char *__lsan_default_suppressions(void)
     return "leak:libopen-trace-format2\nleak:libotf2\n";
 }
 
-/* Nor how much: it believes any number of members of a group, and copes where there is no room. */
+/* Nor how much: it believes any number of members of a group, takes as much memory as these need, even fills it in some
+ * definitions, and copes where there is no room. So there is none for more than 256 MiB. */
 const char *__asan_default_options(void)
 {
-    return "allocator_may_return_null=1";
+    return "allocator_may_return_null=1:max_allocation_size_mb=256";
 }
 
 const char *__tsan_default_options(void)
 {
-    return "allocator_may_return_null=1";
+    return "allocator_may_return_null=1:max_allocation_size_mb=256";
 }
 
 static const char *const files[] = {"traces.otf2",  "traces.def",   "traces/0.evt",
