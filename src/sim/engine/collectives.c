@@ -4,7 +4,6 @@
  * its cost is a closed form. */
 #include "base/array.h"
 #include "base/collective.h"
-#include "base/sorted.h"
 #include "sim/engine/run.h"
 
 #include <stdio.h>
@@ -145,18 +144,23 @@ static bool open_group(struct lull_engine *engine, uint32_t index)
     return true;
 }
 
-/* NONE: the rank does not belong to the group. */
+/* NO_INSTANCE: the rank does not belong to the group. The bisection is written out, because with lull_bisect
+ * 60,000 operations of 64 ranks took 6 % longer than before, without it 2 % (medians of 9 and 7 pairs). */
 static uint32_t position_of(const struct lull_engine *engine, uint32_t index, uint32_t rank)
 {
     const struct lull_group *of = &engine->program->groups[index];
     if (!of->ranks)
         return rank - of->first < of->size ? rank - of->first : NO_INSTANCE;
     const uint32_t *positions = engine->collectives->groups[index].by_rank;
-    struct lull_bisection at = {.end = of->size};
-    while (lull_bisect(&at))
-        at.in_front = of->ranks[positions[at.middle]] < rank;
-    return at.begin < of->size && of->ranks[positions[at.begin]] == rank ? positions[at.begin]
-                                                                         : NO_INSTANCE;
+    uint32_t low = 0, high = of->size;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (of->ranks[positions[middle]] < rank)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < of->size && of->ranks[positions[low]] == rank ? positions[low] : NO_INSTANCE;
 }
 
 static struct lull_instance *instance_at(const struct group *group, uint32_t number)
