@@ -107,10 +107,10 @@ static void visit_rows(struct lull_symbols *symbols, Dwarf_Die *unit, row_visit 
             const bool empty = next == address;
             if (ends || (empty ? address < begin : next <= begin))
                 continue;
-            const uint64_t at = address < begin ? begin : address;
-            const uint32_t frame = lull_symbols_frame_at(&symbols->frames, at);
+            const uint64_t from = address < begin ? begin : address;
+            const uint32_t frame = lull_symbols_frame_at(&symbols->frames, from);
             if (frame != LULL_SYMBOLS_NONE)
-                visit(symbols, (struct row){row, empty, frame, block->loop, at - shift}, lines);
+                visit(symbols, (struct row){row, empty, frame, block->loop, from - shift}, lines);
         }
     }
 }

@@ -22,13 +22,19 @@ const char *lull_stream_print(const struct lull_trace *trace, uint32_t location,
                              stream->clock_error, device->runtime, device->key, device->name);
 }
 
-/* Takes the text before BETWEEN, and moves *text behind that. NULL: there is none. */
+/* Takes the text before BETWEEN, and moves *text behind that. A device may have no name, and readers of lines take the space at
+ * their end off. NULL: there is none. */
 static const char *take_stream_part(struct lull_trace *trace, const char **text)
 {
-    const char *begin = *text, *end = strstr(begin, BETWEEN);
+    static const char nameless[] = " |";
+    const char *begin = *text, *end = strstr(begin, BETWEEN), *last = begin + strlen(begin);
+    const bool ends = !end && last - begin >= (ptrdiff_t)strlen(nameless) &&
+                      strcmp(last - strlen(nameless), nameless) == 0;
+    if (ends)
+        end = last - strlen(nameless);
     if (!end)
         return NULL;
-    *text = end + strlen(BETWEEN);
+    *text = ends ? last : end + strlen(BETWEEN);
     return lull_arena_strndup(trace->arena, begin, (size_t)(end - begin));
 }
 

@@ -109,12 +109,11 @@ class Odd(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stderr)
             yield name, run
 
-    def check_all(self, devices, streams=2, told=(), lost=()):
-        """In each format, `told` is said; in those of `lost` it cannot be known. What is written as OTF2 and Paraver does not tell
-        devices, and each stream counts as one."""
+    def check_all(self, devices, told=(), lost=()):
+        """In each format, `told` is said; in those of `lost` it cannot be known."""
         for name, run in self.in_all_formats():
             with self.subTest(format=name):
-                said = self.check_run(run, streams if name in ("otf2", "paraver") else devices)
+                said = self.check_run(run, devices)
                 for text in told:
                     self.assertEqual(text in said, name not in lost, f"{text!r} in {said}")
 
@@ -126,7 +125,7 @@ class Odd(unittest.TestCase):
     def test_clocks_of_streams_apart(self):
         """3 ms: kernels of stream 20 begin before they are launched, or end behind the waits for them."""
         self.write(moved(program().maker.document(), 20, -3000))
-        self.check_all(1, told=[EARLY], lost=["otf2", "paraver"])
+        self.check_all(1, told=[EARLY])
 
     def test_clocks_of_streams_behind(self):
         self.write(moved(program().maker.document(), 20, 3000))
@@ -155,7 +154,7 @@ class Odd(unittest.TestCase):
             if event.get("cat") == "gpu_memcpy":
                 event["ts"] -= 50
         self.write(document)
-        self.check_all(1, streams=4, told=["operations of a stream overlap"], lost=list(FORMATS))
+        self.check_all(1, told=["operations of a stream overlap"], lost=list(FORMATS))
 
     def test_overlap_on_a_stream_of_paraver(self):
         self.run = self.folder / "overlap.prv"
@@ -208,7 +207,7 @@ class Odd(unittest.TestCase):
                 event["args"]["correlation"] -= 1000
         self.assertEqual(documents[0]["traceEvents"][1]["args"]["correlation"], documents[1]["traceEvents"][1]["args"]["correlation"])
         self.write(*documents)
-        self.check_all(2, streams=3)
+        self.check_all(2)
         rows, _ = self.devices_of(self.run)
         for row, made in zip(rows, (first, second)):
             events = [(event["ts"], event["ts"] + event["dur"]) for event in made.maker.document()["traceEvents"]
@@ -223,7 +222,7 @@ class Odd(unittest.TestCase):
         document = program().maker.document()
         document["traceEvents"] = [event for event in document["traceEvents"] if not of_device(event)]
         self.write(document)
-        self.check_all(0, streams=0)
+        self.check_all(0)
 
     def test_device_alone(self):
         """There are no efficiencies without a thread: one line says so. What ran is told all the same."""

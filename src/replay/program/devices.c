@@ -754,9 +754,8 @@ static bool write_waits(struct device_scene *scene, struct lull_replay_devices *
         const uint32_t index = find_awaited(scene, &wait);
         struct device_operation *of = index == LULL_NONE ? NULL : &scene->operations[index];
         const int64_t until = end_of_wait(&piece, wait.time);
-        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time && of->met < until
-                 ? of
-                 : NULL;
+        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time && of->met < until ? of
+                                                                                             : NULL;
         if (count) {
             if (of)
                 of->waiters++;
