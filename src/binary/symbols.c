@@ -638,6 +638,87 @@ struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_
     return function;
 }
 
+/* Whether compilers look there without being told: "/usr/include/x86_64-linux-gnu/bits/types.h", headers of the
+ * compiler itself. */
+static bool is_searched_anyway(const char *file)
+{
+    return strncmp(file, "/usr/include/", strlen("/usr/include/")) == 0 ||
+           strncmp(file, "/usr/local/include/", strlen("/usr/local/include/")) == 0 ||
+           strstr(file, "/lib/gcc/") || strstr(file, "/lib/clang/") ||
+           strstr(file, "/include/c++/") || *file == '<';
+}
+
+/* ---- how it was compiled --------------------------------------------------------------------- */
+
+static const char *language_of(Dwarf_Die *unit)
+{
+    switch (dwarf_srclang(unit)) {
+    case DW_LANG_C:
+    case DW_LANG_C89:
+    case DW_LANG_C99:
+    case DW_LANG_C11:
+        return "C";
+    case DW_LANG_C_plus_plus:
+    case DW_LANG_C_plus_plus_03:
+    case DW_LANG_C_plus_plus_11:
+    case DW_LANG_C_plus_plus_14:
+        return "C++";
+    case DW_LANG_Fortran77:
+    case DW_LANG_Fortran90:
+    case DW_LANG_Fortran95:
+    case DW_LANG_Fortran03:
+    case DW_LANG_Fortran08:
+        return "Fortran";
+    default:
+        return "";
+    }
+}
+
+/* Adds the folder of a header, once. */
+static void add_folder(const char *file, const char *from, struct lull_arena *arena,
+                       struct lull_compilation *compilation, const char **folders)
+{
+    const char *slash = strrchr(file, '/');
+    if (!slash || is_searched_anyway(file))
+        return;
+    const char *folder = lull_arena_strndup(arena, file, (size_t)(slash - file));
+    if (*folder != '/')
+        folder = lull_arena_printf(arena, "%s/%s", from ? from : ".", folder);
+    for (size_t i = 0; i < compilation->n_folders; i++)
+        if (strcmp(folders[i], folder) == 0)
+            return;
+    folders[compilation->n_folders++] = folder;
+}
+
+struct lull_compilation lull_symbols_compilation(struct lull_symbols *symbols, uint64_t offset,
+                                                 struct lull_arena *arena)
+{
+    struct lull_compilation compilation = {.language = "", .file = "", .producer = ""};
+    Dwarf_Die unit;
+    Dwarf_Files *files;
+    size_t count = 0;
+    if (!symbols->dwarf || !lull_symbols_find_unit(
+                               symbols, offset + symbols->linked.bias - symbols->dwarf_bias, &unit))
+        return compilation;
+    const char *name = dwarf_diename(&unit), *from = lull_symbols_text(&unit, DW_AT_comp_dir);
+    const char *producer = lull_symbols_text(&symbols->body, DW_AT_producer);
+    compilation.language = language_of(&symbols->body);
+    compilation.producer = lull_arena_strdup(arena, producer ? producer : "");
+    if (name)
+        compilation.file = *name == '/' || !from ? lull_arena_strdup(arena, name)
+                                                 : lull_arena_printf(arena, "%s/%s", from, name);
+    if (dwarf_getsrcfiles(&unit, &files, &count) != 0)
+        return compilation;
+    const char **folders = lull_arena_zero(arena, count + 1, sizeof *folders);
+    for (size_t i = 0; i < count; i++) {
+        const char *file = dwarf_filesrc(files, i, NULL, NULL);
+        if (file)
+            add_folder(file, from, arena, &compilation, folders);
+    }
+    compilation.folders = folders;
+    return compilation;
+}
+
 void lull_symbols_visit(struct lull_symbols *symbols, lull_function_visit *visit, void *context)
 {
     const int count = dwfl_module_getsymtab(symbols->linked.module);
@@ -824,6 +905,13 @@ struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_
 {
     (void)symbols, (void)offset, (void)arena;
     return (struct lull_function){"", "", "", 0};
+}
+
+struct lull_compilation lull_symbols_compilation(struct lull_symbols *symbols, uint64_t offset,
+                                                 struct lull_arena *arena)
+{
+    (void)symbols, (void)offset, (void)arena;
+    return (struct lull_compilation){.language = "", .file = "", .producer = ""};
 }
 
 void lull_symbols_visit(struct lull_symbols *symbols, lull_function_visit *visit, void *context)

@@ -119,6 +119,20 @@ struct lull_function {
 /* The function that begins at an offset; texts live in `arena`. */
 struct lull_function lull_symbols_function(struct lull_symbols *symbols, uint64_t offset,
                                            struct lull_arena *arena);
+/* How the code at an offset was compiled, as far as the debug information tells. */
+struct lull_compilation {
+    const char *language; /* "C", "C++", "Fortran"; "": another one, or not known */
+    const char *file;     /* that was compiled, with its folder; "": not known */
+    const char
+        *producer; /* the compiler, and of gcc its options without those for headers and macros:
+                             "GNU C17 12.2.0 -O2 -g"; "": not known */
+    const char *const *folders; /* [n_folders] of headers that it has included, but for those of the
+                                   compiler and the system */
+    size_t n_folders;
+};
+/* Texts live in `arena`. */
+struct lull_compilation lull_symbols_compilation(struct lull_symbols *symbols, uint64_t offset,
+                                                 struct lull_arena *arena);
 /* Visits all functions of the symbol table, with their names as the linker has them. */
 typedef void lull_function_visit(void *context, uint64_t offset, const char *mangled);
 void lull_symbols_visit(struct lull_symbols *symbols, lull_function_visit *visit, void *context);

@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull report`: one page of what the cores did in one or more runs. */
 #include "base/output_file.h"
+#include "base/parallel.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/join.h"
 #include "cli/message.h"
 #include "cli/options.h"
+#include "study/model/kernel_study.h"
 #include "view/report/report_document.h"
 
 #include <string.h>
 
 /* What the user typed. */
 static struct {
-    char *scheme, *max_size, *machine;
+    char *scheme, *max_size, *machine, **sizes;
     int no_prices, no_waits, waits, replay, no_source;
 } report_settings;
 static struct lull_runs_settings report_runs_settings = {.application = 1};
@@ -43,8 +45,11 @@ static const struct poptOption report_options[] = {
     {"no-source", '\0', POPT_ARG_NONE, &report_settings.no_source, 0,
      "leave out the text of the program's source, as for a page that is mailed", NULL},
     {"machine", '\0', POPT_ARG_STRING, &report_settings.machine, 0,
-     "what lull bench measured of the machine: findings then tell where its memory is saturated",
+     "what lull bench measured of the machine: hot loops beside what it allows; findings then tell "
+     "where its memory is saturated",
      "FILE"},
+    {"define", 'D', POPT_ARG_ARGV, &report_settings.sizes, 0,
+     "with --machine: value of a size of hot loops that the source does not say", "NAME=VALUE"},
     LULL_THREADS_OPTION(report_runs_settings.threads, "threads to read with"),
     LULL_FORCE_OPTION(report_runs_settings),
     LULL_OUTPUT_OPTIONS(report_output),
@@ -101,17 +106,34 @@ static lull_status read_report_machine(struct lull_report_options *report,
     struct lull_machine *machine;
     if (!report_settings.machine)
         return LULL_OK;
+    const struct lull_kernel_texts texts = {.source = "",
+                                            .sizes = (const char *const *)report_settings.sizes};
+    struct lull_kernel_wish wish = {0};
     lull_status status =
         lull_machine_read(report_settings.machine, call->arena, &machine, &call->err);
     if (status == LULL_OK)
-        report->machine = machine;
-    return status;
+        status = lull_kernel_wish_read(&texts, call->arena, &wish, &call->err);
+    if (status != LULL_OK)
+        return status;
+    report->machine = machine;
+    report->hot = (struct lull_hot_wish){.machine = machine,
+                                         .machine_path = report_settings.machine,
+                                         .force = report_runs_settings.force,
+                                         .sizes = wish.source.sizes,
+                                         .n_sizes = wish.source.n_sizes,
+                                         .incore = {.here = lull_machine_is_here(machine)},
+                                         .workers = report_runs_settings.threads > 0
+                                                        ? (unsigned)report_runs_settings.threads
+                                                        : lull_worker_count()};
+    return LULL_OK;
 }
 
 /* In runs of many threads, waits and the replay, which follow all threads at once, are left out
  * unless they are asked for. */
 static lull_status read_bounds(struct lull_runs_options *runs, struct lull_error *err)
 {
+    if (report_settings.sizes && !report_settings.machine)
+        return lull_fail(err, LULL_ERR_RANGE, "-D is for hot loops, which need --machine FILE");
     if (report_settings.waits && report_settings.no_waits)
         return lull_fail(err, LULL_ERR_RANGE, "--waits and --no-waits exclude each other");
     if (report_settings.replay && report_runs_settings.no_replay)
@@ -137,6 +159,7 @@ static lull_status read_report_settings(struct report_wishes *wishes, struct lul
         return status;
     runs->regions = runs->files = true;
     runs->excerpt_steps = 0; /* prices are of replays of the whole run, one of which is the check */
+    wishes->report.hot_loops = report_settings.machine != NULL;
     wishes->report.no_prices = report_settings.no_prices || report_runs_settings.no_replay;
     wishes->view.region = report_runs_settings.region;
     wishes->view.window = report_runs_settings.window;

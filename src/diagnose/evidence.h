@@ -31,6 +31,22 @@ struct lull_memory_curve {
  * as there; NAN below the first. */
 double lull_memory_of_core(const struct lull_memory_curve *curve, uint32_t cores);
 
+/* A loop of which a model says how long an iteration takes on a machine. */
+struct lull_evidence_loop {
+    const char *name;     /* "heat.c:155-162" */
+    const char *function; /* "step" */
+    const char *file;
+    uint32_t line;
+    int64_t useful_ns;        /* of all threads */
+    double of_useful;         /* the share of it in the useful time of all threads */
+    double measured, allowed; /* s: an iteration, and the same by the model */
+    double of_limit;          /* allowed / measured */
+    double
+        of_limit_most; /* the same by the lower end of the interval that samples give for the time */
+    const char *limit;  /* "memory", "port HWPort0" */
+    bool other_machine; /* the model is of another machine than the run */
+};
+
 struct lull_evidence {
     const char *path; /* of the run, ready for a shell */
     const struct lull_trace *trace;
@@ -51,6 +67,8 @@ struct lull_evidence {
     const char *reference_name;
     enum lull_scaling scaling;
     const struct lull_memory_curve *memory; /* of a machine file */
+    const struct lull_evidence_loop *loops; /* [n_loops], the most useful time first */
+    uint32_t n_loops;
 };
 
 /* The application that is diagnosed. */

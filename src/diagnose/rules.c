@@ -28,6 +28,7 @@ const struct lull_rule *const lull_rules[] = {
     &lull_rule_contention,
     &lull_rule_computation_scaling,
     &lull_rule_memory_bandwidth,
+    &lull_rule_slow_loop,
     &lull_rule_device_imbalance,
     &lull_rule_device_default_stream,
     &lull_rule_device_shared,

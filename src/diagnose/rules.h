@@ -14,7 +14,7 @@ extern const struct lull_rule lull_rule_serial, lull_rule_thread_imbalance, lull
     lull_rule_fork_join, lull_rule_chunk;
 extern const struct lull_rule lull_rule_transfer, lull_rule_small_messages, lull_rule_contention;
 extern const struct lull_rule lull_rule_io, lull_rule_tracer, lull_rule_oversubscription,
-    lull_rule_memory_bandwidth, lull_rule_kernel_time;
+    lull_rule_memory_bandwidth, lull_rule_kernel_time, lull_rule_slow_loop;
 extern const struct lull_rule lull_rule_memory_limit, lull_rule_swapping, lull_rule_memory_growth;
 extern const struct lull_rule lull_rule_device_sync, lull_rule_device_starved, lull_rule_device_mpi,
     lull_rule_device_runtime, lull_rule_device_launch, lull_rule_device_copies,

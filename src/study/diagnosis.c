@@ -5,6 +5,7 @@
 #include "machine/machine.h"
 #include "replay/program/devices.h"
 #include "sim/spec.h"
+#include "study/model/hot_loops.h"
 #include "study/notices.h"
 #include "study/replay/fixes.h"
 #include "study/runs.h"
@@ -374,6 +375,33 @@ static const struct lull_memory_curve *memory_of(const struct lull_machine *mach
     return best;
 }
 
+/* The loops of which it is known how near they are to what a machine allows. */
+static void tell_loops(const struct lull_hot_loops *hot, struct lull_arena *arena,
+                       struct lull_evidence *evidence)
+{
+    struct lull_evidence_loop *loops = lull_arena_zero(arena, LULL_HOT_LOOPS, sizeof *loops);
+    uint32_t n = 0;
+    for (uint32_t i = 0; hot && i < hot->n_loops; i++) {
+        const struct lull_hot_loop *loop = &hot->loops[i];
+        if (!loop->why && loop->share > 0) /* false where it is not known */
+            loops[n++] = (struct lull_evidence_loop){
+                .name = loop->row->label,
+                .function = loop->row->function,
+                .file = loop->row->file,
+                .line = loop->row->first,
+                .useful_ns = loop->row->useful_ns,
+                .of_useful = loop->row->share,
+                .of_limit = loop->share,
+                .of_limit_most = loop->share * loop->row->share / loop->row->low,
+                .measured = loop->measured,
+                .allowed = loop->allowed,
+                .limit = loop->limit,
+                .other_machine = hot->other != NULL};
+    }
+    evidence->loops = loops;
+    evidence->n_loops = n;
+}
+
 static uint32_t cores_of(const struct lull_run *run)
 {
     return run->threads ? run->threads : 1;
@@ -407,6 +435,7 @@ void lull_diagnosis_make(const struct lull_run *run, const struct lull_run *refe
     struct lull_diagnosis diagnosis = {.cores = cores_of(run),
                                        .together = {.absent = "Fewer than two have a price."}};
     evidence.work = work_of_run(run, arena);
+    tell_loops(options->hot, arena, &evidence);
     if (collected && collected->messages)
         evidence.messages = lull_messages_conclude(collected->messages, arena);
     find_waves(field, arena, &evidence);

@@ -13,6 +13,8 @@
  * lull_diagnosis_make. */
 extern const struct lull_analysis lull_evidence_analysis;
 
+struct lull_hot_loops; /* study/model/hot_loops.h */
+
 struct lull_diagnosis {
     struct lull_finding *findings; /* [count]; what may be worth most comes first */
     uint32_t count;
@@ -26,6 +28,7 @@ struct lull_diagnosis {
 struct lull_diagnosis_options {
     bool no_prices;                     /* no replays */
     const struct lull_machine *machine; /* that it ran on; NULL: not known */
+    const struct lull_hot_loops *hot;   /* its hot loops; NULL: not known */
 };
 
 /* Makes the findings, where the run has events with what the evidence analysis has found. `field`

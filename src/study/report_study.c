@@ -307,7 +307,7 @@ lull_status lull_report_load(const char *const *paths, uint32_t count,
                              struct lull_notices *notices, struct lull_arena *arena,
                              struct lull_report *ret_report, struct lull_error *err)
 {
-    static const struct lull_code_options code = {.bins = LULL_REPORT_BINS};
+    const struct lull_code_options code = {.loops = options->hot_loops, .bins = LULL_REPORT_BINS};
     const struct lull_asked asked[] = {
         {.analysis = &timeline_analysis, .options = options},
         {.analysis = &iterations_analysis, .options = &options->runs},
@@ -339,6 +339,19 @@ static struct lull_diagnosis_options wanted_of(const struct lull_report_options 
         .machine = options->machine};
 }
 
+/* The hot loops of a run beside the machine; NULL: there is none, or it has no trace. */
+static const struct lull_hot_loops *find_hot(const struct lull_report_options *options,
+                                             const struct lull_run *run, struct lull_arena *arena)
+{
+    struct lull_hot_loops *hot = lull_arena_zero(arena, 1, sizeof *hot);
+    struct lull_error err;
+    if (!options->machine || !run->trace)
+        return NULL;
+    if (lull_hot_loops_find(run, &options->hot, arena, hot, &err) != LULL_OK)
+        hot->absent = lull_arena_strdup(arena, err.text);
+    return hot;
+}
+
 static struct lull_run *find_by_order(const struct lull_runs *runs, uint32_t order)
 {
     for (uint32_t i = 0; i < runs->count; i++)
@@ -356,7 +369,8 @@ lull_status lull_report_diagnose(struct lull_report *report,
     lull_status status = LULL_OK;
     for (uint32_t i = 0; i < report->n_of; i++) {
         struct lull_report_run *of = &report->of[i];
-        const struct lull_diagnosis_options wanted = wanted_of(options, &runs->runs[i]);
+        struct lull_diagnosis_options wanted = wanted_of(options, &runs->runs[i]);
+        of->hot = wanted.hot = find_hot(options, &runs->runs[i], arena);
         lull_diagnosis_make(&runs->runs[i], reference, runs->scaling, of->field, &wanted, arena,
                             &of->diagnosis);
     }

@@ -6,6 +6,7 @@
 
 #include "study/diagnosis.h"
 #include "study/joint_pass.h"
+#include "study/model/hot_loops.h"
 #include "study/runs.h"
 #include "timeline/timeline.h"
 #include "wave/field.h"
@@ -28,6 +29,7 @@ struct lull_report_run {
     const struct lull_wave_field *field;  /* of the iterations; NULL: there is none */
     const char *no_field;                 /* why there is no field */
     struct lull_diagnosis diagnosis;      /* after lull_report_diagnose */
+    const struct lull_hot_loops *hot; /* likewise; NULL: there is no machine file, or no trace */
     /* The rows of processes where there are several, else of threads, that differ from their peers;
      * those that differ most come first. */
     struct lull_report_difference differences[LULL_REPORT_DIFFERENCES];
@@ -49,6 +51,9 @@ struct lull_report_options {
     uint64_t most_steps, most_messages;
     bool no_prices;                     /* findings without replays */
     const struct lull_machine *machine; /* on which the runs ran, for findings; NULL: not known */
+    bool hot_loops;                     /* find the loops of the code: set on all members of a team
+                                           where there is a machine file */
+    struct lull_hot_wish hot;           /* where there is a machine */
 };
 
 struct lull_report {

@@ -396,6 +396,13 @@ if(Python3_FOUND)
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/code.py
                         --lull $<TARGET_FILE:lull> --program ${record_bin}/shares.gcc)
             set_tests_properties(record.code PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+            if(LULL_HAVE_LIBCLANG)
+                add_test(NAME record.hot_loops
+                    COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.py
+                            --lull $<TARGET_FILE:lull> --source ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.c
+                            --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC})
+                set_tests_properties(record.hot_loops PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
+            endif()
             add_test(NAME record.shares_kinds
                 COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/shares_kinds.py --lull $<TARGET_FILE:lull>)
             set_tests_properties(record.shares_kinds PROPERTIES LABELS "all;clock" TIMEOUT 1800 RUN_SERIAL ON)

@@ -464,7 +464,7 @@ static void add_symbols(struct function_text *text, const struct lull_kernel *ke
     size_t number = 0;
     for (size_t s = 0; s < kernel->n_symbols; s++) {
         const char *name = kernel->symbols[s].name;
-        if (kernel->symbols[s].divisor)
+        if (kernel->symbols[s].divisor || kernel->symbols[s].is_member)
             continue;
         if (kernel->symbols[s].is_size && constant)
             text->head = lull_arena_printf(text->arena, "%s#define %s %.0f\n", text->head, name,
@@ -476,7 +476,7 @@ static void add_symbols(struct function_text *text, const struct lull_kernel *ke
     /* Declares the loop variables that are not declared in their loops; declarations in loops hide
      * these. */
     for (size_t s = 0; s < kernel->n_symbols; s++) {
-        bool again = kernel->symbols[s].is_size;
+        bool again = kernel->symbols[s].is_size || kernel->symbols[s].is_member;
         for (size_t k = 0; k < s; k++)
             again |= !kernel->symbols[k].is_size &&
                      strcmp(kernel->symbols[k].name, kernel->symbols[s].name) == 0;
@@ -489,15 +489,16 @@ static void add_symbols(struct function_text *text, const struct lull_kernel *ke
 static void add_arrays(struct function_text *text, const struct lull_kernel *kernel)
 {
     for (size_t a = 0; a < kernel->n_arrays; a++)
-        add_parameter(text, parameter(&kernel->arrays[a], text->arena),
-                      lull_arena_printf(text->arena, "arrays[%zu]", a));
+        if (!kernel->arrays[a].is_member)
+            add_parameter(text, parameter(&kernel->arrays[a], text->arena),
+                          lull_arena_printf(text->arena, "arrays[%zu]", a));
 }
 
 static void add_scalars(struct function_text *text, const struct lull_kernel *kernel)
 {
     for (size_t i = 0; i < kernel->n_scalars; i++) {
         const struct lull_kernel_scalar *scalar = &kernel->scalars[i];
-        if (!scalar->type)
+        if (!scalar->type || scalar->is_member)
             continue;
         const char *type = plain_type(scalar->type);
         add_parameter(text,
@@ -507,6 +508,27 @@ static void add_scalars(struct function_text *text, const struct lull_kernel *ke
                                         scalar->name, scalar->name);
         text->end = lull_arena_printf(text->arena, "%s    *lull_%s = %s;\n", text->end,
                                       scalar->name, scalar->name);
+    }
+}
+
+/* Structures are no arguments that anybody can give: what is compiled with them is only looked at. */
+static void add_objects(struct function_text *text, const struct lull_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->n_objects; i++) {
+        const struct lull_kernel_object *object = &kernel->objects[i];
+        if (object->is_pointer) {
+            add_parameter(text, lull_arena_printf(text->arena, "%s %s", object->type, object->name),
+                          "(void *)0");
+            continue;
+        }
+        const char *type = plain_type(object->type);
+        add_parameter(text,
+                      lull_arena_printf(text->arena, "%s *restrict lull_%s", type, object->name),
+                      "(void *)0");
+        text->begin = lull_arena_printf(text->arena, "%s    %s %s = *lull_%s;\n", text->begin, type,
+                                        object->name, object->name);
+        text->end = lull_arena_printf(text->arena, "%s    *lull_%s = %s;\n", text->end,
+                                      object->name, object->name);
     }
 }
 
@@ -542,6 +564,7 @@ static const char *incore_c_source(const struct lull_kernel *kernel, bool consta
     add_symbols(&text, kernel, constant_sizes && !kernel->is_file);
     add_arrays(&text, kernel);
     add_scalars(&text, kernel);
+    add_objects(&text, kernel);
     return lull_arena_printf(arena,
                              "%s%s__attribute__((noinline)) void lull_loop(%s)\n{\n%s    %s\n"
                              "#line %u \"%s\"\n%s\n%s}\n"
@@ -600,13 +623,19 @@ static const char *const *flags_for(const struct lull_kernel *kernel,
                                     const struct lull_incore_options *options,
                                     struct lull_arena *arena)
 {
+    size_t count = 0, n_more = 0;
     if (options->flags)
         return options->flags;
-    const char **flags = lull_arena_zero(arena, 5, sizeof *flags);
-    flags[0] = "-O3";
-    flags[1] = "-funroll-loops";
-    flags[2] = lull_arena_printf(arena, "-march=%s", architecture(machine, options->here));
-    flags[3] = kernel->reduces ? "-ffast-math" : NULL; /* lets the compiler add up in vectors */
+    while (options->more_flags && options->more_flags[n_more])
+        n_more++;
+    const char **flags = lull_arena_zero(arena, n_more + 5, sizeof *flags);
+    flags[count++] = "-O3";
+    flags[count++] = "-funroll-loops";
+    flags[count++] = lull_arena_printf(arena, "-march=%s", architecture(machine, options->here));
+    if (kernel->reduces)
+        flags[count++] = "-ffast-math"; /* lets the compiler add up in vectors */
+    for (size_t i = 0; i < n_more; i++)
+        flags[count++] = options->more_flags[i];
     return flags;
 }
 
@@ -827,8 +856,8 @@ static lull_status find_lines(const struct lull_kernel *kernel, struct lull_sour
 static lull_status find_in_folder(const char *folder, const struct lull_kernel *kernel,
                                   const struct lull_machine *machine,
                                   const struct lull_incore_options *options, double unit,
-                                  struct lull_arena *arena, struct lull_incore *incore,
-                                  struct lull_error *err)
+                                  struct lull_incore_code *code, struct lull_arena *arena,
+                                  struct lull_incore *incore, struct lull_error *err)
 {
     /* -g1 notes the lines, and does not change the code. */
     static const char *const assembly_only[] = {"-S", NULL}, *const with_lines[] = {"-S", "-g1",
@@ -843,11 +872,14 @@ static lull_status find_in_folder(const char *folder, const struct lull_kernel *
         return status;
     /* If sizes are so small that no loop is left, it is compiled again for any sizes. */
     for (unsigned try = 0; try < 2 && !found; try++) {
-        status = compile(kernel, machine, options, try == 0,
-                         lines.last ? with_lines : assembly_only, path, folder, arena, err);
-        if (status != LULL_OK)
-            return status;
-        assembly = incore_slurp(path, arena);
+        if (!code->assembly[try]) {
+            status = compile(kernel, machine, options, try == 0,
+                             lines.last ? with_lines : assembly_only, path, folder, arena, err);
+            if (status != LULL_OK)
+                return status;
+            code->assembly[try] = incore_slurp(path, code->arena);
+        }
+        assembly = code->assembly[try];
         found = assembly && lull_assembly_find(assembly, "lull_loop", lines, arena, &loop);
     }
     if (!found && assembly)
@@ -891,8 +923,8 @@ static lull_status take_given(const struct lull_kernel *kernel,
 
 lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
                              const struct lull_incore_options *options, double line_bytes,
-                             struct lull_arena *arena, struct lull_incore *ret_incore,
-                             struct lull_error *err)
+                             struct lull_incore_code *code, struct lull_arena *arena,
+                             struct lull_incore *ret_incore, struct lull_error *err)
 {
     struct lull_incore incore = {.chain = NAN, .alone = NAN};
     double unit = lull_kernel_unit(kernel, line_bytes);
@@ -905,7 +937,7 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
     if (status != LULL_OK)
         return status;
     incore.t_ol = incore.t_nol = 0;
-    status = find_in_folder(folder, kernel, machine, options, unit, arena, &incore, err);
+    status = find_in_folder(folder, kernel, machine, options, unit, code, arena, &incore, err);
     lull_remove_tree(folder, NULL);
     incore.t_ol += cycles_of_calls(kernel, unit);
     if (status == LULL_OK)

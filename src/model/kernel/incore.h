@@ -45,6 +45,12 @@ struct lull_incore_times { /* cycles per unit of work */
     double t_ol, t_nol;
 };
 
+/* What the compiler made of a nest, for the loops of the nest that are looked at next. */
+struct lull_incore_code {
+    struct lull_arena *arena;
+    const char *assembly[2]; /* with constant sizes, with any sizes; NULL: not compiled yet */
+};
+
 struct lull_incore_options {
     const struct lull_incore_times *given; /* [n_given] times that the user gives instead, one for
                                               each innermost loop in order of the source; NULL: find
@@ -52,19 +58,22 @@ struct lull_incore_options {
     size_t n_given;
     const char *compiler;     /* its command; NULL: cc */
     const char *const *flags; /* of the compiler, NULL at the end; NULL: chosen for the machine */
-    const char *mca;          /* command of llvm-mca; NULL: whichever version is found */
-    bool here;                /* the machine file is of this machine: compile with -march=native */
-    bool estimate;            /* do without llvm-mca */
+    const char *const *more_flags; /* beside those that are chosen: where headers are; NULL at the
+                                      end; NULL: none */
+    const char *mca;               /* command of llvm-mca; NULL: whichever version is found */
+    bool here;     /* the machine file is of this machine: compile with -march=native */
+    bool estimate; /* do without llvm-mca */
 };
 
 /* The in-core times of the kernel's body. The stated costs of calls are part of T_OL. `line_bytes`
  * defines the unit of work. Fails with LULL_ERR_IO where the compiler does not run, LULL_ERR_FORMAT
  * where it refuses the kernel or the loop is not found in what it makes, LULL_ERR_RANGE where two
- * innermost loops stand on one line or times are not given for each. */
+ * innermost loops stand on one line or times are not given for each. `code` is kept by the caller from one
+ * loop of a nest to the next, and begins as {arena}. */
 lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull_machine *machine,
                              const struct lull_incore_options *options, double line_bytes,
-                             struct lull_arena *arena, struct lull_incore *ret_incore,
-                             struct lull_error *err);
+                             struct lull_incore_code *code, struct lull_arena *arena,
+                             struct lull_incore *ret_incore, struct lull_error *err);
 
 /* Compiles the kernel into a shared object at `path`, with the same compiler and flags. */
 lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,

@@ -283,6 +283,16 @@ double lull_kernel_iterations(const struct lull_kernel *kernel, int loop)
     return product;
 }
 
+bool lull_kernel_knows_iterations(const struct lull_kernel *kernel, int loop)
+{
+    for (; loop != LULL_KERNEL_NONE; loop = kernel->loops[loop].parent)
+        for (size_t s = 0; s < kernel->n_symbols; s++)
+            if (kernel->symbols[s].supposed && (lull_poly_contains(&kernel->loops[loop].first, s) ||
+                                                lull_poly_contains(&kernel->loops[loop].end, s)))
+                return false;
+    return true;
+}
+
 double lull_kernel_stride(const struct lull_kernel *kernel, const struct lull_kernel_access *access,
                           size_t loop)
 {
@@ -468,7 +478,7 @@ static lull_status check_access(const struct lull_kernel *kernel,
     double values[LULL_POLY_SYMBOLS], low, high;
     lull_kernel_values(kernel, values);
     access_range(kernel, access, &low, &high);
-    if (array->is_pointer && access->index_access != LULL_KERNEL_NONE)
+    if (array->is_pointer && access->index_access != LULL_KERNEL_NONE && !kernel->function)
         return lull_fail(err, LULL_ERR_RANGE,
                          "%s: line %u: how many elements '%s' has, which is accessed through "
                          "indices, is not known: declare it as %s[SIZE]",
@@ -518,4 +528,69 @@ lull_status lull_kernel_check(struct lull_kernel *kernel, struct lull_error *err
     }
     kernel->precision = kernel->precision ? kernel->precision : sizeof(double);
     return status == LULL_OK ? check_innermost(kernel, err) : status;
+}
+
+/* ---- sizes that nobody has said -------------------------------------------------------------- */
+
+/* Whether the length of a loop, or the distance between two elements, depends on a size. */
+static bool decides(const struct lull_kernel *kernel, size_t size)
+{
+    for (size_t l = 0; l < kernel->n_loops; l++) {
+        const struct lull_kernel_loop *loop = &kernel->loops[l];
+        if (lull_poly_contains(&loop->first, size) || lull_poly_contains(&loop->end, size))
+            return true;
+        for (size_t i = 0; i < kernel->n_accesses; i++) {
+            struct lull_poly factor, rest;
+            if (lull_poly_split(&kernel->accesses[i].offset, loop->symbol, &factor, &rest) &&
+                lull_poly_contains(&factor, size))
+                return true;
+        }
+    }
+    for (size_t a = 0; a < kernel->n_arrays; a++)
+        for (size_t d = kernel->arrays[a].is_pointer; d < kernel->arrays[a].n_dimensions; d++)
+            if (lull_poly_contains(&kernel->arrays[a].extent[d], size))
+                return true;
+    /* Of a[row * n + i] and a[(row + 1) * n + i] the distance is n. */
+    for (size_t i = 0; i < kernel->n_accesses; i++)
+        for (size_t k = 0; k < i; k++) {
+            struct lull_poly between;
+            if (kernel->accesses[i].array == kernel->accesses[k].array &&
+                lull_poly_add(&kernel->accesses[i].offset, &kernel->accesses[k].offset, -1,
+                              &between) &&
+                lull_poly_contains(&between, size))
+                return true;
+        }
+    return false;
+}
+
+static void suppose_value(struct lull_kernel *kernel, double value)
+{
+    for (size_t s = 0; s < kernel->n_symbols; s++) {
+        struct lull_kernel_symbol *symbol = &kernel->symbols[s];
+        if (symbol->supposed)
+            symbol->value = !symbol->varies && decides(kernel, s) ? value : 1;
+    }
+    lull_kernel_divide(kernel);
+}
+
+void lull_kernel_suppose(struct lull_kernel *kernel, double bytes)
+{
+    static const double first = 64, most = 1099511627776.0;
+    bool any = false;
+    for (size_t s = 0; s < kernel->n_symbols; s++) {
+        struct lull_kernel_symbol *symbol = &kernel->symbols[s];
+        symbol->supposed = symbol->is_size && !symbol->has_value && !symbol->divisor;
+        any |= symbol->supposed;
+    }
+    if (!any)
+        return;
+    suppose_value(kernel, first);
+    for (double value = 2 * first; value <= most && lull_kernel_footprint(kernel) < bytes;
+         value *= 2) {
+        suppose_value(kernel, value);
+        if (lull_kernel_check(kernel, NULL) != LULL_OK) {
+            suppose_value(kernel, value / 2);
+            break;
+        }
+    }
 }

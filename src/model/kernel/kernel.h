@@ -78,7 +78,10 @@ struct lull_kernel_symbol {
     bool is_size;
     bool has_value; /* of a size: it was given */
     double value;
-    unsigned line; /* where it is used first */
+    unsigned line;  /* where it is used first */
+    bool is_member; /* part of a structure: `name` is "grid.rows" */
+    bool varies; /* the value of a bound that is not understood: it may differ from pass to pass */
+    bool supposed; /* nobody has said its value: lull_kernel_suppose has chosen it */
     /* The rounded quotient of a polynomial in sizes and a whole number, as N / 2, is a size of its
      * own, whose value follows from the other sizes. */
     int64_t divisor; /* 0: this is no quotient */
@@ -103,6 +106,7 @@ struct lull_kernel_array {
     bool floating;                                   /* its elements are floating-point numbers */
     bool is_pointer;                                 /* its first extent is not known */
     bool is_const;                                   /* declared so */
+    bool is_member;                                  /* part of a structure, "grid.now" */
     size_t n_dimensions;                             /* of a pointer, too, with the first one */
     struct lull_poly extent[LULL_KERNEL_DIMENSIONS]; /* extent[0] of a pointer is not used */
     const char *extent_text[LULL_KERNEL_DIMENSIONS]; /* as C source */
@@ -125,6 +129,14 @@ struct lull_kernel_access {
 struct lull_kernel_scalar {
     const char *name, *type;
     bool floating, written;
+    bool is_member; /* part of a structure, "grid.weight" */
+};
+
+/* A variable of the function around the nest that is a structure, or points to one. */
+struct lull_kernel_object {
+    const char *name;
+    const char *type; /* "const struct grid *" */
+    bool is_pointer;
 };
 
 struct lull_kernel_call {
@@ -154,6 +166,9 @@ struct lull_kernel {
     size_t n_accesses;
     struct lull_kernel_scalar *scalars; /* declared outside of the loops */
     size_t n_scalars;
+    struct lull_kernel_object *objects; /* of which the nest uses members; those of the file itself
+                                           are not among them */
+    size_t n_objects;
     struct lull_kernel_call *calls;
     size_t n_calls;
     int body;             /* index of the innermost loop that is looked at */
@@ -164,6 +179,12 @@ struct lull_kernel {
     const char *macros;   /* sizes that a source file has as macros, "#define N 1000"; "": none */
     unsigned code_line;
     bool is_file; /* it stands in a source file of a program and may use that file's declarations */
+    /* Of a nest that was found by its lines: */
+    const char *function; /* in which it stands; NULL: it was found otherwise */
+    const char *around;   /* why the loop around it is not part of it; NULL: none is around it */
+    unsigned omp_line;    /* of the "#pragma omp parallel for" before it; 0: there is none */
+    double executions;    /* how often a process executes it, by the source alone; NAN: not known */
+    bool whole_function;  /* each call of the function executes it once */
 };
 
 /* How indices of x[idx[i]] are distributed, as the user states it. */
@@ -193,6 +214,12 @@ struct lull_kernel_cost { /* of a called function, cycles per call */
 struct lull_kernel_source {
     const char *path;
     const char *place; /* a function or mark in a source file; NULL: the file is the kernel */
+    /* Instead of a place, lines of a source file: the innermost loop around all of them is wanted,
+     * with as many of the loops around it as are understood. */
+    unsigned first_line, last_line; /* 0: there are none */
+    /* Bytes that the arrays of such a nest should have at least where nobody says a size; and sizes
+     * may be given that it does not have. */
+    double suppose_bytes;
     const struct lull_kernel_size *sizes;
     size_t n_sizes;
     const struct lull_kernel_cost *costs;
@@ -211,6 +238,13 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
 /* Whether this machine has the library that lull_kernel_read needs. Fails with LULL_ERR_UNSUPPORTED
  * where it has none, or one that lacks a function, and in a build without libclang. */
 lull_status lull_kernel_find_reader(struct lull_error *err);
+
+/* Chooses values for the sizes that nobody has said: the smallest power of two, from 64 on, with which all
+ * arrays together have so many bytes, or the largest with which accesses are inside of their arrays. Sizes
+ * on which no length of a loop and no distance of two accesses depends, and those that vary, become 1. */
+void lull_kernel_suppose(struct lull_kernel *kernel, double bytes);
+/* Whether the number of iterations of a loop in one execution of the nest depends on no supposed size. */
+bool lull_kernel_knows_iterations(const struct lull_kernel *kernel, int loop);
 
 /* Gives a size another value, and quotients of sizes theirs, as a sweep over a size needs it.
  * False: there is no such size. */

@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "model/kernel/reader.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -146,6 +147,11 @@ static const char **all_flags(const struct lull_kernel_reader *reader)
     return flags;
 }
 
+static bool is_in_program(const struct lull_kernel_source *source)
+{
+    return source->place != NULL || source->first_line > 0;
+}
+
 static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
 {
     const char **flags = all_flags(reader);
@@ -155,7 +161,7 @@ static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
     struct CXUnsavedFile file = {
         .Filename = reader->source->path, .Contents = reader->text, .Length = reader->text_size};
     /* A name that ends in .c makes it C, whatever the file is called. */
-    if (!reader->source->place)
+    if (!is_in_program(reader->source))
         file.Filename = "lull-kernel.c";
     if (reader->clang->parseTranslationUnit2(index, file.Filename, flags, n_flags, &file, 1,
                                              CXTranslationUnit_None,
@@ -284,6 +290,84 @@ static void read_declarations(struct lull_kernel_reader *reader, const struct se
     reader->err = err;
 }
 
+/* ---- a nest by its lines ------------------------------------------------------------------- */
+
+/* The loops around some lines of the file, outer ones first, and the function that they are in. */
+struct around {
+    const struct lull_kernel_reader *reader;
+    unsigned first, last;
+    CXCursor function, loops[32];
+    bool has_function;
+    size_t count;
+};
+
+static bool is_loop(enum CXCursorKind kind)
+{
+    return kind == CXCursor_ForStmt || kind == CXCursor_WhileStmt || kind == CXCursor_DoStmt ||
+           kind == CXCursor_CXXForRangeStmt;
+}
+
+static void lines_of(const struct lull_kernel_reader *reader, CXCursor cursor, unsigned *ret_first,
+                     unsigned *ret_last)
+{
+    const struct lull_clang *clang = reader->clang;
+    CXSourceRange range = clang->getCursorExtent(cursor);
+    clang->getFileLocation(clang->getRangeStart(range), NULL, ret_first, NULL, NULL);
+    clang->getFileLocation(clang->getRangeEnd(range), NULL, ret_last, NULL, NULL);
+    *ret_first -= *ret_first > reader->lines_before ? reader->lines_before : 0;
+    *ret_last -= *ret_last > reader->lines_before ? reader->lines_before : 0;
+}
+
+static enum CXChildVisitResult find_around(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct around *around = data;
+    const struct lull_clang *clang = around->reader->clang;
+    const enum CXCursorKind kind = clang->getCursorKind(cursor);
+    unsigned first, last;
+    if (clang->getCursorKind(parent) == CXCursor_TranslationUnit &&
+        !clang->Location_isFromMainFile(clang->getCursorLocation(cursor)))
+        return CXChildVisit_Continue;
+    lines_of(around->reader, cursor, &first, &last);
+    if (around->first < first || around->last > last)
+        return CXChildVisit_Continue;
+    if (kind == CXCursor_FunctionDecl) {
+        around->function = cursor;
+        around->has_function = true;
+        around->count = 0;
+    }
+    if (is_loop(kind) && around->count < sizeof around->loops / sizeof *around->loops)
+        around->loops[around->count++] = cursor;
+    return CXChildVisit_Recurse;
+}
+
+/* The line of a "#pragma omp parallel for" that stands right before a place in the text; 0: there is
+ * none. */
+static unsigned find_parallel_for(const struct lull_kernel_reader *reader, size_t place)
+{
+    const char *text = reader->text;
+    for (;;) { /* goes back to the begin of the line before, and those that it continues */
+        size_t end = place;
+        while (end > 0 && text[end - 1] != '\n')
+            end--;
+        if (end == 0)
+            return 0;
+        size_t begin = end - 1;
+        while (begin > 0 && (text[begin - 1] != '\n' || (begin > 1 && text[begin - 2] == '\\')))
+            begin--;
+        const char *line = text + begin;
+        line += strspn(line, " \t");
+        if (strncmp(line, "#pragma omp parallel for", 24) == 0) {
+            unsigned number = 1;
+            for (size_t i = 0; i < begin; i++)
+                number += text[i] == '\n';
+            return number > reader->lines_before ? number - reader->lines_before : 0;
+        }
+        if (begin == 0 || (*line != '#' && *line != '\n' && strncmp(line, "//", 2) != 0))
+            return 0;
+        place = begin;
+    }
+}
+
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static bool is_symbol(const struct lull_kernel *kernel, const char *name)
@@ -322,28 +406,102 @@ static const char *kernel_name(const struct lull_kernel_source *source, struct l
                               dot && dot != name ? (size_t)(dot - name) : strlen(name));
 }
 
-static lull_status parse_kernel(struct lull_kernel_reader *reader)
+static lull_status read_nest(struct lull_kernel_reader *reader, const struct search *search)
 {
     struct lull_kernel *kernel = reader->kernel;
-    struct search search = {0};
     size_t begin, end;
-    lull_status status = find_nest(reader, &search);
-    if (status != LULL_OK)
-        return status;
-    read_declarations(reader, &search);
-    lull_reader_extent(reader, search.nests[0], &begin, &end);
+    read_declarations(reader, search);
+    lull_reader_extent(reader, search->nests[0], &begin, &end);
     /* A nest without braces needs the semicolon behind it. */
     end += end < reader->text_size && reader->text[end] == ';';
     kernel->code = lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
-    kernel->code_line = lull_reader_line(reader, search.nests[0]);
+    kernel->code_line = lull_reader_line(reader, search->nests[0]);
     reader->code_begin = begin;
-    status = lull_reader_statement(reader, search.nests[0]);
+    lull_status status = lull_reader_statement(reader, search->nests[0]);
     lull_kernel_divide(kernel);
     for (size_t i = 0; i < reader->source->n_sizes; i++)
         if (reader->as_macro[i])
             kernel->macros =
                 lull_arena_printf(reader->arena, "%s#define %s %.0f\n", kernel->macros,
                                   reader->source->sizes[i].name, reader->source->sizes[i].value);
+    return status;
+}
+
+/* Reads a loop with all that stands in it, for the lines that are wanted. */
+static lull_status read_around(struct lull_kernel_reader *reader, const struct around *around,
+                               size_t number)
+{
+    struct lull_kernel *kernel = reader->kernel;
+    struct lull_cursors parts = lull_reader_children(reader, around->function);
+    struct search search = {.reader = reader,
+                            .function_declaration = around->function,
+                            .body = parts.items[parts.count - 1],
+                            .nests = {around->loops[number]},
+                            .count = 1};
+    size_t begin, end;
+    lull_status status = read_nest(reader, &search);
+    if (status != LULL_OK)
+        return status;
+    kernel->function = lull_reader_spelling(reader, around->function);
+    lull_reader_extent(reader, around->loops[number], &begin, &end);
+    kernel->omp_line = find_parallel_for(reader, begin);
+    kernel->executions = lull_reader_executions(reader, around->function, around->loops[number],
+                                                &kernel->whole_function);
+    lull_kernel_suppose(kernel, reader->source->suppose_bytes);
+    return lull_kernel_check(kernel, reader->err);
+}
+
+/* Reads the nest around the lines that are wanted, as far out as it is understood. */
+static lull_status parse_around(struct lull_kernel_reader *reader)
+{
+    const struct lull_kernel begun = *reader->kernel;
+    const struct lull_kernel_source *source = reader->source;
+    struct around around = {
+        .reader = reader, .first = source->first_line, .last = source->last_line};
+    struct lull_error why = {""}, *err = reader->err;
+    reader->clang->visitChildren(reader->clang->getTranslationUnitCursor(reader->unit), find_around,
+                                 &around);
+    if (!around.has_function || around.count == 0)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %u: no loop of this file is around it: it may be made by a "
+                         "macro or a template, or stand in a header",
+                         source->path, source->first_line);
+    size_t outermost = around.count - 1; /* of those that are for loops */
+    while (outermost > 0 &&
+           reader->clang->getCursorKind(around.loops[outermost - 1]) == CXCursor_ForStmt)
+        outermost--;
+    lull_status status = LULL_ERR_FORMAT;
+    for (size_t i = outermost; i < around.count && status != LULL_OK; i++) {
+        struct lull_error other = {""};
+        *reader->kernel = begun;
+        reader->n_names = reader->names_capacity = 0;
+        reader->names = NULL;
+        reader->loops_capacity = reader->flops_capacity = reader->arrays_capacity = 0;
+        reader->accesses_capacity = reader->scalars_capacity = reader->calls_capacity = 0;
+        reader->objects_capacity = 0;
+        reader->n_parameters = 0;
+        reader->loop = LULL_KERNEL_NONE;
+        reader->in_bound = reader->met_macro = false;
+        reader->err = i + 1 == around.count ? err : &other;
+        status = read_around(reader, &around, i);
+        if (status == LULL_ERR_FORMAT && reader->met_macro)
+            lull_fail(reader->err, status, "%s: line %u: it is made by a macro", source->path,
+                      lull_reader_line(reader, around.loops[i]));
+        if (status == LULL_OK && i > 0)
+            reader->kernel->around =
+                i > outermost ? lull_arena_strdup(reader->arena, why.text) : "it is no for loop";
+        why = other;
+    }
+    reader->err = err;
+    return status;
+}
+
+static lull_status parse_kernel(struct lull_kernel_reader *reader)
+{
+    struct search search = {0};
+    lull_status status = find_nest(reader, &search);
+    if (status == LULL_OK)
+        status = read_nest(reader, &search);
     return status == LULL_OK ? check_given_sizes(reader) : status;
 }
 
@@ -375,7 +533,9 @@ static lull_status parse_text(struct lull_kernel_reader *reader, CXIndex index)
         reader->again = false;
         status = parse(reader, index);
     } while (status != LULL_OK && reader->again);
-    return status == LULL_OK ? parse_kernel(reader) : status;
+    if (status != LULL_OK)
+        return status;
+    return reader->source->first_line > 0 ? parse_around(reader) : parse_kernel(reader);
 }
 
 static lull_status read_with(struct lull_kernel_reader *reader, CXIndex index)
@@ -383,7 +543,8 @@ static lull_status read_with(struct lull_kernel_reader *reader, CXIndex index)
     struct lull_kernel_reader again = *reader;
     struct lull_kernel begun = *reader->kernel;
     lull_status status = parse_text(reader, index);
-    if (status == LULL_ERR_FORMAT && reader->met_macro && expand_macros(reader)) {
+    if (status == LULL_ERR_FORMAT && reader->met_macro && reader->source->first_line == 0 &&
+        expand_macros(reader)) {
         again.text = reader->text;
         again.text_size = reader->text_size;
         again.line_of_text = reader->line_of_text;
@@ -414,10 +575,11 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
                                    .path = lull_arena_strdup(arena, source->path),
                                    .preamble = "",
                                    .macros = "",
-                                   .is_file = source->place != NULL};
+                                   .is_file = is_in_program(source),
+                                   .executions = NAN};
     reader.kernel = kernel;
     reader.as_macro = lull_arena_zero(arena, source->n_sizes + 1, sizeof *reader.as_macro);
-    if (source->place)
+    if (kernel->is_file)
         reader.text = file;
     else
         wrap(&reader, file);

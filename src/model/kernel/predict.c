@@ -367,7 +367,9 @@ struct lull_kernel_incores lull_kernel_no_incores(const struct lull_kernel *kern
                                                   struct lull_arena *arena)
 {
     return (struct lull_kernel_incores){
-        arena, lull_arena_zero(arena, kernel->n_loops, sizeof(const struct lull_incore *))};
+        .arena = arena,
+        .loops = lull_arena_zero(arena, kernel->n_loops, sizeof(const struct lull_incore *)),
+        .code = {.arena = arena}};
 }
 
 static lull_status find_in_core(const struct lull_kernel_options *options,
@@ -378,8 +380,9 @@ static lull_status find_in_core(const struct lull_kernel_options *options,
     const struct lull_incore **known = &incores->loops[kernel->body];
     if (!*known) {
         struct lull_incore *found = lull_arena_alloc(incores->arena, sizeof *found);
-        lull_status status = lull_incore_find(kernel, prediction->machine, &options->incore,
-                                              prediction->line_bytes, incores->arena, found, err);
+        lull_status status =
+            lull_incore_find(kernel, prediction->machine, &options->incore, prediction->line_bytes,
+                             &incores->code, incores->arena, found, err);
         if (status != LULL_OK)
             return status;
         *known = found;

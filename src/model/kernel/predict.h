@@ -126,6 +126,7 @@ struct lull_kernel_prediction {
 struct lull_kernel_incores {
     struct lull_arena *arena;         /* in which they live */
     const struct lull_incore **loops; /* [n_loops of the kernel]; NULL: not found yet */
+    struct lull_incore_code code;     /* what was compiled for them */
 };
 
 /* In-core times none of which is found yet. */

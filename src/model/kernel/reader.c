@@ -110,7 +110,7 @@ struct lull_cursors lull_reader_children(const struct lull_kernel_reader *reader
     struct lull_cursors children = {.arena = reader->arena};
     reader->clang->visitChildren(cursor, take_child, &children);
     enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
-    if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl)
+    if (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl || kind == CXCursor_FieldDecl)
         sort_by_place(reader, &children);
     return children;
 }
@@ -158,7 +158,7 @@ static const char *skip_blanks(const char *text, const char *end)
     return text;
 }
 
-static const char *reader_operator(struct lull_kernel_reader *reader, CXCursor cursor)
+const char *lull_reader_operator(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
     size_t begin, end, from, to;
@@ -186,10 +186,28 @@ static const char *reader_operator(struct lull_kernel_reader *reader, CXCursor c
     return lull_arena_strndup(reader->arena, first, length);
 }
 
-static CXCursor reader_strip(const struct lull_kernel_reader *reader, CXCursor cursor)
+/* The parameter of a function that is read in the place of its call; NULL: the cursor names none. */
+static const struct lull_reader_parameter *parameter_of(const struct lull_kernel_reader *reader,
+                                                        CXCursor cursor)
+{
+    if (reader->n_parameters == 0 || reader->clang->getCursorKind(cursor) != CXCursor_DeclRefExpr)
+        return NULL;
+    CXCursor declaration = reader->clang->getCursorReferenced(cursor);
+    for (size_t i = reader->n_parameters; i-- > 0;)
+        if (reader->clang->equalCursors(reader->parameters[i].declaration, declaration))
+            return &reader->parameters[i];
+    return NULL;
+}
+
+CXCursor lull_reader_strip(const struct lull_kernel_reader *reader, CXCursor cursor)
 {
     for (;;) {
         enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+        const struct lull_reader_parameter *parameter = parameter_of(reader, cursor);
+        if (parameter && !parameter->is_read) {
+            cursor = parameter->argument;
+            continue;
+        }
         if (kind != CXCursor_UnexposedExpr && kind != CXCursor_ParenExpr &&
             kind != CXCursor_CStyleCastExpr)
             return cursor;
@@ -235,25 +253,89 @@ static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCurso
                      lull_reader_line(reader, cursor), text);
 }
 
+/* What an expression names: a variable, or a member of one that is a structure. */
+struct named {
+    CXCursor variable;
+    const char *member; /* ".rows"; NULL: the variable itself */
+    CXCursor typed;     /* the declaration that has its type: of the variable, or of the member */
+};
+
+static struct named name_of_variable(CXCursor declaration)
+{
+    return (struct named){.variable = declaration, .typed = declaration};
+}
+
+/* Follows grid->level.rows to its variable. False: it is a member of something else. */
+static bool name_of_member(const struct lull_kernel_reader *reader, CXCursor cursor,
+                           struct named *ret_named)
+{
+    const struct lull_clang *clang = reader->clang;
+    *ret_named = (struct named){.member = "", .typed = clang->getCursorReferenced(cursor)};
+    while (clang->getCursorKind(cursor) == CXCursor_MemberRefExpr) {
+        struct lull_cursors parts = lull_reader_children(reader, cursor);
+        if (parts.count == 0)
+            return false;
+        ret_named->member = lull_arena_printf(
+            reader->arena, ".%s%s", lull_reader_spelling(reader, cursor), ret_named->member);
+        cursor = lull_reader_strip(reader, parts.items[0]);
+        if (clang->getCursorKind(cursor) == CXCursor_UnaryOperator) /* &grid, or *grid */
+            cursor = lull_reader_strip(reader, lull_reader_children(reader, cursor).items[0]);
+    }
+    ret_named->variable = clang->getCursorReferenced(cursor);
+    const enum CXCursorKind kind = clang->getCursorKind(ret_named->variable);
+    return clang->getCursorKind(cursor) == CXCursor_DeclRefExpr &&
+           (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl);
+}
+
+static const char *text_of_name(const struct lull_kernel_reader *reader, const struct named *named)
+{
+    const char *variable = lull_reader_spelling(reader, named->variable);
+    return named->member ? lull_arena_printf(reader->arena, "%s%s", variable, named->member)
+                         : variable;
+}
+
+static struct lull_name *find_named(const struct lull_kernel_reader *reader,
+                                    const struct named *named)
+{
+    for (size_t i = 0; i < reader->n_names; i++) {
+        struct lull_name *name = &reader->names[i];
+        if (!name->member == !named->member &&
+            (!name->member || strcmp(name->member, named->member) == 0) &&
+            reader->clang->equalCursors(name->declaration, named->variable))
+            return name;
+    }
+    return NULL;
+}
+
 static struct lull_name *reader_find(const struct lull_kernel_reader *reader, CXCursor declaration)
 {
-    for (size_t i = 0; i < reader->n_names; i++)
-        if (reader->clang->equalCursors(reader->names[i].declaration, declaration))
-            return &reader->names[i];
-    return NULL;
+    const struct named named = name_of_variable(declaration);
+    return find_named(reader, &named);
+}
+
+static struct lull_name *add_name(struct lull_kernel_reader *reader, const struct named *named,
+                                  enum lull_name_kind kind, size_t number)
+{
+    reader->names = lull_arena_grow(reader->arena, reader->names, &reader->names_capacity,
+                                    reader->n_names + 1, sizeof *reader->names);
+    struct lull_name *name = &reader->names[reader->n_names++];
+    *name = (struct lull_name){
+        .declaration = named->variable, .member = named->member, .kind = kind, .number = number};
+    name->index.access = LULL_KERNEL_NONE;
+    return name;
 }
 
 static struct lull_name *reader_name(struct lull_kernel_reader *reader, CXCursor declaration,
                                      enum lull_name_kind kind, size_t number)
 {
-    reader->names = lull_arena_grow(reader->arena, reader->names, &reader->names_capacity,
-                                    reader->n_names + 1, sizeof *reader->names);
-    struct lull_name *name = &reader->names[reader->n_names++];
-    *name = (struct lull_name){.declaration = declaration, .kind = kind, .number = number};
-    name->index.access = LULL_KERNEL_NONE;
-    return name;
+    const struct named named = name_of_variable(declaration);
+    return add_name(reader, &named, kind, number);
 }
 
+static lull_status declare_size(struct lull_kernel_reader *reader, const struct named *named,
+                                struct lull_name **ret_name);
+static lull_status declare_named(struct lull_kernel_reader *reader, const struct named *named,
+                                 struct lull_name **ret_name);
 static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
                                   struct lull_name **ret_name);
 
@@ -264,8 +346,8 @@ static struct lull_index plain_index(struct lull_poly poly)
     return (struct lull_index){.poly = poly, .access = LULL_KERNEL_NONE};
 }
 
-static bool is_constant(const struct lull_kernel_reader *reader, CXCursor cursor,
-                        int64_t *ret_value)
+bool lull_reader_is_constant(const struct lull_kernel_reader *reader, CXCursor cursor,
+                             int64_t *ret_value)
 {
     CXEvalResult result = reader->clang->Cursor_Evaluate(cursor);
     bool is_integer = result && reader->clang->EvalResult_getKind(result) == CXEval_Int;
@@ -331,7 +413,7 @@ static lull_status read_binary_index(struct lull_kernel_reader *reader, CXCursor
                                      struct lull_index *ret_index)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
-    const char *op = reader_operator(reader, cursor);
+    const char *op = lull_reader_operator(reader, cursor);
     struct lull_index a, b;
     int64_t divisor;
     bool good = false;
@@ -363,7 +445,7 @@ static lull_status read_unary_index(struct lull_kernel_reader *reader, CXCursor 
                                     struct lull_index *ret_index)
 {
     struct lull_cursors operands = lull_reader_children(reader, cursor);
-    const char *op = reader_operator(reader, cursor);
+    const char *op = lull_reader_operator(reader, cursor);
     const struct lull_index zero = plain_index((struct lull_poly){0});
     struct lull_index a;
     if (operands.count != 1 || (strcmp(op, "-") != 0 && strcmp(op, "+") != 0))
@@ -376,28 +458,129 @@ static lull_status read_unary_index(struct lull_kernel_reader *reader, CXCursor 
     return status;
 }
 
+/* Finds what a variable or member stands for, which the cursor names. */
+static lull_status find_declared(struct lull_kernel_reader *reader, CXCursor cursor,
+                                 struct lull_name **ret_name)
+{
+    struct named named = name_of_variable(reader->clang->getCursorReferenced(cursor));
+    if (reader->clang->getCursorKind(cursor) == CXCursor_MemberRefExpr &&
+        !name_of_member(reader, cursor, &named))
+        return reader_wrong(reader, cursor, "the structure in '%s' is not understood",
+                            lull_reader_source_text(reader, cursor));
+    return declare_named(reader, &named, ret_name);
+}
+
 static lull_status read_name(struct lull_kernel_reader *reader, CXCursor cursor,
                              struct lull_index *ret_index)
 {
     struct lull_name *name;
-    CXCursor declaration = reader->clang->getCursorReferenced(cursor);
     if (!lull_reader_is_integer(reader, reader->clang->getCursorType(cursor)))
         return reader_wrong(reader, cursor, "'%s' is no integer",
                             lull_reader_spelling(reader, cursor));
-    lull_status status = reader_declare(reader, declaration, &name);
+    lull_status status = find_declared(reader, cursor, &name);
+    if (status != LULL_OK)
+        return status;
+    if (name->kind == LULL_NAME_UNKNOWN && !reader->in_bound)
+        return reader_wrong(reader, cursor, "'%s' is not affine",
+                            lull_reader_spelling(reader, cursor));
+    if (name->kind == LULL_NAME_UNKNOWN) {
+        const struct named named = name_of_variable(name->declaration);
+        struct lull_name *size;
+        status = declare_size(reader, &named, &size);
+        if (status != LULL_OK)
+            return status;
+        reader->kernel->symbols[size->number].varies = true;
+        name = find_named(reader, &named); /* it may have moved */
+        *name = *size;
+    }
+    *ret_index = name->index;
+    return LULL_OK;
+}
+
+/* ---- functions of the file ------------------------------------------------------------------- */
+
+/* Finds the expression that a function of the file returns, if that is all that it does. */
+static bool find_returned(const struct lull_kernel_reader *reader, CXCursor call,
+                          CXCursor *ret_function, CXCursor *ret_value)
+{
+    const struct lull_clang *clang = reader->clang;
+    CXCursor function = clang->getCursorDefinition(clang->getCursorReferenced(call));
+    if (clang->getCursorKind(function) != CXCursor_FunctionDecl ||
+        !clang->Location_isFromMainFile(clang->getCursorLocation(function)))
+        return false;
+    struct lull_cursors parts = lull_reader_children(reader, function);
+    if (parts.count == 0 ||
+        clang->getCursorKind(parts.items[parts.count - 1]) != CXCursor_CompoundStmt)
+        return false;
+    struct lull_cursors body = lull_reader_children(reader, parts.items[parts.count - 1]);
+    if (body.count != 1 || clang->getCursorKind(body.items[0]) != CXCursor_ReturnStmt)
+        return false;
+    struct lull_cursors value = lull_reader_children(reader, body.items[0]);
+    *ret_function = function;
+    *ret_value = value.count == 1 ? value.items[0] : function;
+    return value.count == 1;
+}
+
+/* Lets the parameters of a function stand for the arguments of a call. With `read` floating-point
+ * arguments are read here, once. The caller takes the parameters away again. */
+static lull_status bind_parameters(struct lull_kernel_reader *reader, CXCursor call,
+                                   CXCursor function, bool read)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_cursors arguments = lull_reader_children(reader, call);
+    struct lull_cursors parts = lull_reader_children(reader, function);
+    struct lull_reader_parameter bound[LULL_READER_PARAMETERS];
+    size_t count = 0, next = 1; /* behind the function's name */
+    for (size_t i = 0; i < parts.count; i++) {
+        if (clang->getCursorKind(parts.items[i]) != CXCursor_ParmDecl)
+            continue;
+        if (next >= arguments.count || reader->n_parameters + count == LULL_READER_PARAMETERS)
+            return reader_wrong(reader, call, "the call '%s' is not understood",
+                                lull_reader_source_text(reader, call));
+        bound[count] = (struct lull_reader_parameter){
+            .declaration = parts.items[i],
+            .argument = arguments.items[next++],
+            .is_read = read && reader_is_floating(reader, clang->getCursorType(parts.items[i]))};
+        lull_status status =
+            bound[count].is_read ? reader_expression(reader, bound[count].argument) : LULL_OK;
+        if (status != LULL_OK)
+            return status;
+        count++;
+    }
+    for (size_t i = 0; i < count; i++)
+        reader->parameters[reader->n_parameters++] = bound[i];
+    return LULL_OK;
+}
+
+/* Reads the call of a function as an index. */
+static lull_status read_call_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                   struct lull_index *ret_index)
+{
+    CXCursor function, value;
+    const size_t before = reader->n_parameters;
+    if (!find_returned(reader, cursor, &function, &value))
+        return reader_wrong(reader, cursor, "'%s' is not affine",
+                            lull_reader_source_text(reader, cursor));
+    lull_status status = bind_parameters(reader, cursor, function, false);
     if (status == LULL_OK)
-        *ret_index = name->index;
+        status = reader_index(reader, value, ret_index);
+    reader->n_parameters = before;
     return status;
 }
+
+/* ---- indices --------------------------------------------------------------------------------- */
 
 static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor cursor,
                                 struct lull_index *ret_index)
 {
     int64_t value;
-    cursor = reader_strip(reader, cursor);
+    cursor = lull_reader_strip(reader, cursor);
     switch (reader->clang->getCursorKind(cursor)) {
     case CXCursor_DeclRefExpr:
+    case CXCursor_MemberRefExpr:
         return read_name(reader, cursor, ret_index);
+    case CXCursor_CallExpr:
+        return read_call_index(reader, cursor, ret_index);
     case CXCursor_BinaryOperator:
         return read_binary_index(reader, cursor, ret_index);
     case CXCursor_ArraySubscriptExpr: {
@@ -409,7 +592,7 @@ static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor curs
     default:
         break;
     }
-    if (is_constant(reader, cursor, &value)) {
+    if (lull_reader_is_constant(reader, cursor, &value)) {
         *ret_index = plain_index(lull_poly_constant(value));
         return LULL_OK;
     }
@@ -473,7 +656,7 @@ static lull_status follow_name(struct lull_kernel_reader *reader, CXCursor curso
                                struct place *ret_place)
 {
     struct lull_name *name;
-    lull_status status = reader_declare(reader, reader->clang->getCursorReferenced(cursor), &name);
+    lull_status status = find_declared(reader, cursor, &name);
     if (status != LULL_OK)
         return status;
     if (name->kind != LULL_NAME_ARRAY)
@@ -502,25 +685,44 @@ static lull_status follow_index(struct lull_kernel_reader *reader, CXCursor curs
     return LULL_OK;
 }
 
+/* Follows the address that a function returns. */
+static lull_status follow_call(struct lull_kernel_reader *reader, CXCursor cursor,
+                               struct place *ret_place)
+{
+    CXCursor function, value;
+    const size_t before = reader->n_parameters;
+    if (!find_returned(reader, cursor, &function, &value))
+        return reader_wrong(reader, cursor, "the address '%s' is not understood",
+                            lull_reader_source_text(reader, cursor));
+    lull_status status = bind_parameters(reader, cursor, function, false);
+    if (status == LULL_OK)
+        status = follow(reader, value, ret_place);
+    reader->n_parameters = before;
+    return status;
+}
+
 static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
                           struct place *ret_place)
 {
-    cursor = reader_strip(reader, cursor);
+    cursor = lull_reader_strip(reader, cursor);
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *op;
     switch (reader->clang->getCursorKind(cursor)) {
     case CXCursor_DeclRefExpr:
+    case CXCursor_MemberRefExpr:
         return follow_name(reader, cursor, ret_place);
+    case CXCursor_CallExpr:
+        return follow_call(reader, cursor, ret_place);
     case CXCursor_ArraySubscriptExpr:
         return follow_index(reader, cursor, parts.items[0], parts.items[1], true, 1, ret_place);
     case CXCursor_BinaryOperator:
-        op = reader_operator(reader, cursor);
+        op = lull_reader_operator(reader, cursor);
         if (strcmp(op, "+") == 0 || strcmp(op, "-") == 0)
             return follow_index(reader, cursor, parts.items[0], parts.items[1], false,
                                 *op == '+' ? 1 : -1, ret_place);
         break;
     case CXCursor_UnaryOperator:
-        if (strcmp(reader_operator(reader, cursor), "*") == 0) {
+        if (strcmp(lull_reader_operator(reader, cursor), "*") == 0) {
             lull_status status = follow(reader, parts.items[0], ret_place);
             ret_place->used++;
             return status;
@@ -549,6 +751,15 @@ static bool is_affine(const struct lull_kernel *kernel, const struct lull_poly *
     return true;
 }
 
+/* Whether an offset depends on what a bound stands for that is not understood. */
+static bool varies(const struct lull_kernel *kernel, const struct lull_poly *offset)
+{
+    for (size_t s = 0; s < kernel->n_symbols; s++)
+        if (kernel->symbols[s].varies && lull_poly_contains(offset, s))
+            return true;
+    return false;
+}
+
 static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cursor, bool write)
 {
     struct lull_kernel *kernel = reader->kernel;
@@ -560,7 +771,7 @@ static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cur
     if (place.used != array->n_dimensions)
         return reader_wrong(reader, cursor, "'%s' is no element of '%s'",
                             lull_reader_source_text(reader, cursor), array->name);
-    if (!is_affine(kernel, &place.offset.poly))
+    if (!is_affine(kernel, &place.offset.poly) || varies(kernel, &place.offset.poly))
         return reader_wrong(reader, cursor, "index of '%s' is not affine", array->name);
     kernel->accesses = lull_arena_grow(reader->arena, kernel->accesses, &reader->accesses_capacity,
                                        kernel->n_accesses + 1, sizeof *kernel->accesses);
@@ -579,42 +790,58 @@ static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cur
 
 /* Variables that a kernel uses: their declarations tell what they are. */
 
-static lull_status declare_size(struct lull_kernel_reader *reader, CXCursor declaration,
+/* Whether what -D calls `given` is the size `name`: "grid.rows", or of a member its last part alone,
+ * "rows". */
+static bool is_given_name(const char *given, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return strcmp(given, name) == 0 || (dot && strcmp(given, dot + 1) == 0);
+}
+
+static lull_status declare_size(struct lull_kernel_reader *reader, const struct named *named,
                                 struct lull_name **ret_name)
 {
     struct lull_kernel *kernel = reader->kernel;
+    int64_t value;
     if (kernel->n_symbols == LULL_POLY_SYMBOLS)
-        return reader_wrong(reader, declaration, "more than %d sizes and loop variables",
+        return reader_wrong(reader, named->variable, "more than %d sizes and loop variables",
                             LULL_POLY_SYMBOLS);
     struct lull_kernel_symbol *symbol = &kernel->symbols[kernel->n_symbols];
-    *symbol = (struct lull_kernel_symbol){.name = lull_reader_spelling(reader, declaration),
+    *symbol = (struct lull_kernel_symbol){.name = text_of_name(reader, named),
                                           .is_size = true,
-                                          .line = lull_reader_line(reader, declaration)};
+                                          .is_member = named->member != NULL,
+                                          .line = lull_reader_line(reader, named->variable)};
+    if (reader->source->first_line > 0 && !named->member &&
+        lull_reader_value(reader, named->variable, &value)) {
+        symbol->has_value = true;
+        symbol->value = (double)value;
+    }
     for (size_t i = 0; i < reader->source->n_sizes; i++)
-        if (strcmp(reader->source->sizes[i].name, symbol->name) == 0) {
+        if (is_given_name(reader->source->sizes[i].name, symbol->name)) {
             symbol->has_value = true;
             symbol->value = reader->source->sizes[i].value;
         }
-    struct lull_name *name = reader_name(reader, declaration, LULL_NAME_SYMBOL, kernel->n_symbols);
+    struct lull_name *name = add_name(reader, named, LULL_NAME_SYMBOL, kernel->n_symbols);
     name->index.poly = lull_poly_symbol(kernel->n_symbols++);
     *ret_name = name;
     return LULL_OK;
 }
 
-static lull_status declare_scalar(struct lull_kernel_reader *reader, CXCursor declaration,
+static lull_status declare_scalar(struct lull_kernel_reader *reader, const struct named *named,
                                   struct lull_name **ret_name)
 {
     struct lull_kernel *kernel = reader->kernel;
-    CXType type = reader->clang->getCursorType(declaration);
+    CXType type = reader->clang->getCursorType(named->typed);
     CXString spelling = reader->clang->getTypeSpelling(type);
     kernel->scalars = lull_arena_grow(reader->arena, kernel->scalars, &reader->scalars_capacity,
                                       kernel->n_scalars + 1, sizeof *kernel->scalars);
     kernel->scalars[kernel->n_scalars] = (struct lull_kernel_scalar){
-        .name = lull_reader_spelling(reader, declaration),
+        .name = text_of_name(reader, named),
         .type = lull_arena_strdup(reader->arena, reader->clang->getCString(spelling)),
-        .floating = reader_is_floating(reader, type)};
+        .floating = reader_is_floating(reader, type),
+        .is_member = named->member != NULL};
     reader->clang->disposeString(spelling);
-    *ret_name = reader_name(reader, declaration, LULL_NAME_SCALAR, kernel->n_scalars++);
+    *ret_name = add_name(reader, named, LULL_NAME_SCALAR, kernel->n_scalars++);
     return LULL_OK;
 }
 
@@ -650,13 +877,15 @@ static lull_status read_extents(struct lull_kernel_reader *reader, CXCursor decl
     return LULL_OK;
 }
 
-static lull_status declare_array(struct lull_kernel_reader *reader, CXCursor declaration,
+static lull_status declare_array(struct lull_kernel_reader *reader, const struct named *named,
                                  CXType type, struct lull_name **ret_name)
 {
     const struct lull_clang *clang = reader->clang;
     struct lull_kernel *kernel = reader->kernel;
-    struct lull_kernel_array array = {.name = lull_reader_spelling(reader, declaration),
-                                      .line = lull_reader_line(reader, declaration)};
+    const CXCursor declaration = named->typed;
+    struct lull_kernel_array array = {.name = text_of_name(reader, named),
+                                      .is_member = named->member != NULL,
+                                      .line = lull_reader_line(reader, named->variable)};
     while (is_array(type) || type.kind == CXType_Pointer) {
         bool pointer = type.kind == CXType_Pointer;
         if (array.n_dimensions == LULL_KERNEL_DIMENSIONS)
@@ -687,8 +916,30 @@ static lull_status declare_array(struct lull_kernel_reader *reader, CXCursor dec
     kernel->arrays = lull_arena_grow(reader->arena, kernel->arrays, &reader->arrays_capacity,
                                      kernel->n_arrays + 1, sizeof *kernel->arrays);
     kernel->arrays[kernel->n_arrays] = array;
-    *ret_name = reader_name(reader, declaration, LULL_NAME_ARRAY, kernel->n_arrays++);
+    *ret_name = add_name(reader, named, LULL_NAME_ARRAY, kernel->n_arrays++);
     return LULL_OK;
+}
+
+/* Notes a structure of the function around the nest, which the nest needs when it is compiled alone. */
+static void declare_object(struct lull_kernel_reader *reader, CXCursor variable)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_kernel *kernel = reader->kernel;
+    const char *name = lull_reader_spelling(reader, variable);
+    if (clang->getCursorKind(clang->getCursorSemanticParent(variable)) == CXCursor_TranslationUnit)
+        return;
+    for (size_t i = 0; i < kernel->n_objects; i++)
+        if (strcmp(kernel->objects[i].name, name) == 0)
+            return;
+    CXType type = clang->getCursorType(variable);
+    CXString spelling = clang->getTypeSpelling(type);
+    kernel->objects = lull_arena_grow(reader->arena, kernel->objects, &reader->objects_capacity,
+                                      kernel->n_objects + 1, sizeof *kernel->objects);
+    kernel->objects[kernel->n_objects++] = (struct lull_kernel_object){
+        .name = name,
+        .type = lull_arena_strdup(reader->arena, clang->getCString(spelling)),
+        .is_pointer = clang->getCanonicalType(type).kind == CXType_Pointer};
+    clang->disposeString(spelling);
 }
 
 /* Whether a variable is a constant, whose value stands for it. */
@@ -711,27 +962,36 @@ static bool has_value(const struct lull_kernel_reader *reader, CXCursor declarat
     return is_integer;
 }
 
-static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
-                                  struct lull_name **ret_name)
+static lull_status declare_named(struct lull_kernel_reader *reader, const struct named *named,
+                                 struct lull_name **ret_name)
 {
     int64_t value;
-    *ret_name = reader_find(reader, declaration);
+    *ret_name = find_named(reader, named);
     if (*ret_name)
         return LULL_OK;
-    CXType type = reader->clang->getCanonicalType(reader->clang->getCursorType(declaration));
-    if (has_value(reader, declaration, &value)) {
-        *ret_name = reader_name(reader, declaration, LULL_NAME_INDEX, 0);
+    CXType type = reader->clang->getCanonicalType(reader->clang->getCursorType(named->typed));
+    if (!named->member && has_value(reader, named->variable, &value)) {
+        *ret_name = add_name(reader, named, LULL_NAME_INDEX, 0);
         (*ret_name)->index.poly = lull_poly_constant(value);
         return LULL_OK;
     }
+    if (named->member)
+        declare_object(reader, named->variable);
     if (is_array(type) || type.kind == CXType_Pointer)
-        return declare_array(reader, declaration, type, ret_name);
+        return declare_array(reader, named, type, ret_name);
     if (lull_reader_is_integer(reader, type))
-        return declare_size(reader, declaration, ret_name);
+        return declare_size(reader, named, ret_name);
     if (reader_is_floating(reader, type))
-        return declare_scalar(reader, declaration, ret_name);
-    return reader_wrong(reader, declaration, "'%s' is neither a number nor an array",
-                        lull_reader_spelling(reader, declaration));
+        return declare_scalar(reader, named, ret_name);
+    return reader_wrong(reader, named->variable, "'%s' is neither a number nor an array",
+                        text_of_name(reader, named));
+}
+
+static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
+                                  struct lull_name **ret_name)
+{
+    const struct named named = name_of_variable(declaration);
+    return declare_named(reader, &named, ret_name);
 }
 
 /* ==== statements and expressions ============================================================== */
@@ -759,8 +1019,10 @@ static void count_operation(struct lull_kernel_reader *reader, CXCursor cursor, 
 /* Whether an expression reads a variable. */
 static bool mentions(const struct lull_kernel_reader *reader, CXCursor cursor, CXCursor declaration)
 {
-    if (reader->clang->getCursorKind(cursor) == CXCursor_DeclRefExpr)
-        return reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), declaration);
+    const enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+    if ((kind == CXCursor_DeclRefExpr || kind == CXCursor_MemberRefExpr) &&
+        reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), declaration))
+        return true;
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     for (size_t i = 0; i < parts.count; i++)
         if (mentions(reader, parts.items[i], declaration))
@@ -774,7 +1036,7 @@ static lull_status write_variable(struct lull_kernel_reader *reader, CXCursor cu
 {
     CXCursor declaration = reader->clang->getCursorReferenced(cursor);
     struct lull_name *name;
-    lull_status status = reader_declare(reader, declaration, &name);
+    lull_status status = find_declared(reader, cursor, &name);
     if (status != LULL_OK)
         return status;
     if (name->kind != LULL_NAME_SCALAR)
@@ -790,8 +1052,9 @@ static lull_status write_variable(struct lull_kernel_reader *reader, CXCursor cu
 static lull_status write_to(struct lull_kernel_reader *reader, CXCursor target,
                             const CXCursor *value)
 {
-    target = reader_strip(reader, target);
-    if (reader->clang->getCursorKind(target) == CXCursor_DeclRefExpr)
+    target = lull_reader_strip(reader, target);
+    const enum CXCursorKind kind = reader->clang->getCursorKind(target);
+    if (kind == CXCursor_DeclRefExpr || kind == CXCursor_MemberRefExpr)
         return write_variable(reader, target, value);
     return reader_access(reader, target, true);
 }
@@ -800,7 +1063,7 @@ static lull_status read_assignment(struct lull_kernel_reader *reader, CXCursor c
                                    bool compound)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
-    const char *op = reader_operator(reader, cursor);
+    const char *op = lull_reader_operator(reader, cursor);
     if (parts.count != 2 || !*op)
         return reader_wrong(reader, cursor, "this assignment lies within a macro");
     lull_status status = reader_expression(reader, parts.items[1]);
@@ -815,7 +1078,7 @@ static lull_status read_assignment(struct lull_kernel_reader *reader, CXCursor c
 static lull_status read_binary_expression(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
-    const char *op = reader_operator(reader, cursor);
+    const char *op = lull_reader_operator(reader, cursor);
     if (!*op)
         return reader_wrong(reader, cursor, "the operator lies within a macro");
     if (strcmp(op, "=") == 0)
@@ -827,7 +1090,7 @@ static lull_status read_binary_expression(struct lull_kernel_reader *reader, CXC
 static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
-    const char *op = reader_operator(reader, cursor);
+    const char *op = lull_reader_operator(reader, cursor);
     if (strcmp(op, "*") == 0)
         return reader_access(reader, cursor, false);
     lull_status status = read_all(reader, &parts, 0);
@@ -843,25 +1106,55 @@ static lull_status read_unary_expression(struct lull_kernel_reader *reader, CXCu
  * one call. */
 static const struct {
     const char *name;
-    double add, multiply;
-} inline_calls[] = {{"fabs", 0, 0}, {"fabsf", 0, 0}, {"fma", 1, 1}, {"fmaf", 1, 1}};
+    double flops[2]; /* additions, multiplications */
+} inline_calls[] = {{"fabs", {0, 0}}, {"fabsf", {0, 0}}, {"fma", {1, 1}}, {"fmaf", {1, 1}}};
+
+/* Those of such a call; NULL: it is another one. */
+static const double *flops_of_call(const char *function)
+{
+    for (size_t i = 0; i < sizeof inline_calls / sizeof *inline_calls; i++)
+        if (strcmp(function, inline_calls[i].name) == 0)
+            return inline_calls[i].flops;
+    return NULL;
+}
+
+static bool has_cost(const struct lull_kernel_reader *reader, const char *function)
+{
+    for (size_t i = 0; i < reader->source->n_costs; i++)
+        if (strcmp(function, reader->source->costs[i].name) == 0)
+            return true;
+    return false;
+}
 
 static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *name = lull_reader_spelling(reader, cursor);
+    CXCursor function, value;
+    if (!has_cost(reader, name) && find_returned(reader, cursor, &function, &value)) {
+        const size_t before = reader->n_parameters;
+        lull_status inside = bind_parameters(reader, cursor, function, true);
+        if (inside == LULL_OK)
+            inside = reader_expression(reader, value);
+        reader->n_parameters = before;
+        return inside;
+    }
+    const double *flops = flops_of_call(name);
+    if (!flops && !has_cost(reader, name))
+        return reader_wrong(reader, cursor,
+                            "call of '%s' has no cost: give its cycles with --call %s=CYCLES",
+                            *name ? name : "a function pointer", *name ? name : "NAME");
     lull_status status = read_all(reader, &parts, 1);
     if (status != LULL_OK)
         return status;
-    for (size_t i = 0; i < sizeof inline_calls / sizeof *inline_calls; i++)
-        if (strcmp(name, inline_calls[i].name) == 0) {
-            if (reader->loop != LULL_KERNEL_NONE) {
-                kernel->flops[reader->loop].add += inline_calls[i].add;
-                kernel->flops[reader->loop].multiply += inline_calls[i].multiply;
-            }
-            return LULL_OK;
+    if (flops) {
+        if (reader->loop != LULL_KERNEL_NONE) {
+            kernel->flops[reader->loop].add += flops[0];
+            kernel->flops[reader->loop].multiply += flops[1];
         }
+        return LULL_OK;
+    }
     for (size_t i = 0; i < reader->source->n_costs; i++) {
         if (strcmp(name, reader->source->costs[i].name) != 0)
             continue;
@@ -872,22 +1165,21 @@ static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
                                       .loop = reader->loop,
                                       .line = lull_reader_line(reader, cursor),
                                       .cycles = reader->source->costs[i].cycles};
-        return LULL_OK;
+        break;
     }
-    return reader_wrong(reader, cursor,
-                        "call of '%s' has no cost: give its cycles with --call %s=CYCLES",
-                        *name ? name : "a function pointer", *name ? name : "NAME");
+    return LULL_OK;
 }
 
 static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_name *name;
-    cursor = reader_strip(reader, cursor);
+    cursor = lull_reader_strip(reader, cursor);
     switch (reader->clang->getCursorKind(cursor)) {
     case CXCursor_ArraySubscriptExpr:
         return reader_access(reader, cursor, false);
     case CXCursor_DeclRefExpr:
-        return reader_declare(reader, reader->clang->getCursorReferenced(cursor), &name);
+    case CXCursor_MemberRefExpr:
+        return parameter_of(reader, cursor) ? LULL_OK : find_declared(reader, cursor, &name);
     case CXCursor_BinaryOperator:
         return read_binary_expression(reader, cursor);
     case CXCursor_CompoundAssignOperator:
@@ -928,8 +1220,9 @@ static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
                                ret_begin);
     }
     if (kind == CXCursor_BinaryOperator && parts.count == 2 &&
-        strcmp(reader_operator(reader, init), "=") == 0) {
-        *ret_variable = reader->clang->getCursorReferenced(reader_strip(reader, parts.items[0]));
+        strcmp(lull_reader_operator(reader, init), "=") == 0) {
+        *ret_variable =
+            reader->clang->getCursorReferenced(lull_reader_strip(reader, parts.items[0]));
         return reader_poly(reader, parts.items[1], "begin of the loop", ret_begin);
     }
     return reader_wrong(reader, init, "begin of the loop is not understood");
@@ -937,7 +1230,7 @@ static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
 
 static bool is_variable(const struct lull_kernel_reader *reader, CXCursor cursor, CXCursor variable)
 {
-    cursor = reader_strip(reader, cursor);
+    cursor = lull_reader_strip(reader, cursor);
     return reader->clang->getCursorKind(cursor) == CXCursor_DeclRefExpr &&
            reader->clang->equalCursors(reader->clang->getCursorReferenced(cursor), variable);
 }
@@ -947,13 +1240,15 @@ static lull_status read_end(struct lull_kernel_reader *reader, CXCursor conditio
                             CXCursor variable, struct lull_poly *ret_end)
 {
     struct lull_cursors parts = lull_reader_children(reader, condition);
-    const char *op = reader_operator(reader, condition);
+    const char *op = lull_reader_operator(reader, condition);
     if (reader->clang->getCursorKind(condition) != CXCursor_BinaryOperator || parts.count != 2 ||
         !is_variable(reader, parts.items[0], variable) || !strchr("<>!", *op) || !*op ||
         (*op == '!' && strcmp(op, "!=") != 0))
         return reader_wrong(reader, condition, "unknown bound: '%s'",
                             lull_reader_source_text(reader, condition));
+    reader->in_bound = true;
     lull_status status = reader_poly(reader, parts.items[1], "bound of the loop", ret_end);
+    reader->in_bound = false;
     if (status != LULL_OK || *op == '!' || op[1] != '=')
         return status;
     const struct lull_poly one = lull_poly_constant(1);
@@ -966,7 +1261,7 @@ static lull_status read_step(struct lull_kernel_reader *reader, CXCursor change,
                              int64_t *ret_step)
 {
     struct lull_cursors parts = lull_reader_children(reader, change);
-    const char *op = reader_operator(reader, change);
+    const char *op = lull_reader_operator(reader, change);
     struct lull_poly step = {0};
     bool good = parts.count > 0 && is_variable(reader, parts.items[0], variable);
     if (good && (strcmp(op, "++") == 0 || strcmp(op, "--") == 0)) {
@@ -1034,6 +1329,103 @@ static unsigned lines_of_code(const struct lull_kernel_reader *reader, size_t pl
     return lines;
 }
 
+/* Reads what a loop does, whose bounds are in `loop`. */
+static lull_status read_rest_of_loop(struct lull_kernel_reader *reader, CXCursor cursor,
+                                     CXCursor body, struct lull_kernel_loop *loop)
+{
+    size_t begin, end;
+    lull_reader_extent(reader, cursor, &begin, &end);
+    loop->first_line = lines_of_code(reader, begin);
+    loop->last_line = lines_of_code(reader, end);
+    loop->first_access = reader->kernel->n_accesses;
+    int around = reader->loop;
+    reader->loop = (int)add_loop(reader, loop);
+    lull_status status = lull_reader_statement(reader, body);
+    reader->loop = around;
+    return status;
+}
+
+/* The access that an expression is, of a plain element p[i] of an array of integers; LULL_KERNEL_NONE: it is
+ * something else. Only looks: errors are not told. */
+static int access_of_bound(struct lull_kernel_reader *reader, CXCursor cursor)
+{
+    struct lull_error *err = reader->err;
+    struct lull_index index = {.access = LULL_KERNEL_NONE};
+    int64_t factor;
+    reader->err = NULL;
+    lull_status status = reader_index(reader, cursor, &index);
+    reader->err = err;
+    const bool plain = status == LULL_OK && index.access != LULL_KERNEL_NONE &&
+                       index.poly.count == 0 && lull_poly_is_constant(&index.factor, &factor) &&
+                       factor == 1 &&
+                       reader->kernel->accesses[index.access].index_access == LULL_KERNEL_NONE;
+    return plain ? index.access : LULL_KERNEL_NONE;
+}
+
+/* Reads the bounds of a loop over a segment of an array, as a row of a sparse matrix is: for (k = p[i]; k <
+ * p[i + 1]; k++). What p holds is not known. Segments are taken to have the same length, a size called
+ * "p.length"; k is this length times i, and from there on the number of the iteration. *ret_is: the loop is
+ * such a one. */
+static lull_status read_segment(struct lull_kernel_reader *reader, const struct lull_cursors *parts,
+                                struct lull_kernel_loop *loop, bool *ret_is)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_kernel *kernel = reader->kernel;
+    struct lull_cursors init = lull_reader_children(reader, parts->items[0]);
+    CXCursor condition = lull_reader_strip(reader, parts->items[1]);
+    struct lull_cursors compared = lull_reader_children(reader, condition);
+    const size_t n_accesses = kernel->n_accesses;
+    int64_t step, distance;
+    *ret_is = false;
+    if (reader->source->first_line == 0 || reader->loop == LULL_KERNEL_NONE ||
+        clang->getCursorKind(parts->items[0]) != CXCursor_DeclStmt || init.count != 1 ||
+        clang->getCursorKind(condition) != CXCursor_BinaryOperator || compared.count != 2 ||
+        strcmp(lull_reader_operator(reader, condition), "<") != 0)
+        return LULL_OK;
+    const CXCursor variable = init.items[0];
+    struct lull_cursors value = lull_reader_children(reader, variable);
+    if (value.count == 0 || !is_variable(reader, compared.items[0], variable))
+        return LULL_OK;
+    const int from = access_of_bound(reader, value.items[value.count - 1]);
+    const int to = access_of_bound(reader, compared.items[1]);
+    struct lull_poly between, offset;
+    if (from == LULL_KERNEL_NONE || to == LULL_KERNEL_NONE ||
+        kernel->accesses[from].array != kernel->accesses[to].array ||
+        !lull_poly_add(&kernel->accesses[to].offset, &kernel->accesses[from].offset, -1,
+                       &between) ||
+        !lull_poly_is_constant(&between, &distance) || distance != 1) {
+        kernel->n_accesses = n_accesses;
+        return LULL_OK;
+    }
+    const struct lull_kernel_array *array = &kernel->arrays[kernel->accesses[from].array];
+    const struct named length = {.variable = variable, .member = ".length", .typed = variable};
+    struct lull_name *name, *size;
+    lull_status status = declare_size(reader, &length, &size);
+    if (status != LULL_OK)
+        return status;
+    const size_t symbol = size->number;
+    kernel->symbols[symbol].name = lull_arena_printf(reader->arena, "%s.length", array->name);
+    for (size_t i = 0; i < reader->source->n_sizes; i++)
+        if (strcmp(reader->source->sizes[i].name, kernel->symbols[symbol].name) == 0) {
+            kernel->symbols[symbol].has_value = true;
+            kernel->symbols[symbol].value = reader->source->sizes[i].value;
+        }
+    loop->first = (struct lull_poly){0};
+    loop->end = lull_poly_symbol(symbol);
+    status = name_variable(reader, parts->items[0], variable, loop);
+    if (status == LULL_OK)
+        status = read_step(reader, lull_reader_strip(reader, parts->items[2]), variable, &step);
+    if (status != LULL_OK)
+        return status;
+    loop->step = step;
+    name = reader_find(reader, variable);
+    if (step != 1 || !lull_poly_multiply(&kernel->accesses[from].offset, &loop->end, &offset) ||
+        !lull_poly_add(&name->index.poly, &offset, 1, &name->index.poly))
+        return reader_wrong(reader, parts->items[0], "bounds that are read from memory");
+    *ret_is = true;
+    return LULL_OK;
+}
+
 static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor);
@@ -1041,26 +1433,22 @@ static lull_status read_loop(struct lull_kernel_reader *reader, CXCursor cursor)
                                     .first_access = reader->kernel->n_accesses,
                                     .line = lull_reader_line(reader, cursor)};
     CXCursor variable;
+    bool is_segment = false;
     if (parts.count != 4)
         return reader_wrong(reader, cursor, "unknown bound: expected for (begin; condition; step)");
-    lull_status status = read_begin(reader, parts.items[0], &variable, &loop.first);
+    lull_status status = read_segment(reader, &parts, &loop, &is_segment);
+    if (status != LULL_OK)
+        return status;
+    if (is_segment)
+        return read_rest_of_loop(reader, cursor, parts.items[3], &loop);
+    status = read_begin(reader, parts.items[0], &variable, &loop.first);
     if (status == LULL_OK)
         status = name_variable(reader, parts.items[0], variable, &loop);
     if (status == LULL_OK)
-        status = read_end(reader, reader_strip(reader, parts.items[1]), variable, &loop.end);
+        status = read_end(reader, lull_reader_strip(reader, parts.items[1]), variable, &loop.end);
     if (status == LULL_OK)
-        status = read_step(reader, reader_strip(reader, parts.items[2]), variable, &loop.step);
-    if (status != LULL_OK)
-        return status;
-    size_t begin, end;
-    lull_reader_extent(reader, cursor, &begin, &end);
-    loop.first_line = lines_of_code(reader, begin);
-    loop.last_line = lines_of_code(reader, end);
-    int around = reader->loop;
-    reader->loop = (int)add_loop(reader, &loop);
-    status = lull_reader_statement(reader, parts.items[3]);
-    reader->loop = around;
-    return status;
+        status = read_step(reader, lull_reader_strip(reader, parts.items[2]), variable, &loop.step);
+    return status == LULL_OK ? read_rest_of_loop(reader, cursor, parts.items[3], &loop) : status;
 }
 
 /* ---- all statements -------------------------------------------------------------------------- */
@@ -1079,7 +1467,17 @@ static lull_status read_declaration(struct lull_kernel_reader *reader, CXCursor 
     if (reader->clang->getCursorKind(cursor) != CXCursor_VarDecl)
         return LULL_OK;
     if (has_value && lull_reader_is_integer(reader, type)) {
+        struct lull_error *err = reader->err;
+        const size_t n_accesses = reader->kernel->n_accesses;
+        const bool may_vary = reader->source->first_line > 0 && reader->loop != LULL_KERNEL_NONE;
+        reader->err = may_vary ? NULL : err;
         lull_status status = reader_index(reader, parts.items[parts.count - 1], &index);
+        reader->err = err;
+        if (status != LULL_OK && may_vary) {
+            reader->kernel->n_accesses = n_accesses;
+            reader_name(reader, cursor, LULL_NAME_UNKNOWN, 0);
+            return reader_expression(reader, parts.items[parts.count - 1]);
+        }
         if (status == LULL_OK) {
             name = reader_name(reader, cursor, LULL_NAME_INDEX, 0);
             name->index = index;

@@ -42,6 +42,10 @@
     X(getTypeSpelling)          \
     X(isConstQualifiedType)     \
     X(getCursorReferenced)      \
+    X(getCursorDefinition)      \
+    X(getCursorSemanticParent)  \
+    X(getCursorLinkage)         \
+    X(getCanonicalCursor)       \
     X(equalCursors)             \
     X(isExpression)             \
     X(Cursor_Evaluate)          \
@@ -75,16 +79,30 @@ struct lull_index {
     struct lull_poly factor;
 };
 
-enum lull_name_kind { LULL_NAME_SYMBOL, LULL_NAME_INDEX, LULL_NAME_ARRAY, LULL_NAME_SCALAR };
+enum lull_name_kind {
+    LULL_NAME_SYMBOL,
+    LULL_NAME_INDEX,
+    LULL_NAME_ARRAY,
+    LULL_NAME_SCALAR,
+    LULL_NAME_UNKNOWN /* an integer whose value is not understood, where a bound may still use it */
+};
 
 /* What a declaration stands for. */
 struct lull_name {
     CXCursor declaration;
+    const char *member; /* ".rows" of the structure `declaration`; NULL: the variable itself */
     enum lull_name_kind kind;
     size_t number;           /* index of the symbol, array or scalar in the kernel */
     struct lull_index index; /* INDEX: what an integer variable stands for that is given its value
                                 once */
 };
+
+/* A parameter of a function of the file that is read in the place of its call. */
+struct lull_reader_parameter {
+    CXCursor declaration, argument;
+    bool is_read; /* the argument has been read where the call stands */
+};
+enum { LULL_READER_PARAMETERS = 32 };
 
 struct lull_kernel_reader {
     const struct lull_clang *clang;
@@ -103,6 +121,10 @@ struct lull_kernel_reader {
     size_t n_names, names_capacity;
     size_t loops_capacity, flops_capacity, arrays_capacity, accesses_capacity, scalars_capacity,
         calls_capacity;
+    struct lull_reader_parameter parameters[LULL_READER_PARAMETERS];
+    size_t n_parameters;
+    size_t objects_capacity;
+    bool in_bound;         /* the end of a loop is being read */
     int loop;              /* the one that is being read */
     bool again;            /* parsing has shown which sizes are macros: parse once more */
     bool met_macro;        /* an operator was not in the text, so that it comes from a macro */
@@ -126,6 +148,26 @@ const char *lull_reader_spelling(const struct lull_kernel_reader *reader, CXCurs
 const char *lull_reader_source_text(const struct lull_kernel_reader *reader, CXCursor cursor);
 bool lull_reader_is_integer(const struct lull_kernel_reader *reader, CXType type);
 
+/* Without brackets and casts around it, and a parameter of a function that is read in the place of its call
+ * as the argument. */
+CXCursor lull_reader_strip(const struct lull_kernel_reader *reader, CXCursor cursor);
+/* The operator of an expression, "+"; "": it lies within a macro. */
+const char *lull_reader_operator(struct lull_kernel_reader *reader, CXCursor cursor);
+/* Whether clang knows the value of an integer expression. */
+bool lull_reader_is_constant(const struct lull_kernel_reader *reader, CXCursor cursor,
+                             int64_t *ret_value);
 lull_status lull_reader_statement(struct lull_kernel_reader *reader, CXCursor cursor);
+
+/* ==== what the file says ====================================================================== */
+
+/* The value of an integer variable that the file says: it is given a value where it is declared, or, as a
+ * parameter, by all calls of its function, and never another one. Variables that other files know do not
+ * count, but where the file has main() parameters of all of its functions do. */
+bool lull_reader_value(struct lull_kernel_reader *reader, CXCursor declaration, int64_t *ret_value);
+/* How often a process executes a loop nest of a function, if the file says it: main() is executed once, and other
+ * functions as often as they are called, by loops of known lengths and outside of branches. NAN: it
+ * does not. *ret_whole: each call of the function executes the nest once. */
+double lull_reader_executions(struct lull_kernel_reader *reader, CXCursor function, CXCursor nest,
+                              bool *ret_whole);
 
 #endif

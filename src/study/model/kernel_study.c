@@ -188,10 +188,11 @@ double lull_kernel_error(const struct lull_kernel_prediction *prediction,
 
 enum { MOST_VALUES = 1000, MOST_KERNEL_CORES = 4096 };
 
+/* Whether it is a name, or that of a member as in "grid.rows". */
 static bool is_name(const char *text, size_t length)
 {
     for (size_t i = 0; i < length; i++)
-        if (!isalnum((unsigned char)text[i]) && text[i] != '_')
+        if (!isalnum((unsigned char)text[i]) && text[i] != '_' && (text[i] != '.' || i == 0))
             return false;
     return length > 0 && !isdigit((unsigned char)*text);
 }
@@ -452,7 +453,8 @@ static void read_operand(const char *operand, struct lull_arena *arena,
 {
     const char *colon = strrchr(operand, ':');
     wish->source.path = operand;
-    if (!colon || !is_name(colon + 1, strlen(colon + 1)) || access(operand, F_OK) == 0)
+    if (!colon || strchr(colon, '.') || !is_name(colon + 1, strlen(colon + 1)) ||
+        access(operand, F_OK) == 0)
         return;
     wish->source.path = lull_arena_strndup(arena, operand, (size_t)(colon - operand));
     wish->source.place = colon + 1;

@@ -7,6 +7,7 @@
 #include "study/run_code.h"
 #include "trace/cores.h"
 #include "view/document_parts.h"
+#include "view/hot_loops_document.h"
 #include "view/property_table.h"
 #include "view/report/report_parts.h"
 
@@ -413,6 +414,22 @@ static void add_charts(struct lull_document *document, const struct lull_runs *r
     add_speedup(document, runs, &lines, arena);
     add_efficiencies(document, runs, &lines, arena);
     add_losses(document, runs, &lines, arena);
+}
+
+/* The Rooflines of runs with their hot loops, and from what the predictions were made. */
+static void add_hot_charts(struct lull_document *document, const struct lull_report *report,
+                           struct lull_arena *arena)
+{
+    for (uint32_t i = 0; i < report->n_of; i++) {
+        const struct lull_run *run = &report->runs.runs[i];
+        const struct lull_hot_loops *hot = report->of[i].hot;
+        const struct lull_chart *chart = hot ? lull_hot_loops_chart(run, hot, arena) : NULL;
+        if (hot)
+            lull_hot_loops_add_details(document, run, hot, arena);
+        if (chart)
+            lull_document_chart(document, lull_arena_printf(arena, "hot_loops:%s", run->name),
+                                chart);
+    }
 }
 
 /* ==== findings ================================================================================ */
@@ -941,6 +958,9 @@ struct lull_document *lull_report_document(const struct lull_report *report,
         lull_table_of_scheme(document, runs, LULL_SCHEME_DEVICE, arena);
     lull_note_of_loss(document, runs, lull_scheme_of(additive, lull_runs_are_hybrid(runs)), arena);
     add_file_tables(document, runs, arena);
+    for (uint32_t i = 0; i < runs->count; i++)
+        if (report->of[i].hot)
+            lull_hot_loops_add(document, &runs->runs[i], report->of[i].hot, arena);
     lull_document_details(document);
     add_tree(document, report, !additive, arena);
     lull_table_of_times(document, runs, arena);
@@ -959,6 +979,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     add_properties(document, runs, arena);
     add_findings(document, report, arena);
     add_charts(document, runs, arena);
+    add_hot_charts(document, report, arena);
     add_remarks(document, report, wish, arena);
     lull_document_add_notices(document, notices);
     return document;

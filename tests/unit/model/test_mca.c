@@ -24,6 +24,7 @@ static lull_status find(const char *kernel_name, const char *cpu, const char *co
     struct lull_machine *machine = lull_machine_create(arena);
     const struct lull_kernel_size sizes[] = {{"N", 10000}, {"M", 1000}};
     const struct lull_incore_options options = {.compiler = compiler};
+    struct lull_incore_code code = {.arena = arena};
     const struct lull_kernel_source source = {
         .path = lull_arena_printf(arena, "%s/../examples/kernels/%s.c", getenv("LULL_TESTS_DIR"),
                                   kernel_name),
@@ -32,7 +33,7 @@ static lull_status find(const char *kernel_name, const char *cpu, const char *co
     machine->core.llvm_cpu = cpu;
     lull_status status = lull_kernel_read(&source, arena, &kernel, &err);
     if (status == LULL_OK)
-        status = lull_incore_find(kernel, machine, &options, 64, arena, ret_incore, &err);
+        status = lull_incore_find(kernel, machine, &options, 64, &code, arena, ret_incore, &err);
     if (status != LULL_OK)
         printf("skipped: %s\n", err.text);
     return status;
@@ -96,10 +97,11 @@ static void loops_of_a_nest_are_told_apart(void **state)
             struct lull_kernel body = lull_kernel_look_at(kernel, (int)loop + 1);
             struct lull_machine *machine = lull_machine_create(arena);
             const struct lull_incore_options options = {.compiler = compilers[i]};
+            struct lull_incore_code code = {.arena = arena};
             machine->core.llvm_cpu = "haswell";
             struct lull_error err;
             lull_status status =
-                lull_incore_find(&body, machine, &options, 64, arena, &incore, &err);
+                lull_incore_find(&body, machine, &options, 64, &code, arena, &incore, &err);
             if (status == LULL_ERR_IO)
                 printf("skipped: %s\n", err.text);
             else if (status != LULL_OK)
@@ -139,10 +141,11 @@ static void points_wait_for_each_other(void **state)
     struct lull_kernel *kernel = nest("gauss-seidel.c", arena);
     struct lull_machine *machine = lull_machine_create(arena);
     const struct lull_incore_options options = {.compiler = "gcc"};
+    struct lull_incore_code code = {.arena = arena};
     struct lull_error err;
     (void)state;
     machine->core.llvm_cpu = "haswell";
-    if (lull_incore_find(kernel, machine, &options, 64, arena, &incore, &err) != LULL_OK)
+    if (lull_incore_find(kernel, machine, &options, 64, &code, arena, &incore, &err) != LULL_OK)
         printf("skipped: %s\n", err.text);
     else if (!(fabs(incore.chain - 40) < 0.05))
         fail_msg("chain of %g cycles", incore.chain);

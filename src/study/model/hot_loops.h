@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The loops in which a run computed most, each beside what the machine allows: how long an iteration took, how
+ * long ECM says that it takes on that machine, what limits it, and what would limit it next.
+ *
+ * Which loops these are and how much of the useful time each of them took is known from samples. Iterations
+ * are counted by nobody. Their number is the product of how often the nest was executed and of the iterations of
+ * one execution. The first is known where the recorder has counted it (executions of a parallel region that is
+ * the nest, visits of a region that is its function), or where the source says it; the second where the
+ * source or the user says the sizes. Where one of the two is not known, an iteration has a
+ * prediction and no measured time. */
+#ifndef LULL_STUDY_MODEL_HOT_LOOPS_H
+#define LULL_STUDY_MODEL_HOT_LOOPS_H
+
+#include "model/kernel/predict.h"
+#include "study/run_code.h"
+
+enum { LULL_HOT_LOOPS = 10 };
+/* A loop is at its limit from this share of what the model allows on: nearer the model does not tell. */
+#define LULL_HOT_AT_LIMIT 0.85
+
+struct lull_hot_wish {
+    const struct lull_machine *machine;
+    const char *machine_path;
+    bool force; /* go on where the machine file is of another machine than the run */
+    /* What the user says of all loops; each loop takes what concerns it. */
+    const struct lull_kernel_size *sizes;
+    size_t n_sizes;
+    const struct lull_kernel_cost *costs;
+    size_t n_costs;
+    const struct lull_kernel_index *indices;
+    size_t n_indices;
+    struct lull_incore_options incore;
+    unsigned workers; /* threads */
+};
+
+/* How it is known how often the nest of a loop was executed. */
+enum lull_hot_count {
+    LULL_HOT_NOT_COUNTED,
+    LULL_HOT_BY_PARALLEL, /* executions of the parallel region that it is */
+    LULL_HOT_BY_REGION,   /* visits of the region that is its function */
+    LULL_HOT_BY_SOURCE    /* loops of known lengths, from main() on */
+};
+
+struct lull_hot_loop {
+    const struct lull_code_row *row;
+    const char *why; /* in a few words, why it is not understood; NULL: it is */
+    /* What follows is of loops that are understood. */
+    const struct lull_kernel_prediction *prediction; /* of the innermost loop */
+    const char *sizes; /* "N 1000, grid.rows 250": what is known of them, and from whom */
+    const char
+        *supposed;     /* "n, m": sizes on which the prediction depends that nobody has said; NULL:
+                             none */
+    const char *notes; /* sentences on what was taken for granted; "": none */
+    unsigned cores;    /* in use at the same time in a memory domain, as far as samples tell */
+    uint8_t counted;   /* enum lull_hot_count */
+    double executions; /* of the nest, in all processes together; NAN: not known */
+    double iterations; /* of the loop, in all processes together; NAN: not known */
+    const char *uncounted; /* why iterations are not known; NULL: they are */
+    double allowed;    /* s: an iteration of one thread by the model, with so many cores in use */
+    double measured;   /* s: the same as measured; NAN: iterations are not known */
+    double share;      /* allowed / measured; NAN */
+    const char *limit; /* "memory", "L2", "chain", "port HWPort0" ... */
+    const char *next;  /* what would limit it then; NULL: nothing that the model knows */
+    double gain;       /* by which factor it would be faster then */
+};
+
+struct lull_hot_loops {
+    const struct lull_machine *machine;
+    const char *absent; /* why there are none; NULL: there are */
+    const char *other;  /* "haswell, not node7": the machine file is of another machine; NULL: it is
+                            not */
+    struct lull_hot_loop loops[LULL_HOT_LOOPS]; /* the most useful time first */
+    uint32_t n_loops;
+    double covered; /* the share of the useful time in all of them */
+    double no_loop; /* the share in code that is in no loop */
+};
+
+/* Of a run that was asked for lull_code_analysis with loops, and for regions. What a loop is not understood
+ * by is told with it; fails with LULL_ERR_MEMORY only. */
+lull_status lull_hot_loops_find(const struct lull_run *run, const struct lull_hot_wish *wish,
+                                struct lull_arena *arena, struct lull_hot_loops *ret_loops,
+                                struct lull_error *err);
+
+#endif

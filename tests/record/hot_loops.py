@@ -1,0 +1,229 @@
+"""The hot loops of a recorded program (`lull model kernel --of`): found by samples and understood from the source. Which
+loops these are, how many iterations they make, what they load and store and why others are not understood is known of
+the program (hot_loops.c); how long they took decides nothing here. And what is said where something is missing.
+
+    hot_loops.py --lull LULL --source HOT_LOOPS.c --machine MACHINE.json --cc GCC
+"""
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
+ROWS, PER_ROW, COLUMNS = 20000, 20, 100
+N, TRIADS, SWEEPS, PRODUCTS, WIDTH, HEIGHT = 200000, 1000, 60, 60, 1000, 500
+LINE = 64
+
+
+class Check:
+    def __init__(self, settings, folder):
+        self.settings, self.folder, self.wrong = settings, folder, []
+        self.source = os.path.join(folder, "hot_loops.c")
+        shutil.copy(settings.source, self.source)
+        with open(settings.machine) as file:
+            machine = json.load(file)
+        self.machine_of = machine
+        machine.pop("name", None)
+        machine["host"] = {"name": socket.gethostname()}
+        self.here = os.path.join(folder, "here.json")
+        with open(self.here, "w") as file:
+            json.dump(machine, file)
+        self.lines = {}
+        with open(self.source) as file:
+            for number, text in enumerate(file, 1):
+                mark = re.search(r"/\* (\w+) \*/$", text)
+                if mark:
+                    self.lines[mark.group(1)] = number
+
+    def expect(self, good, what, *values):
+        if not good:
+            self.wrong.append(what % values)
+
+    def near(self, what, got, expected, part=1e-6):
+        self.expect(isinstance(got, (int, float)) and abs(got - expected) <= part * abs(expected), "%s: %r, expected %r",
+                    what, got, expected)
+
+    def record(self, name, options, *record, threads=1):
+        program, run = os.path.join(self.folder, name), os.path.join(self.folder, name + ".run")
+        subprocess.run([self.settings.cc, "-O2", "-g", *options, self.source, "-o", program], check=True)
+        subprocess.run([self.settings.lull, "record", "--force", *record, "-o", run, "--", program, str(ROWS)],
+                       check=True, capture_output=True, env=launch.environment(OMP_NUM_THREADS=str(threads)))
+        return run
+
+    def said(self, run, *options, status=0, machine=None):
+        done = subprocess.run([self.settings.lull, "model", "kernel", "--of", run, "--machine", machine or self.here,
+                               *options], capture_output=True, text=True, env=launch.environment())
+        if done.returncode == 1 and "libclang" in done.stderr:
+            print("skipped: " + done.stderr)
+            sys.exit(77)
+        self.expect(done.returncode == status, "%s: status %d: %s", " ".join(options), done.returncode, done.stderr)
+        return done.stdout if status == 0 else done.stderr
+
+    def tables(self, run, *options, machine=None):
+        """{table: {name of a loop in the program: {column: value}}}; rows of other loops are left out."""
+        document = json.loads(self.said(run, "--format", "json", *options, machine=machine))
+        found = {}
+        for key, table in document["tables"].items():
+            ids = [column["id"] for column in table["columns"]]
+            found[key.split(":")[0]] = rows = {}
+            for row in table["rows"]:
+                at = re.match(r"hot_loops\.c:(\d+)-(\d+)$", row["label"])
+                for name, line in self.lines.items():
+                    if at and int(at.group(1)) <= line + 1 and line <= int(at.group(2)):
+                        rows[name] = dict(zip(ids, row["values"]))
+        return document, found
+
+    def serial(self):
+        self.run = self.record("serial", [], "--sample", "1000")
+        document, found = self.tables(self.run)
+        limits, made = found["hot_loops"], found["hot_predictions"]
+        self.expect(set(made) == {"triad", "relax", "multiply", "smooth"}, "understood: %r", sorted(made))
+        for name, executions, inner in (("triad", 1, N * TRIADS), ("relax", 2 * SWEEPS, (WIDTH - 2) * (HEIGHT - 2))):
+            row = made.get(name, {})
+            self.near(name + ": executions", row.get("executions"), executions)
+            self.near(name + ": iterations", row.get("iterations"), executions * inner)
+            self.expect(row.get("counted") == "the source", "%s: counted by %r", name, row.get("counted"))
+            # what a core took is no more than the time, and what the model allows is a part of it
+            took = limits[name]
+            self.expect(0 < took["measured"] * row["iterations"] * 1e-9 <= took["useful"] * (1 + 1e-9), "%s: %r", name,
+                        took)
+            self.near(name + ": share", took["of_limit"], took["allowed"] / took["measured"])
+            self.expect(took["limit"] and took["next"] and took["gain"] >= 1, "%s: %r", name, took)
+        self.traffic(made)
+        self.expect("N" not in str(made["triad"]["sizes"]), "triad: sizes %r", made["triad"]["sizes"])
+        self.expect(made["relax"]["sizes"] == "height 500, width 1000", "relax: sizes %r", made["relax"]["sizes"])
+        for name, sizes in (("multiply", {"matrix.rows", "matrix.begin.length"}),
+                            ("smooth", {"plate.rows", "plate.columns"})):
+            self.expect(set(str(made[name]["supposed"]).split(", ")) == sizes, "%s: not known: %r", name,
+                        made[name]["supposed"])
+            self.expect(made[name].get("iterations") is None and limits[name].get("of_limit") is None,
+                        "%s has iterations: %r", name, made[name])
+        self.reasons(found["hot_not_understood"])
+
+    def traffic(self, made):
+        """Cycles of transfers by hand: lines and what a link of the machine file moves in a cycle."""
+        links = [link["bytes_per_cycle"] for link in self.machine_of["core"]["links"]]
+        for name, lines in (("triad", (4, 4)), ("relax", (3, 3)), ("smooth", (3, 3))):
+            parts = [float(part) for part in re.findall(r"[\d.]+", made[name]["ecm"])]
+            for link in (0, 1):
+                self.near("%s: link %d" % (name, link), parts[2 + link], lines[link] * LINE / links[link], 0.02)
+        for name, flops in (("triad", 2), ("relax", 4), ("smooth", 2), ("multiply", 2)):
+            self.near(name + ": flop", made[name]["flops"], flops)
+        self.near("triad: arrays", made["triad"]["arrays"], 3 * 8 * N)
+
+    def reasons(self, gaps):
+        for name, why in (("branch", "branch"), ("macro", "macro|unknown bound"), ("jump", "affine"),
+                          ("collatz", "while|around")):
+            self.expect(re.search(why, str(gaps.get(name, {}).get("why"))), "%s: %r", name, gaps.get(name))
+
+    def sizes(self):
+        """What the user says makes the rest known, as far as it is counted."""
+        _, found = self.tables(self.run, "-D", "matrix.rows=%d" % ROWS, "-D", "plate.rows=%d" % ROWS, "-D",
+                               "columns=%d" % COLUMNS, "-D", "matrix.begin.length=%d" % PER_ROW)
+        made = found["hot_predictions"]
+        self.near("multiply: iterations", made["multiply"]["iterations"], PRODUCTS * ROWS * PER_ROW)
+        self.near("smooth: iterations", made["smooth"]["iterations"], PRODUCTS * ROWS * COLUMNS)
+        self.near("smooth: arrays", made["smooth"]["arrays"], 8 * (2 * ROWS * (COLUMNS + 2)), 0.01)
+        self.expect(made["smooth"].get("supposed") is None, "smooth: %r", made["smooth"])
+
+    def parallel(self):
+        run = self.record("parallel", ["-fopenmp"], "--sample", "1000", threads=2)
+        _, found = self.tables(run, "-D", "rows=%d" % ROWS, "-D", "columns=%d" % COLUMNS)
+        made = found["hot_predictions"]["smooth"]
+        self.expect(made["counted"] == "executions of its parallel region", "smooth: counted by %r", made["counted"])
+        self.near("smooth: executions", made["executions"], PRODUCTS)
+        self.near("smooth: iterations", made["iterations"], PRODUCTS * ROWS * COLUMNS)
+        self.expect(found["hot_loops"]["smooth"]["cores"] == 2, "smooth: %r cores", found["hot_loops"]["smooth"])
+        self.expect(found["hot_loops"]["relax"]["cores"] == 1, "relax: %r cores", found["hot_loops"]["relax"])
+
+    def instrumented(self):
+        run = self.record("instrumented", ["-finstrument-functions", "-fno-inline", "-finstrument-functions-exclude-function-list="
+                                            "cell,collatz,branch,macro,jump"], "--sample", "1000")
+        _, found = self.tables(run)
+        made = found["hot_predictions"]["relax"]
+        self.expect(made["counted"] == "visits of its function", "relax: counted by %r", made["counted"])
+        self.near("relax: iterations of visits", made["iterations"], 2 * SWEEPS * (WIDTH - 2) * (HEIGHT - 2))
+
+    def report(self):
+        """The report has the same table, the predictions as a detail, and a Roofline."""
+        sizes = ["-D", "columns=%d" % COLUMNS, "-D", "rows=%d" % ROWS]
+        words, page = ["report", self.run, "--machine", self.here, *sizes], os.path.join(self.folder, "page.html")
+        for more in (["--format", "json"], ["-o", page]):
+            done = subprocess.run([self.settings.lull, *words, *more], capture_output=True, text=True,
+                                  env=launch.environment())
+            self.expect(done.returncode == 0, "report: %s", done.stderr)
+            if "json" in more:
+                document = json.loads(done.stdout)
+        own, _ = self.tables(self.run, *sizes)
+        for key in own["tables"]:
+            self.expect(document["tables"].get(key) == own["tables"][key], "report: %s differs", key)
+        with open(page) as file:
+            text = file.read()
+        for told in ("Hot loops of serial.run on ", "Predictions for hot loops", "smooth"):
+            self.expect(told in text, "the page has no %r", told)
+        for finding in document.get("findings", []):
+            if finding["rule"] == "slow_loop":
+                labels = [row["label"] for row in document["tables"]["hot_loops:serial.run"]["rows"]]
+                self.expect(any(name in finding["sentence"] for name in labels), "finding: %r", finding["sentence"])
+        done = subprocess.run([self.settings.lull, "report", self.run, "-D", "rows=1"], capture_output=True, text=True,
+                              env=launch.environment())
+        self.expect(done.returncode == 2 and "--machine" in done.stderr, "-D without a machine: %r", done.stderr)
+        done = subprocess.run([self.settings.lull, "report", self.run, "--machine", self.here, "--window", "0s:0.5s",
+                               "--format", "json"], capture_output=True, text=True, env=launch.environment())
+        for key, table in json.loads(done.stdout)["tables"].items():
+            ids = [column["id"] for column in table["columns"]]
+            for row in table["rows"] if key.startswith("hot_predictions") else []:
+                self.expect(row["values"][ids.index("counted")] == "not known", "in a window: %r", row)
+
+    def refuse(self):
+        err = self.said(self.run, status=1, machine=self.settings.machine)
+        self.expect("--force" in err and socket.gethostname() in err, "another machine: %r", err)
+        out = self.said(self.run, "--force", machine=self.settings.machine)
+        self.expect(out.count("other machine") >= 5, "another machine is not said: %r", out)
+        done = subprocess.run([self.settings.lull, "model", "kernel", "--of", self.run], capture_output=True, text=True,
+                              env=launch.environment())
+        self.expect(done.returncode in (1, 2) and "lull bench -o" in done.stderr, "no machine file: %r", done.stderr)
+        bare = self.record("bare", [], "--sample", "off")
+        err = self.said(bare, status=1)
+        self.expect("sample" in err, "no samples: %r", err)
+        err = self.said(self.run, "kernel.c", status=2)
+        self.expect("--of" in err, "an operand: %r", err)
+        err = self.said(self.run, "--run", status=2)
+        self.expect("--run" in err, "--run: %r", err)
+        later = os.stat(os.path.join(self.folder, "serial")).st_mtime + 100
+        os.utime(self.source, (later, later))
+        _, found = self.tables(self.run)
+        why = str(found["hot_not_understood"].get("triad"))
+        self.expect("source was changed" in why and "hot_predictions" not in found or
+                    not found["hot_predictions"], "changed source: %r", why)
+        os.rename(os.path.join(self.folder, "serial"), os.path.join(self.folder, "gone"))
+        err = self.said(self.run, status=1)
+        self.expect("lines" in err or "not found" in err, "no program: %r", err)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("lull", "source", "machine", "cc"):
+        parser.add_argument("--" + name, required=True)
+    with tempfile.TemporaryDirectory() as folder:
+        check = Check(parser.parse_args(), folder)
+        check.serial()
+        check.sizes()
+        check.instrumented()
+        check.parallel()
+        check.report()
+        check.refuse()
+    for line in check.wrong:
+        print("WRONG:", line)
+    return 1 if check.wrong else 0
+
+
+sys.exit(main())
