@@ -59,7 +59,8 @@ void lull_stream_parse(struct lull_trace *trace, uint32_t location, const char *
         return;
     stream.in_order = in_order != 0;
     stream.is_default = is_default != 0;
-    stream.clock_error = stream.clock_error >= 0 ? stream.clock_error : -1;
+    if (!(stream.clock_error >= 0 && stream.clock_error < 1e18)) /* not known, or damage */
+        stream.clock_error = -1;
     definition->stream = lull_arena_zero(trace->arena, 1, sizeof stream);
     *definition->stream = stream;
     trace->devices = lull_arena_grow(trace->arena, trace->devices, capacity,
