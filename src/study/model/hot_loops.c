@@ -32,7 +32,7 @@ struct candidate {
 struct search_of_hot {
     const struct lull_run *run;
     const struct lull_hot_wish *wish;
-    const struct lull_code *code;
+    const struct lull_code_times *code;
     const struct lull_code_table *table;
     struct candidate *candidates;
     size_t n_candidates;
@@ -112,7 +112,7 @@ static const char *check_source(const struct search_of_hot *search, struct candi
     const struct lull_code_row *row = candidate->loop->row;
     const struct lull_source_search from = {.binary =
                                                 search->run->trace->objects[place->object].path};
-    struct lull_source source;
+    struct lull_source_text source;
     struct lull_error err;
     if (lull_source_read(row->file, row->first, row->first, &from, candidate->arena, &source,
                          &err) != LULL_OK)
