@@ -83,6 +83,7 @@ void lull_emit_phase(struct lull_interpreter *it)
     step->phase.bytes = it->phase.refers.bytes;
     step->phase.stream = it->phase.refers.stream;
     step->phase.call = it->phase.refers.call;
+    step->peer = it->phase.refers.peer;
 }
 
 void lull_emit_parallel(struct lull_interpreter *it, uint8_t kind)
@@ -228,6 +229,7 @@ static void note_for_phase(struct lull_interpreter *it, const struct lull_event 
                   : numbered ? (uint32_t)(event->operation.sequence % LULL_NONE)
                              : LULL_NONE,
         .call = waits ? call : event->id,
+        .peer = waits ? LULL_ANY : event->operation.peer,
         .serial = it->refers.serial};
 }
 

@@ -147,6 +147,7 @@ struct lull_interpreter {
     struct reference {
         uint64_t number, bytes;
         uint32_t stream, call; /* stream: of an operation its sequence, as in the PHASE */
+        int32_t peer;          /* of an operation, as in the PHASE */
         uint32_t serial; /* device stream: of the call, so that two that are alike are told apart */
     } refers;            /* for the next PHASE */
     struct {

@@ -278,7 +278,11 @@ struct lull_step {
         uint32_t file;    /* IO: index into trace->files */
         uint32_t object;  /* SAMPLE: index into trace->objects */
     };
-    uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
+    union {
+        uint32_t channel; /* SEND, RECV: which of the location's channels (activity/channel.h) */
+        int32_t peer; /* PHASE of a device stream: of an exchange, rank at the other end, or root;
+                             below 0: none */
+    };
     union {
         struct {
             int64_t end;

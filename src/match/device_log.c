@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_NUMBERS = 7 }; /* of one item of a list */
+enum { MOST_NUMBERS = 8 }; /* of one item of a list */
 
 /* ==== the log ================================================================================= */
 
 struct log_location {
     /* Of a stream, for each operation: the time since the one before, 4 times its length plus what it is
      * (enum lull_operation_kind), its number; with NAMES also its region (n_regions: none), the region of the call that
-     * submitted it plus 1, and its bytes; of a communicator's operation also its sequence, plus 1; 0: none.
+     * submitted it plus 1, and its bytes; of a communicator's operation also its sequence and its peer, plus 1; 0: none.
      * Of a thread, with PLACES, for each piece of time: 16 times its length, plus twice where it is, plus 1 if there
      * follow the number of the operation and the stream, plus 1, that it waits for, and the region, plus 1, of the
      * call that does so. */
@@ -109,8 +109,10 @@ static bool take_phase_of_stream(const struct lull_device_log *log, struct log_l
         lull_varints_put_near(&of->phases, region, of->region);
         lull_varints_put_near(&of->phases, call, of->call);
         lull_varints_put(&of->phases, phase->phase.bytes);
-        if (of->of_communicator)
+        if (of->of_communicator) {
             lull_varints_put(&of->phases, phase->phase.sequence + UINT32_C(1));
+            lull_varints_put(&of->phases, phase->peer < 0 ? 0 : (uint64_t)phase->peer + 1);
+        }
         of->region = region;
         of->call = call;
     }
@@ -393,8 +395,10 @@ bool lull_device_run_next(struct lull_device_run *run)
         run->region = lull_varints_get_near(&run->reader, run->region);
         run->call = lull_varints_get_near(&run->reader, run->call);
         run->bytes = lull_varints_get(&run->reader);
-        if (run->numbered)
+        if (run->numbered) {
             run->sequence = (uint32_t)lull_varints_get(&run->reader) - 1;
+            run->peer = (int32_t)((int64_t)lull_varints_get(&run->reader) - 1);
+        }
     }
     return true;
 }

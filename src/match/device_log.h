@@ -95,6 +95,7 @@ struct lull_device_run {
                                      that submitted it plus 1; 0: not known */
     uint32_t location;
     uint32_t sequence; /* of a communicator's operation, as in the PHASE; LULL_NONE: none */
+    int32_t peer;      /* likewise; below 0: none */
     uint8_t kind;      /* enum lull_operation_kind */
     bool again;        /* it is another piece of the operation before, which windows have cut */
     bool named, numbered;

@@ -51,7 +51,8 @@ enum lull_op_flags {
     LULL_OP_WAIT_ALL = 4,    /* WAIT: for all open requests of the stream; `requests` is not used */
     LULL_OP_NOT_SCALED = 8,  /* COMPUTE: not subject to processor speed and noise (I/O, RMA, ...) */
     LULL_OP_SYNCHRONOUS = 16, /* SEND: complete only when matched, whatever its size */
-    LULL_OP_BUFFERED = 32,    /* SEND: complete at once, whatever its size */
+    LULL_OP_BUFFERED = 32,    /* SEND: complete at once, whatever its size; COLLECTIVE: nobody waits
+                                 for this rank's part, and its stream goes on at once */
     LULL_OP_BLOCKING = 64,    /* RECV: posted by the call that waits for it */
     LULL_OP_MEETING = 128     /* COLLECTIVE: on any network all leave when the last has come */
 };
@@ -74,11 +75,12 @@ struct lull_op {
     uint8_t flags;      /* enum lull_op_flags */
     uint8_t collective; /* COLLECTIVE: enum lull_collective; SYNC: enum lull_sync_part */
     uint8_t reserved;
-    uint32_t region;  /* COMPUTE: where it happens; else: the call that it is part of */
-    uint32_t peer;    /* SEND, RECV: rank; COLLECTIVE: root as a rank of the program, or
+    uint32_t region; /* COMPUTE: where it happens; else: the call that it is part of */
+    uint32_t peer;   /* SEND, RECV: rank; COLLECTIVE: root as a rank of the program, or
                          LULL_OP_ANY; SYNC: how many streams */
-    uint32_t tag;     /* SEND, RECV; SYNC: its number, and ... */
-    uint32_t comm;    /* ... the upper half of that; SEND, RECV: matches only the same;
+    uint32_t tag;  /* SEND, RECV; COLLECTIVE with MEETING: the rank's place in the group plus 1, as
+                         it may have several, or 0; SYNC: its number, and ... */
+    uint32_t comm; /* ... the upper half of that; SEND, RECV: matches only the same;
                          COLLECTIVE: index of a group */
     uint32_t request; /* SEND, RECV, COLLECTIVE */
     union {
@@ -102,7 +104,8 @@ static inline bool lull_op_blocks(const struct lull_op *op)
 {
     return op->kind == LULL_OP_COMPUTE || op->kind == LULL_OP_WAIT ||
            (op->kind == LULL_OP_SYNC && op->collective != LULL_SYNC_ARRIVES) ||
-           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST);
+           (op->kind == LULL_OP_COLLECTIVE && op->request == LULL_OP_NO_REQUEST &&
+            !(op->flags & LULL_OP_BUFFERED));
 }
 
 /* A group of ranks, for collectives. Ranks are in the order of the communicator. */

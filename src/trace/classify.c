@@ -460,6 +460,18 @@ uint32_t lull_communicator_ranks(const struct lull_device *device)
     return ranks <= INT32_MAX && strcmp(behind, end) == 0 ? (uint32_t)ranks : 0;
 }
 
+/* "rank 3" (record/device/nccl/nccl.c). */
+uint32_t lull_communicator_rank(const char *stream)
+{
+    static const char begin[] = "rank ";
+    char *behind;
+    if (strncmp(stream, begin, strlen(begin)) != 0 || stream[strlen(begin)] < '0' ||
+        stream[strlen(begin)] > '9')
+        return LULL_NONE;
+    const unsigned long rank = strtoul(stream + strlen(begin), &behind, 10);
+    return rank < INT32_MAX && *behind == '\0' ? (uint32_t)rank : LULL_NONE;
+}
+
 bool lull_is_default_stream(const char *runtime, const char *number)
 {
     const char *its = strcmp(runtime, "CUDA") == 0   ? "7"

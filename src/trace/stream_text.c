@@ -47,7 +47,8 @@ void lull_stream_parse(struct lull_trace *trace, uint32_t location, const char *
         read == 0)
         return;
     text += read;
-    const char *runtime = take_stream_part(trace, &text), *key = runtime ? take_stream_part(trace, &text) : NULL;
+    const char *runtime = take_stream_part(trace, &text),
+               *key = runtime ? take_stream_part(trace, &text) : NULL;
     if (!key)
         return;
     stream.in_order = in_order != 0;

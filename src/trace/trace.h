@@ -184,6 +184,8 @@ struct lull_device {
 bool lull_is_communicator(const struct lull_device *device);
 /* How many ranks it has; 0: that is not told. */
 uint32_t lull_communicator_ranks(const struct lull_device *device);
+/* Which of the ranks a stream on a communicator is, by its name; LULL_NONE: that is not told. */
+uint32_t lull_communicator_rank(const char *stream);
 
 /* Whether the stream that a runtime calls by that number ("7", perhaps with more words behind it) is its default stream, for
  * which all other streams of the process wait on the device, and which waits for them, unless they were made not to. CUDA: 7,

@@ -35,8 +35,8 @@ struct awaited_operation {
     uint32_t order;        /* how many pieces of operations are before it on its stream */
     uint32_t region, call; /* of the operation, and of the call that submits it, or LULL_NONE */
     uint32_t thread;       /* location that submits it, or LULL_NONE */
-    uint32_t
-        last; /* of an exchange: the operation by which its last rank came; LULL_NONE: it is in none */
+    /* Of a kernel in exchanges: the operation that begins last, of itself and those that it waits for; LULL_NONE: nobody knows. */
+    uint32_t last;
 };
 
 struct operation_number {
@@ -416,7 +416,6 @@ static struct awaited_operation *operation_of_kernel(const struct wait_devices *
     return &own[at];
 }
 
-/* Of several kernels that begin last, that of the lowest stream is the one that all wait for. */
 static lull_status join_exchanges(struct wait_devices *devices, struct lull_error *err)
 {
     struct lull_exchanges exchanges;
@@ -424,23 +423,15 @@ static lull_status join_exchanges(struct wait_devices *devices, struct lull_erro
                                                    devices->log, NULL, &exchanges, err);
     if (status != LULL_OK)
         return status;
-    uint32_t *last = malloc((exchanges.count + (size_t)1) * sizeof *last);
-    for (uint32_t i = 0; last && i < exchanges.count; i++)
-        last[i] = LULL_NONE;
-    for (size_t i = 0; last && i < exchanges.n_kernels; i++) { /* by location */
+    for (size_t i = 0; i < exchanges.n_kernels; i++) {
         const struct lull_exchange_kernel *kernel = &exchanges.kernels[i];
-        const struct awaited_operation *of = operation_of_kernel(devices, kernel);
-        uint32_t *known = &last[kernel->exchange];
-        if (*known == LULL_NONE || of->begin > devices->operations[*known].begin)
-            *known = (uint32_t)(of - devices->operations);
+        if (kernel->known)
+            operation_of_kernel(devices, kernel)->last =
+                (uint32_t)(operation_of_kernel(devices, &exchanges.kernels[kernel->latest]) -
+                           devices->operations);
     }
-    for (size_t i = 0; last && i < exchanges.n_kernels; i++)
-        operation_of_kernel(devices, &exchanges.kernels[i])->last =
-            last[exchanges.kernels[i].exchange];
     lull_exchanges_free(&exchanges);
-    const bool good = last != NULL;
-    free(last);
-    return good ? LULL_OK : no_memory_for_devices(devices, err);
+    return LULL_OK;
 }
 
 /* ---- calls that wait ------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * that begin at once the one on the first of its streams. At each moment of the wait the operation
  *
  *   has ended       then the call returns;
- *   runs            then that is the cause. Where it is a kernel of NCCL, and the kernel of another rank in the same exchange
+ *   runs            then that is the cause. Where it is a kernel of NCCL, and one of another rank for which it waits
  *                   (match/exchange.h) has not begun, the cause is what keeps the last of these kernels;
  *   is not begun    and needs something: the operations before it, which are the one before it on its stream and those that
  *                   its submission names, and its submission. Of these the one that comes last is what it waits for:

@@ -33,6 +33,7 @@ enum region {
     COPY,
     EXCHANGE,
     ALLREDUCE,
+    BROADCAST,
     REGIONS,
     NO_REGION, /* in no region, or a pause */
     PAUSE
@@ -41,6 +42,7 @@ enum region {
 enum {
     HOPS = LULL_DEVICE_CAUSES,
     LATE_RANK,
+    LATE_ROOT,
     SEVERAL_STREAMS,
     ITS_OWN_COPY,
     OTHER_THREAD,
@@ -60,6 +62,7 @@ static struct branch branches[BRANCHES] = {
     [LULL_DEVICE_CAUSE_NOT_KNOWN] = {.what = "a cause is not known", .least = 300},
     [HOPS] = {.what = "the thread that submits waits for a device itself", .least = 30},
     [LATE_RANK] = {.what = "an exchange waits for another rank", .least = 200},
+    [LATE_ROOT] = {.what = "an exchange waits for its root", .least = 50},
     [SEVERAL_STREAMS] = {.what = "a call waits for several streams", .least = 300},
     [ITS_OWN_COPY] = {.what = "a call waits for what it submits", .least = 300},
     [OTHER_THREAD] = {.what = "another thread submitted what a thread waits for", .least = 300},
@@ -80,7 +83,8 @@ struct operation {
 struct exchange {
     uint32_t operations[PROCESSES]; /* LULL_NONE: the process does not take part */
     int64_t told_at[PROCESSES];
-    uint32_t last; /* operation; LULL_NONE: the run does not tell that it is an exchange */
+    uint32_t
+        last[PROCESSES]; /* operation for which each waits; LULL_NONE: the run does not tell it */
 };
 
 struct call {
@@ -163,6 +167,9 @@ static void define(struct lull_random *random, struct drawn *drawn)
                       .activity = LULL_USEFUL},
         [ALLREDUCE] = {.name = "ncclAllReduce RING LL",
                        .role = LULL_ROLE_DATA_TRANSFER,
+                       .activity = LULL_DEVICE},
+        [BROADCAST] = {.name = "ncclBroadcast RING LL",
+                       .role = LULL_ROLE_DATA_TRANSFER,
                        .activity = LULL_DEVICE}};
     struct lull_trace *trace = drawn->trace = memory_trace_create();
     struct lull_arena *arena = trace->arena;
@@ -214,6 +221,7 @@ static void define(struct lull_random *random, struct drawn *drawn)
                                                               : 0;
             location->stream->in_order = below(random, 8) > 0;
         }
+        trace->locations[trace->n_locations - 1].name = lull_arena_printf(arena, "rank %u", p);
     }
     memory_trace_world(trace, trace->n_processes);
     if (below(random, 2))
@@ -488,6 +496,12 @@ static void tell_stream(struct drawn *drawn, uint32_t stream)
         }
 }
 
+/* Every third exchange is a Broadcast. The root; LULL_NONE: there is none. */
+static uint32_t root_of(const struct drawn *drawn, uint32_t e)
+{
+    return e % 3 == 2 ? e % drawn->trace->n_processes : LULL_NONE;
+}
+
 /* The operations of the communicator, as moments. */
 static void tell_communicator(struct drawn *drawn, uint32_t p)
 {
@@ -495,13 +509,14 @@ static void tell_communicator(struct drawn *drawn, uint32_t p)
     for (uint32_t e = 0; e < drawn->n_exchanges[p]; e++) {
         if (drawn->exchanges[e].told_at[p] < 0)
             continue;
-        const struct lull_event event = memory_span(3 * e, LULL_EVENT_CALL, ALLREDUCE, 1);
+        const uint32_t root = root_of(drawn, e), region = root == LULL_NONE ? ALLREDUCE : BROADCAST;
+        const struct lull_event event = memory_span(3 * e, LULL_EVENT_CALL, region, 1);
         memory_trace_add(drawn->trace, stream, &event);
         struct lull_event of = memory_event(3 * e, LULL_EVENT_OPERATION, LULL_NONE);
         of.operation.number = 1 + MOST_OPERATIONS + e;
         of.operation.location = p * LOCATIONS;
         of.operation.bytes = 8;
-        of.operation.peer = LULL_ANY;
+        of.operation.peer = root == LULL_NONE ? LULL_ANY : (int32_t)root;
         of.operation.sequence = e;
         memory_trace_add(drawn->trace, stream, &of);
     }
@@ -526,26 +541,58 @@ static void draw(struct lull_random *random, struct drawn *drawn)
 
 /* ---- what the run tells of exchanges --------------------------------------------------------- */
 
-static void find_exchanges(struct drawn *drawn)
+/* Whether the run tells which kernel of a process carries out an exchange. */
+static bool is_told(const struct drawn *drawn, uint32_t e, uint32_t p)
+{
+    const struct exchange *exchange = &drawn->exchanges[e];
+    const uint32_t i = exchange->operations[p];
+    return i != LULL_NONE && exchange->told_at[p] >= 0 && in_window(drawn, p, 3 * e) &&
+           drawn->operations[i].pieces == 1;
+}
+
+static void find_all(const struct drawn *drawn, uint32_t e, struct exchange *exchange)
 {
     const uint32_t n = drawn->trace->n_processes;
+    int64_t begun = -1, ended = INT64_MAX;
+    uint32_t last = LULL_NONE;
+    bool known = true;
+    for (uint32_t p = 0; p < n && known; p++) {
+        const uint32_t i = exchange->operations[p];
+        known = is_told(drawn, e, p);
+        if (!known)
+            break;
+        if (drawn->operations[i].seen_begin > begun)
+            last = i;
+        begun = most(begun, drawn->operations[i].seen_begin);
+        ended = least(ended, drawn->operations[i].seen_end);
+    }
+    for (uint32_t p = 0; p < n; p++)
+        exchange->last[p] = known && begun < ended ? last : LULL_NONE;
+}
+
+static void find_rooted(const struct drawn *drawn, uint32_t e, uint32_t root,
+                        struct exchange *exchange)
+{
+    for (uint32_t p = 0; p < drawn->trace->n_processes; p++) {
+        exchange->last[p] = LULL_NONE;
+        if (!is_told(drawn, e, p) || !is_told(drawn, e, root))
+            continue;
+        const uint32_t own = exchange->operations[p], from = exchange->operations[root];
+        const int64_t begun = drawn->operations[from].seen_begin;
+        if (p != root && begun >= drawn->operations[own].seen_end)
+            continue;
+        exchange->last[p] = begun > drawn->operations[own].seen_begin ? from : own;
+    }
+}
+
+static void find_exchanges(struct drawn *drawn)
+{
     for (uint32_t e = 0; e < MOST_EXCHANGES; e++) {
-        struct exchange *exchange = &drawn->exchanges[e];
-        int64_t begun = -1, ended = INT64_MAX;
-        uint32_t last = LULL_NONE;
-        bool known = true;
-        for (uint32_t p = 0; p < n && known; p++) {
-            const uint32_t i = exchange->operations[p];
-            known = i != LULL_NONE && exchange->told_at[p] >= 0 && in_window(drawn, p, 3 * e) &&
-                    drawn->operations[i].pieces == 1;
-            if (!known)
-                break;
-            if (drawn->operations[i].seen_begin > begun)
-                last = i;
-            begun = most(begun, drawn->operations[i].seen_begin);
-            ended = least(ended, drawn->operations[i].seen_end);
-        }
-        exchange->last = known && begun < ended ? last : LULL_NONE;
+        const uint32_t root = root_of(drawn, e);
+        if (root == LULL_NONE)
+            find_all(drawn, e, &drawn->exchanges[e]);
+        else
+            find_rooted(drawn, e, root, &drawn->exchanges[e]);
     }
 }
 
@@ -718,10 +765,12 @@ static struct cause cause_of(const struct drawn *drawn, const struct operation *
     if (hops > WAIT_MOST_HOPS)
         return unknown;
     if (time >= of->seen_begin) {
-        const uint32_t last =
-            of->exchange == LULL_NONE ? LULL_NONE : drawn->exchanges[of->exchange].last;
+        const uint32_t last = of->exchange == LULL_NONE
+                                  ? LULL_NONE
+                                  : drawn->exchanges[of->exchange].last[of->process];
         if (last != LULL_NONE && time < drawn->operations[last].seen_begin) {
             branch_reach(&branches[LATE_RANK], true);
+            branch_reach(&branches[LATE_ROOT], root_of(drawn, of->exchange) != LULL_NONE);
             return cause_of(drawn, &drawn->operations[last], time, hops + 1);
         }
         return (struct cause){LULL_DEVICE_CAUSE_RAN, LULL_NONE, LULL_NONE, of};

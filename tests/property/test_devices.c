@@ -263,6 +263,7 @@ static void draw_thread(struct lull_random *random, struct drawn *drawn, uint32_
     for (int64_t now = below(random, 60); now < DURATION;) {
         const int64_t length = 1 + below(random, 40);
         const int64_t end = now + length < DURATION ? now + length : DURATION;
+        bool waits = false;
         if (below(random, 12) == 0) {
             add(location, LULL_EVENT_MEASURE_OFF, now, LULL_NONE);
             add(location, LULL_EVENT_MEASURE_ON, end, LULL_NONE);
@@ -273,10 +274,11 @@ static void draw_thread(struct lull_random *random, struct drawn *drawn, uint32_
             memset(&drawn->activity[t][now], (int)region, (size_t)(end - now));
             if (region == LAUNCH)
                 submit(random, drawn, thread, now);
-            if (region == WAIT && below(random, 2))
+            waits = region == WAIT && below(random, 2);
+            if (waits)
                 wait_for(random, drawn, thread, now, end);
         }
-        now = end + (below(random, 3) ? below(random, 60) : 0);
+        now = end + (below(random, 3) && !waits ? below(random, 60) : 0);
     }
     add(location, LULL_EVENT_THREAD_END, DURATION, LULL_NONE);
 }

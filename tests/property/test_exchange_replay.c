@@ -1,5 +1,6 @@
 /* Replays in which kernels of NCCL wait for each other (match/exchange.h, replay/program/devices.h), of drawn programs of 1
- * to 4 processes that compute, launch kernels and exchanges of two communicators, and wait for streams. A slow reference
+ * to 4 processes that compute, launch kernels and exchanges of two communicators of up to 4 ranks, of which a process may have two, and
+ * wait for streams. Exchanges are operations of all ranks, such with a root, and messages from rank to rank. A slow reference
  * looks at the drawn program again and again until nothing is left to be known. As measured, each operation begins and
  * ends when it did; with faster kernels, with exchanges that take no time, and on a network, when the reference says so. */
 #include "base/arena.h"
@@ -21,7 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PROCESSES = 4, STREAMS = 2, COMMS = 2, LOCATIONS = 1 + STREAMS + COMMS };
+enum { PROCESSES = 4, STREAMS = 2, COMMS = 2, RANKS_EACH = 2, RANKS = 4 };
+enum { LOCATIONS = 1 + STREAMS + COMMS * RANKS_EACH };
 enum { ROUNDS = 40, MOST_OPERATIONS = 400, MOST_ACTIONS = 160 };
 enum {
     LAUNCHES = 3,
@@ -41,8 +43,12 @@ enum region {
     REDUCE_SCATTER,
     ALLTOALL,
     BROADCAST,
+    REDUCE,
+    SEND,
+    RECV,
     REGIONS
 };
+#define MESSAGES SEND /* an exchange of Sends and Recvs */
 
 enum {
     MEETS,
@@ -52,6 +58,12 @@ enum {
     SEVERAL,
     UNTOLD,
     ROOTED,
+    ROOT_LATE,
+    SENT,
+    SENT_LATE,
+    SENT_BY_NETWORK,
+    ROOTED_BY_NETWORK,
+    IN_ONE_PROCESS,
     BETWEEN,
     NOT_SIZED,
     FASTER,
@@ -65,10 +77,17 @@ static struct branch branches[BRANCHES] = {
     [LATE] = {.what = "a rank waits for another one for longer than the exchange takes then",
               .least = 300},
     [PAIR] = {.what = "an exchange has two ranks", .least = 100},
-    [ALONE] = {.what = "a communicator has one rank", .least = 300},
+    [ALONE] = {.what = "a communicator has one rank", .least = 150},
     [SEVERAL] = {.what = "a kernel carries out two operations", .least = 400},
     [UNTOLD] = {.what = "of a rank it is not told which kernel it is", .least = 300},
     [ROOTED] = {.what = "an operation has a root", .least = 400},
+    [ROOT_LATE] = {.what = "ranks wait for a root, or a root for ranks", .least = 300},
+    [SENT] = {.what = "ranks send messages", .least = 400},
+    [SENT_LATE] = {.what = "a rank waits for a message", .least = 300},
+    [SENT_BY_NETWORK] = {.what = "the network says how long a message takes", .least = 200},
+    [ROOTED_BY_NETWORK] = {.what = "the network says how long an operation with a root takes",
+                           .least = 100},
+    [IN_ONE_PROCESS] = {.what = "two ranks of an exchange are in one process", .least = 200},
     [BETWEEN] = {.what = "another launch is between a kernel and its operation", .least = 200},
     [NOT_SIZED] = {.what = "the bytes of an exchange are not told", .least = 300},
     [FASTER] = {.what = "with other kernels an exchange meets at another time", .least = 400},
@@ -79,18 +98,24 @@ static struct branch branches[BRANCHES] = {
 
 struct operation {
     uint32_t process, stream, before; /* before: on its stream; LULL_NONE: it is the first */
-    uint32_t exchange;                /* LULL_NONE: it is a kernel */
+    uint32_t exchange, rank;          /* exchange LULL_NONE: it is a kernel */
     int64_t length; /* of a kernel; of an exchange: behind the begin of its last rank */
     int64_t submitted, begin, end; /* as measured */
 };
 
+/* A part of each rank. */
 struct exchange {
-    uint32_t comm, n, operations[PROCESSES];
-    uint8_t told; /* region of its operation */
-    bool twice;   /* two operations */
+    uint32_t comm, n, root;
+    uint32_t operations[RANKS]; /* LULL_NONE: the rank takes no part */
+    uint8_t told;               /* region of its operation */
+    bool twice;                 /* two operations */
     uint64_t bytes;
-    uint32_t untold; /* process that does not tell it; LULL_NONE: all do */
-    bool known;      /* that it is one */
+    uint32_t untold;                /* rank that does not tell it; LULL_NONE: all do */
+    uint8_t messages[RANKS][RANKS]; /* from the first rank to the second one, of `bytes` each */
+    bool carried[RANKS]; /* the rank tells its operation, and which kernel carries it out */
+    bool known[RANKS];   /* it is known for which others the rank's kernel waits */
+    bool sized[RANKS];   /* and the network says how long that takes */
+    bool joint_network;  /* as one operation of all ranks */
 };
 
 struct action {
@@ -104,7 +129,8 @@ struct action {
 
 struct drawn {
     struct lull_trace *trace;
-    uint32_t n_processes, members[COMMS]; /* communicator c has the first members[c] processes */
+    uint32_t n_processes, members[COMMS]; /* ranks of a communicator */
+    uint32_t owners[COMMS][RANKS];        /* their processes */
     struct operation operations[MOST_OPERATIONS];
     struct exchange exchanges[ROUNDS];
     struct action actions[PROCESSES][MOST_ACTIONS];
@@ -174,6 +200,11 @@ static const struct message messages[REGIONS][LARGEST + 1][MOST_MESSAGES] = {
                                {1, 1, 0, 2},
                                {1, 2, 3, 2},
                                {1, 3, 2, 2}}},
+    /* binomial trees; ranks count from the root */
+    [BROADCAST] =
+        {[3] = {{0, 0, 2, 2}, {1, 0, 1, 2}}, [4] = {{0, 0, 2, 2}, {1, 0, 1, 2}, {1, 2, 3, 2}}},
+    [REDUCE] =
+        {[3] = {{0, 1, 0, 2}, {1, 2, 0, 2}}, [4] = {{0, 1, 0, 2}, {0, 3, 2, 2}, {1, 2, 0, 2}}},
     /* each to each at once */
     [ALLTOALL] = {
         [3] = {{0, 0, 1, 2}, {0, 0, 2, 2}, {0, 1, 0, 2}, {0, 1, 2, 2}, {0, 2, 0, 2}, {0, 2, 1, 2}},
@@ -190,13 +221,19 @@ static const struct message messages[REGIONS][LARGEST + 1][MOST_MESSAGES] = {
                {0, 3, 1, 2},
                {0, 3, 2, 2}}}};
 
-static int64_t end_of_messages(const struct drawn *drawn, const struct times *times,
-                               const struct exchange *exchange, int64_t bytes, uint32_t i)
+static bool has_root(const struct exchange *exchange)
+{
+    return exchange->told == BROADCAST || exchange->told == REDUCE;
+}
+
+static int64_t end_of_messages(const struct times *times, const struct exchange *exchange,
+                               int64_t bytes, uint32_t rank)
 {
     const struct message *all = messages[exchange->told][exchange->n];
+    const uint32_t n = exchange->n, root = has_root(exchange) ? exchange->root : 0;
     int64_t at[LARGEST], next[LARGEST];
-    for (uint32_t m = 0; m < exchange->n; m++)
-        at[m] = next[m] = times[exchange->operations[m]].begin;
+    for (uint32_t m = 0; m < n; m++)
+        at[m] = next[m] = times[exchange->operations[(root + m) % n]].begin;
     for (unsigned round = 0; round < 3; round++) {
         for (unsigned m = 0; m < MOST_MESSAGES && all[m].halves > 0; m++)
             if (all[m].round == round)
@@ -205,7 +242,24 @@ static int64_t end_of_messages(const struct drawn *drawn, const struct times *ti
                                               all[m].halves * bytes / 2 / MESSAGE_BYTES_PER_NS);
         memcpy(at, next, sizeof at);
     }
-    return at[drawn->operations[i].process];
+    return at[(rank + n - root) % n];
+}
+
+/* Whether a rank needs data of another one. */
+static bool needs(const struct exchange *exchange, uint32_t rank, uint32_t other)
+{
+    if (rank == other || exchange->operations[other] == LULL_NONE)
+        return false;
+    if (exchange->told == BROADCAST)
+        return other == exchange->root;
+    if (exchange->told == REDUCE)
+        return rank == exchange->root;
+    return exchange->told != MESSAGES || exchange->messages[other][rank] > 0;
+}
+
+static int64_t message_ns(int64_t bytes)
+{
+    return MESSAGE_LATENCY + bytes / MESSAGE_BYTES_PER_NS;
 }
 
 /* When a rank's part in an exchange ends; -1: not all have begun that it waits for. */
@@ -214,28 +268,34 @@ static int64_t end_of_part(const struct drawn *drawn, const struct supposed *sup
 {
     const struct operation *of = &drawn->operations[i];
     const struct exchange *exchange = &drawn->exchanges[of->exchange];
-    int64_t last = 0, other = 0;
-    if (!exchange->known && !supposed->drawing)
+    const int64_t bytes = (int64_t)exchange->bytes * (exchange->twice ? 2 : 1);
+    const bool by_network =
+        supposed->exchanges == LULL_EXCHANGES_BY_NETWORK && exchange->sized[of->rank];
+    const bool joint = by_network && exchange->joint_network;
+    int64_t last = times[i].begin, other = 0;
+    if (!exchange->known[of->rank] && !supposed->drawing)
         return times[i].begin + of->end - of->begin;
     for (uint32_t m = 0; m < exchange->n; m++) {
+        if (m == of->rank || (!joint && !needs(exchange, of->rank, m)))
+            continue;
         const int64_t begin = times[exchange->operations[m]].begin;
         if (begin < 0)
             return -1;
-        last = most(last, begin);
-        if (exchange->operations[m] != i)
-            other = begin;
+        other = begin;
+        last =
+            most(last, by_network && !joint ? begin + message_ns((int64_t)exchange->bytes) : begin);
     }
-    if (supposed->exchanges == LULL_EXCHANGES_FREE)
+    if (supposed->exchanges == LULL_EXCHANGES_FREE || (by_network && exchange->n == 1))
         return last;
-    if (supposed->exchanges == LULL_EXCHANGES_AS_MEASURED || exchange->bytes == 0)
+    if (!by_network)
         return last + of->length;
-    if (exchange->n == 1)
+    if (!joint)
         return last;
-    const int64_t bytes = (int64_t)exchange->bytes * (exchange->twice ? 2 : 1);
     if (exchange->n > 2)
-        return end_of_messages(drawn, times, exchange, bytes, i);
-    /* Of two ranks each sends the other one message when it comes. */
-    return most(times[i].begin, other + MESSAGE_LATENCY + bytes / MESSAGE_BYTES_PER_NS);
+        return end_of_messages(times, exchange, bytes, of->rank);
+    /* Of two ranks one message comes from each that the other one needs. */
+    return needs(exchange, of->rank, !of->rank) ? most(times[i].begin, other + message_ns(bytes))
+                                                : times[i].begin;
 }
 
 static bool advance_operation(const struct drawn *drawn, const struct supposed *supposed,
@@ -305,14 +365,25 @@ static int64_t evaluate(const struct drawn *drawn, const struct supposed *suppos
 
 /* ---- drawing --------------------------------------------------------------------------------- */
 
-static uint32_t draw_operation(struct lull_random *random, struct drawn *drawn, uint32_t p,
-                               uint32_t exchange)
+/* Two ranks of a process have a stream each, as they wait for each other. */
+static uint32_t stream_of_rank(struct lull_random *random, const struct drawn *drawn, uint32_t comm,
+                               uint32_t rank)
 {
-    const uint32_t stream = below(random, STREAMS), i = drawn->n_operations++;
+    const uint32_t *owners = drawn->owners[comm], n = drawn->members[comm];
+    if (rank > 0 && owners[rank] == owners[rank - 1])
+        return 1;
+    return rank + 1 < n && owners[rank] == owners[rank + 1] ? 0 : below(random, STREAMS);
+}
+
+static uint32_t draw_operation(struct lull_random *random, struct drawn *drawn, uint32_t p,
+                               uint32_t stream, uint32_t exchange)
+{
+    const uint32_t i = drawn->n_operations++;
     drawn->operations[i] = (struct operation){.process = p,
                                               .stream = stream,
                                               .before = drawn->last[p][stream],
                                               .exchange = exchange,
+                                              .rank = LULL_NONE,
                                               .length = 1 + below(random, 40)};
     drawn->last[p][stream] = i;
     return i;
@@ -328,37 +399,122 @@ static struct action *draw_action(struct lull_random *random, struct drawn *draw
     return action;
 }
 
+/* Each rank sends to some others, and perhaps to itself. */
+static void draw_messages(struct lull_random *random, struct exchange *exchange)
+{
+    for (uint32_t a = 0; a < exchange->n; a++)
+        for (uint32_t b = 0; b < exchange->n; b++)
+            if (below(random, a == b ? 8 : 2) == 0)
+                exchange->messages[a][b] = (uint8_t)(1 + below(random, 2));
+    exchange->untold = LULL_NONE;
+    exchange->twice = false;
+}
+
+static bool takes_part(const struct exchange *exchange, uint32_t rank)
+{
+    bool part = exchange->told != MESSAGES;
+    for (uint32_t m = 0; m < exchange->n; m++)
+        part |= exchange->messages[rank][m] > 0 || exchange->messages[m][rank] > 0;
+    return part;
+}
+
+static void draw_part(struct lull_random *random, struct drawn *drawn, uint32_t index,
+                      uint32_t rank)
+{
+    struct exchange *exchange = &drawn->exchanges[index];
+    const uint32_t p = drawn->owners[exchange->comm][rank];
+    struct action *action = draw_action(random, drawn, p);
+    exchange->operations[rank] = action->submits = draw_operation(
+        random, drawn, p, stream_of_rank(random, drawn, exchange->comm, rank), index);
+    drawn->operations[action->submits].rank = rank;
+    exchange->carried[rank] = rank != exchange->untold;
+    if (below(random, 20) == 0) {
+        action->between = draw_operation(random, drawn, p, below(random, STREAMS), LULL_NONE);
+        exchange->carried[rank] = false;
+        branch_reach(&branches[BETWEEN], true);
+    }
+}
+
+/* What is told says of which ranks' kernels it is known for whom they wait. */
+static void find_known(const struct drawn *drawn, struct exchange *exchange)
+{
+    const uint32_t n = exchange->n, *owners = drawn->owners[exchange->comm];
+    bool all = true;
+    for (uint32_t m = 0; m < n; m++)
+        all &= exchange->carried[m] || exchange->operations[m] == LULL_NONE;
+    for (uint32_t m = 0; m < n; m++) {
+        const bool joint = exchange->told != MESSAGES && !has_root(exchange);
+        bool known = exchange->carried[m] && (!joint || all), shares = false;
+        for (uint32_t o = 0; o < n; o++) {
+            known &= joint || !needs(exchange, m, o) || exchange->carried[o];
+            if (exchange->told == REDUCE && m == exchange->root)
+                known &= all;
+            shares |= exchange->carried[m] && exchange->carried[o] && owners[m] == owners[o] &&
+                      (needs(exchange, m, o) || needs(exchange, o, m));
+        }
+        exchange->known[m] = known;
+        exchange->sized[m] = known && exchange->bytes > 0 && exchange->told == MESSAGES && !shares;
+    }
+}
+
+/* Behind the drawing: where all ranks are known and each had begun before one ended, the network may say how long that takes. */
+static void find_joint(const struct drawn *drawn, struct exchange *exchange)
+{
+    bool joint = exchange->told != MESSAGES && exchange->bytes > 0;
+    int64_t begun = 0, ended = INT64_MAX;
+    for (uint32_t m = 0; m < exchange->n && joint; m++) {
+        const struct operation *of = &drawn->operations[exchange->operations[m]];
+        joint =
+            exchange->known[m] && exchange->carried[m] &&
+            (m == 0 || drawn->owners[exchange->comm][m] != drawn->owners[exchange->comm][m - 1]);
+        begun = most(begun, of->begin);
+        ended = of->end < ended ? of->end : ended;
+    }
+    exchange->joint_network = joint && begun < ended;
+    for (uint32_t m = 0; m < exchange->n && exchange->joint_network; m++)
+        exchange->sized[m] = true;
+}
+
+static void reach_exchange(const struct drawn *drawn, const struct exchange *exchange)
+{
+    const bool all = exchange->told != MESSAGES && !has_root(exchange);
+    const bool known = all && exchange->known[0], sized = known && exchange->bytes > 0;
+    const uint32_t *owners = drawn->owners[exchange->comm];
+    branch_reach(&branches[MEETS], known && exchange->n > 1);
+    branch_reach(&branches[PAIR], known && exchange->n == 2);
+    branch_reach(&branches[OF_THREE], sized && exchange->n == 3 && owners[0] != owners[1]);
+    branch_reach(&branches[OF_FOUR], sized && exchange->n == 4 && owners[0] != owners[1]);
+    branch_reach(&branches[ALONE], known && exchange->n == 1);
+    branch_reach(&branches[SEVERAL], known && exchange->twice);
+    branch_reach(&branches[UNTOLD], exchange->untold != LULL_NONE);
+    branch_reach(&branches[ROOTED], has_root(exchange));
+    branch_reach(&branches[SENT], exchange->told == MESSAGES && takes_part(exchange, 0));
+    branch_reach(&branches[IN_ONE_PROCESS], known && exchange->n > 1 && owners[0] == owners[1]);
+    branch_reach(&branches[NOT_SIZED], known && exchange->bytes == 0);
+}
+
 static void draw_exchange(struct lull_random *random, struct drawn *drawn)
 {
     const uint32_t index = drawn->n_exchanges++, comm = below(random, COMMS);
     struct exchange *exchange = &drawn->exchanges[index];
     *exchange = (struct exchange){.comm = comm,
                                   .n = drawn->members[comm],
-                                  .told = (uint8_t)(ALLREDUCE + below(random, 5)),
+                                  .told = (uint8_t)(ALLREDUCE + below(random, 7)),
                                   .twice = below(random, 4) == 0,
                                   .bytes = below(random, 5) ? 8 * (1 + below(random, 20)) : 0,
                                   .untold = LULL_NONE};
+    exchange->root = below(random, exchange->n);
     if (below(random, 8) == 0)
         exchange->untold = below(random, exchange->n);
-    exchange->known = exchange->told != BROADCAST && exchange->untold == LULL_NONE;
-    for (uint32_t p = 0; p < exchange->n; p++) {
-        struct action *action = draw_action(random, drawn, p);
-        exchange->operations[p] = action->submits = draw_operation(random, drawn, p, index);
-        if (below(random, 20) == 0) {
-            action->between = draw_operation(random, drawn, p, LULL_NONE);
-            exchange->known = false;
-            branch_reach(&branches[BETWEEN], true);
-        }
+    if (exchange->told == MESSAGES)
+        draw_messages(random, exchange);
+    for (uint32_t m = 0; m < exchange->n; m++) {
+        exchange->operations[m] = LULL_NONE;
+        if (takes_part(exchange, m))
+            draw_part(random, drawn, index, m);
     }
-    branch_reach(&branches[MEETS], exchange->known && exchange->n > 1);
-    branch_reach(&branches[PAIR], exchange->known && exchange->n == 2);
-    branch_reach(&branches[OF_THREE], exchange->known && exchange->n == 3 && exchange->bytes > 0);
-    branch_reach(&branches[OF_FOUR], exchange->known && exchange->n == 4 && exchange->bytes > 0);
-    branch_reach(&branches[ALONE], exchange->known && exchange->n == 1);
-    branch_reach(&branches[SEVERAL], exchange->known && exchange->twice);
-    branch_reach(&branches[UNTOLD], exchange->untold != LULL_NONE);
-    branch_reach(&branches[ROOTED], exchange->told == BROADCAST);
-    branch_reach(&branches[NOT_SIZED], exchange->known && exchange->bytes == 0);
+    find_known(drawn, exchange);
+    reach_exchange(drawn, exchange);
 }
 
 static void draw_actions(struct lull_random *random, struct drawn *drawn)
@@ -369,7 +525,7 @@ static void draw_actions(struct lull_random *random, struct drawn *drawn)
             draw_exchange(random, drawn);
         } else if (what < 5) {
             struct action *action = draw_action(random, drawn, p);
-            action->submits = draw_operation(random, drawn, p, LULL_NONE);
+            action->submits = draw_operation(random, drawn, p, below(random, STREAMS), LULL_NONE);
         } else {
             struct action *action = draw_action(random, drawn, p);
             action->stream = below(random, STREAMS);
@@ -380,9 +536,15 @@ static void draw_actions(struct lull_random *random, struct drawn *drawn)
 
 static void draw_program(struct lull_random *random, struct drawn *drawn)
 {
-    drawn->n_processes = 1 + below(random, PROCESSES);
-    for (uint32_t c = 0; c < COMMS; c++)
-        drawn->members[c] = 1 + below(random, drawn->n_processes);
+    drawn->n_processes = below(random, 2) ? PROCESSES : 1 + below(random, PROCESSES);
+    for (uint32_t c = 0; c < COMMS; c++) {
+        const uint32_t each = below(random, 3) ? 1 : RANKS_EACH, room = drawn->n_processes * each,
+                       largest = room < RANKS ? room : RANKS;
+        const uint32_t wished = (const uint32_t[]){1, 1, 2, 3, 3, 4, 4, 4}[below(random, 8)];
+        drawn->members[c] = wished < largest ? wished : largest;
+        for (uint32_t m = 0; m < drawn->members[c]; m++)
+            drawn->owners[c][m] = m / each;
+    }
     memset(drawn->last, 0xff, sizeof drawn->last);
     draw_actions(random, drawn);
 }
@@ -401,7 +563,10 @@ static void define_regions(struct lull_trace *trace)
         [ALLGATHER] = {"ncclAllGather RING LL", .role = LULL_ROLE_DATA_TRANSFER},
         [REDUCE_SCATTER] = {"ncclReduceScatter RING LL", .role = LULL_ROLE_DATA_TRANSFER},
         [ALLTOALL] = {"ncclAlltoAll RING LL", .role = LULL_ROLE_DATA_TRANSFER},
-        [BROADCAST] = {"ncclBroadcast RING LL", .role = LULL_ROLE_DATA_TRANSFER}};
+        [BROADCAST] = {"ncclBroadcast RING LL", .role = LULL_ROLE_DATA_TRANSFER},
+        [REDUCE] = {"ncclReduce RING LL", .role = LULL_ROLE_DATA_TRANSFER},
+        [SEND] = {"ncclSend", .role = LULL_ROLE_DATA_TRANSFER},
+        [RECV] = {"ncclRecv", .role = LULL_ROLE_DATA_TRANSFER}};
     trace->n_regions = REGIONS;
     trace->regions = lull_arena_zero(trace->arena, REGIONS, sizeof *trace->regions);
     for (uint32_t r = 0; r < REGIONS; r++) {
@@ -412,6 +577,14 @@ static void define_regions(struct lull_trace *trace)
         if (r >= ALLREDUCE)
             trace->regions[r].activity = LULL_DEVICE;
     }
+}
+
+/* The stream of a rank on its communicator. */
+static uint32_t location_of_rank(const struct drawn *drawn, uint32_t comm, uint32_t rank)
+{
+    const uint32_t p = drawn->owners[comm][rank];
+    const bool second = rank > 0 && drawn->owners[comm][rank - 1] == p;
+    return p * LOCATIONS + 1 + STREAMS + comm * RANKS_EACH + second;
 }
 
 /* Each process has a device; behind these are the communicators. */
@@ -452,9 +625,14 @@ static void define(struct drawn *drawn)
             if (i == 0)
                 continue;
             location->stream = lull_arena_zero(arena, 1, sizeof *location->stream);
-            location->stream->device = i <= STREAMS ? p : PROCESSES + i - 1 - STREAMS;
+            location->stream->device =
+                i <= STREAMS ? p : PROCESSES + (i - 1 - STREAMS) / RANKS_EACH;
         }
     }
+    for (uint32_t c = 0; c < COMMS; c++)
+        for (uint32_t m = 0; m < drawn->members[c]; m++)
+            trace->locations[location_of_rank(drawn, c, m)].name =
+                lull_arena_printf(arena, "rank %u", m);
 }
 
 static void add_span(struct drawn *drawn, uint32_t location, int64_t time, uint32_t region,
@@ -492,29 +670,51 @@ static void tell_submission(struct drawn *drawn, uint32_t p, int64_t time, uint3
         }
 }
 
-/* The thread tells the operations of an exchange as moments; when the communicator's stream had them matters to nobody.
- * `sequences`: how many of each function a communicator of the process had. */
-static void tell_exchange(struct drawn *drawn, uint32_t p, int64_t time,
-                          const struct exchange *exchange, uint64_t (*sequences)[REGIONS],
+/* The thread tells an operation as a moment; when the communicator's stream had it matters to nobody. `told`: how many its
+ * process has told. */
+static void tell_operation(struct drawn *drawn, uint32_t stream, int64_t time, uint8_t region,
+                           uint64_t bytes, uint64_t sequence, int32_t peer, uint64_t *told)
+{
+    const uint32_t first = stream / LOCATIONS * LOCATIONS;
+    struct lull_event event = memory_event((int64_t)++ * told, LULL_EVENT_OPERATION, LULL_NONE);
+    event.operation.number = MOST_OPERATIONS + *told;
+    event.operation.location = first;
+    event.operation.bytes = bytes;
+    event.operation.sequence = sequence;
+    event.operation.peer = peer;
+    add_reference(drawn, first, LULL_EVENT_SUBMIT, time, event.operation.number, stream, 0,
+                  LULL_NO_SEQUENCE);
+    add_span(drawn, stream, event.time, region, 1);
+    memory_trace_add(drawn->trace, stream, &event);
+}
+
+/* `sequences`: how many of each function a rank of a communicator had. */
+static void tell_exchange(struct drawn *drawn, uint32_t rank, int64_t time,
+                          const struct exchange *exchange, uint64_t (*sequences)[RANKS][REGIONS],
                           uint64_t *told)
 {
-    const uint32_t first = p * LOCATIONS, stream = first + 1 + STREAMS + exchange->comm;
-    for (int i = 0; i < (exchange->twice ? 2 : 1); i++) {
-        const uint64_t sequence = sequences[exchange->comm][exchange->told]++,
-                       number = MOST_OPERATIONS + ++*told;
-        if (exchange->untold == p)
-            continue;
-        add_reference(drawn, first, LULL_EVENT_SUBMIT, time, number, stream, 0, LULL_NO_SEQUENCE);
-        add_span(drawn, stream, (int64_t)*told, exchange->told, 1);
-        add_reference(drawn, stream, LULL_EVENT_OPERATION, (int64_t)*told, number, first,
-                      exchange->bytes, sequence);
+    const uint32_t stream = location_of_rank(drawn, exchange->comm, rank);
+    const int32_t root = has_root(exchange) ? (int32_t)exchange->root : LULL_ANY;
+    for (int i = 0; i < (exchange->twice ? 2 : 1) && exchange->told != MESSAGES; i++) {
+        const uint64_t sequence = sequences[exchange->comm][rank][exchange->told]++;
+        if (exchange->untold != rank)
+            tell_operation(drawn, stream, time, exchange->told, exchange->bytes, sequence, root,
+                           told);
+    }
+    for (uint32_t m = 0; m < exchange->n && exchange->untold != rank; m++) {
+        for (int i = 0; i < exchange->messages[rank][m]; i++)
+            tell_operation(drawn, stream, time, SEND, exchange->bytes, LULL_NO_SEQUENCE, (int32_t)m,
+                           told);
+        for (int i = 0; i < exchange->messages[m][rank]; i++)
+            tell_operation(drawn, stream, time, RECV, exchange->bytes, LULL_NO_SEQUENCE, (int32_t)m,
+                           told);
     }
 }
 
 static void tell_process(struct drawn *drawn, uint32_t p)
 {
     const uint32_t first = p * LOCATIONS;
-    uint64_t sequences[COMMS][REGIONS] = {{0}}, told = 0;
+    uint64_t sequences[COMMS][RANKS][REGIONS] = {{{0}}}, told = 0;
     int64_t now = 0;
     for (uint32_t a = 0; a < drawn->n_actions[p]; a++) {
         const struct action *action = &drawn->actions[p][a];
@@ -538,7 +738,7 @@ static void tell_process(struct drawn *drawn, uint32_t p)
             now += LAUNCHES;
         }
         if (of->exchange != LULL_NONE)
-            tell_exchange(drawn, p, now, &drawn->exchanges[of->exchange], sequences, &told);
+            tell_exchange(drawn, of->rank, now, &drawn->exchanges[of->exchange], sequences, &told);
     }
     if (!drawn->nonsense)
         assert_int_equal(now, drawn->ends[p]);
@@ -559,6 +759,8 @@ static void finish_drawing(struct drawn *drawn, int64_t duration, const struct t
         drawn->operations[i].begin = times[i].begin;
         drawn->operations[i].end = times[i].end;
     }
+    for (uint32_t e = 0; e < drawn->n_exchanges; e++)
+        find_joint(drawn, &drawn->exchanges[e]);
     define(drawn);
     drawn->trace->duration = duration;
     for (uint32_t p = 0; p < drawn->n_processes; p++)
@@ -571,10 +773,20 @@ static void draw(struct lull_random *random, struct drawn *drawn)
     struct times times[MOST_OPERATIONS];
     draw_program(random, drawn);
     finish_drawing(drawn, evaluate(drawn, &measured, 0, times, drawn->ends), times);
-    for (uint32_t i = 0; i < drawn->n_operations; i++)
-        branch_reach(&branches[LATE], drawn->operations[i].exchange != LULL_NONE &&
-                                          drawn->operations[i].end - drawn->operations[i].begin >
-                                              2 * drawn->operations[i].length);
+    for (uint32_t i = 0; i < drawn->n_operations; i++) {
+        const struct operation *of = &drawn->operations[i];
+        if (of->exchange == LULL_NONE)
+            continue;
+        const struct exchange *exchange = &drawn->exchanges[of->exchange];
+        const bool late = of->end - of->begin > 2 * of->length, known = exchange->known[of->rank];
+        branch_reach(&branches[LATE], late);
+        branch_reach(&branches[ROOT_LATE], late && known && has_root(exchange));
+        branch_reach(&branches[SENT_LATE], late && known && exchange->told == MESSAGES);
+        branch_reach(&branches[SENT_BY_NETWORK],
+                     exchange->sized[of->rank] && exchange->told == MESSAGES);
+        branch_reach(&branches[ROOTED_BY_NETWORK],
+                     exchange->joint_network && has_root(exchange) && exchange->n > 1);
+    }
 }
 
 /* ---- replays --------------------------------------------------------------------------------- */
@@ -604,7 +816,7 @@ static lull_status see(void *context, uint32_t stream, const struct lull_op *op,
     assert_true(*i < drawn->n_operations);
     const struct operation *of = &drawn->operations[*i];
     struct times *times = &seen->times[*i];
-    const bool parts = of->exchange != LULL_NONE && drawn->exchanges[of->exchange].known;
+    const bool parts = of->exchange != LULL_NONE && drawn->exchanges[of->exchange].known[of->rank];
     if (times->submitted == 0) {
         assert_int_equal(op->measured, of->begin);
         times->begin = begin;
@@ -729,7 +941,7 @@ static void test_nonsense_exchanges(void **state)
     struct lull_random random;
     lull_random_seed(&random, lull_test_seed());
     const unsigned rounds = lull_test_rounds(300);
-    struct branch some = {.what = "there are exchanges all the same", .least = 200};
+    struct branch some = {.what = "there are exchanges all the same", .least = 150};
     for (unsigned i = 0; i < rounds; i++) {
         struct drawn *drawn = calloc(1, sizeof *drawn);
         struct lull_arena *arena = lull_arena_create(NULL);
@@ -787,12 +999,13 @@ static void test_untrue_dependence(void **state)
     struct lull_error err;
     assert_non_null(drawn);
     drawn->n_processes = drawn->members[0] = drawn->members[1] = 2;
+    drawn->owners[0][1] = drawn->owners[1][1] = 1;
     drawn->nonsense = true;
     drawn->n_operations = 4;
-    drawn->operations[0] = (struct operation){.process = 1, .stream = 0, .exchange = 1};
+    drawn->operations[0] = (struct operation){.process = 1, .stream = 0, .exchange = 1, .rank = 1};
     drawn->operations[1] = (struct operation){.process = 0, .stream = 0, .exchange = 0};
     drawn->operations[2] = (struct operation){.process = 0, .stream = 1, .exchange = 1};
-    drawn->operations[3] = (struct operation){.process = 1, .stream = 0, .exchange = 0};
+    drawn->operations[3] = (struct operation){.process = 1, .stream = 0, .exchange = 0, .rank = 1};
     drawn->n_exchanges = 2;
     drawn->exchanges[0] = (struct exchange){.n = 2, .told = ALLREDUCE, .untold = LULL_NONE};
     drawn->exchanges[1] = (struct exchange){.n = 2, .told = ALLGATHER, .untold = LULL_NONE};
@@ -816,6 +1029,52 @@ static void test_untrue_dependence(void **state)
     free(drawn);
 }
 
+/* Rank 0 sends to rank 1, twice; what it tells of that, rank 1 receives. How many kernels are known, and have links, if rank `untold` does
+ * not tell its part in the first message? */
+static void check_messages(uint32_t untold, size_t known, size_t links)
+{
+    static const struct times times[] = {
+        {0, 100, 200}, {0, 110, 200}, {0, 300, 400}, {0, 310, 400}};
+    struct drawn *drawn = calloc(1, sizeof *drawn);
+    struct lull_survey *survey;
+    struct lull_error err;
+    assert_non_null(drawn);
+    drawn->n_processes = drawn->members[0] = drawn->members[1] = 2;
+    drawn->owners[0][1] = drawn->owners[1][1] = 1;
+    drawn->nonsense = true;
+    drawn->n_operations = 4;
+    drawn->n_exchanges = 2;
+    for (uint32_t e = 0; e < 2; e++) {
+        drawn->exchanges[e] = (struct exchange){
+            .n = 2, .told = MESSAGES, .untold = e == 0 ? untold : LULL_NONE, .messages = {{0, 1}}};
+        for (uint32_t p = 0; p < 2; p++) {
+            drawn->operations[2 * e + p] =
+                (struct operation){.process = p, .exchange = e, .rank = p};
+            drawn->exchanges[e].operations[p] = 2 * e + p;
+            drawn->actions[p][drawn->n_actions[p]++] =
+                (struct action){.submits = 2 * e + p, .between = LULL_NONE};
+        }
+    }
+    finish_drawing(drawn, 500, times);
+    fail_if(lull_survey_take(drawn->trace, 0, false, &survey, &err) != LULL_OK, "%s", err.text);
+    const struct lull_exchanges *exchanges =
+        lull_replay_devices_exchanges(lull_survey_devices(survey));
+    assert_int_equal(exchanges->n_known, known);
+    assert_int_equal(exchanges->n_links, links);
+    assert_int_equal(exchanges->n_all, 4);
+    lull_survey_destroy(survey);
+    lull_trace_close(drawn->trace);
+    free(drawn);
+}
+
+static void test_unequal_messages(void **state)
+{
+    (void)state;
+    check_messages(LULL_NONE, 4, 2);
+    check_messages(0, 1, 0); /* which of the receives is for the send that is told, nobody knows */
+    check_messages(1, 2, 0); /* both sends are known, and wait for nobody */
+}
+
 /* ---- what a diagnosis and lull replay say ---------------------------------------------------- */
 
 enum { ITERATIONS = 30, COMPUTES = 40000, UNEVEN = 2000 };
@@ -829,11 +1088,15 @@ static struct drawn *plant(int64_t transfer)
     struct drawn *drawn = calloc(1, sizeof *drawn);
     assert_non_null(drawn);
     drawn->n_processes = drawn->members[0] = drawn->members[1] = 2;
+    drawn->owners[0][1] = drawn->owners[1][1] = 1;
     memset(drawn->last, 0xff, sizeof drawn->last);
     for (uint32_t i = 0; i < ITERATIONS; i++) {
         struct exchange *exchange = &drawn->exchanges[drawn->n_exchanges++];
-        *exchange = (struct exchange){
-            .n = 2, .told = ALLREDUCE, .bytes = 1 << 16, .untold = LULL_NONE, .known = true};
+        *exchange = (struct exchange){.n = 2,
+                                      .told = ALLREDUCE,
+                                      .bytes = 1 << 16,
+                                      .untold = LULL_NONE,
+                                      .known = {true, true}};
         for (uint32_t p = 0; p < 2; p++)
             for (uint32_t a = 0; a < 3; a++) {
                 struct action *action = &drawn->actions[p][drawn->n_actions[p]++];
@@ -846,6 +1109,7 @@ static struct drawn *plant(int64_t transfer)
                     (struct operation){.process = p,
                                        .before = drawn->last[p][0],
                                        .exchange = a == 0 ? LULL_NONE : drawn->n_exchanges - 1,
+                                       .rank = p,
                                        .length = a == 1       ? transfer
                                                  : i % 2 == p ? COMPUTES + UNEVEN
                                                               : COMPUTES};
@@ -943,6 +1207,7 @@ TEST_GROUP(test_exchange_replay)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exchanges), cmocka_unit_test(test_nonsense_exchanges),
-        cmocka_unit_test(test_untrue_dependence), cmocka_unit_test(test_planted)};
+        cmocka_unit_test(test_untrue_dependence), cmocka_unit_test(test_unequal_messages),
+        cmocka_unit_test(test_planted)};
     return run_cases(tests, NULL, NULL);
 }

@@ -122,8 +122,8 @@ static void check_breakdown(const struct lull_trace *drawn, const struct lull_tr
 
 static void check_round(uint64_t seed)
 {
-    static const struct memory_trace_options options = {.without_intercomms = true,
-                                                         .operations = true};
+    const struct memory_trace_options options = {
+        .with_states = seed % 2 == 1, .without_intercomms = true, .operations = true};
     struct lull_random random;
     lull_random_seed(&random, seed);
     struct lull_arena *arena = lull_arena_create(NULL);

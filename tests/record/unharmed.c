@@ -523,6 +523,22 @@ static int run_exit_mapping(unsigned n)
     exit(5); /* alone nobody maps */
 }
 
+/* The same while a thread's own tape grows: it is marked until then. */
+static int run_exit_marked(unsigned n)
+{
+    int (*push)(const char *name), (*pop)(void);
+    void *symbols[] = {dlsym(RTLD_DEFAULT, "nvtxRangePushA"), dlsym(RTLD_DEFAULT, "nvtxRangePop")};
+    memcpy(&push, &symbols[0], sizeof push);
+    memcpy(&pop, &symbols[1], sizeof pop);
+    signal(SIGUSR1, end_by_signal);
+    ends_mapping = n;
+    for (unsigned i = 0; push && pop && i < 1000000; i++) { /* alone nobody marks */
+        push("part");
+        pop();
+    }
+    exit(5);
+}
+
 static int run_exit_inside(unsigned n)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -557,7 +573,8 @@ int main(int argc, char **argv)
                 {"unshare", run_unshare},
                 {"abort", run_abort},
                 {"exit-inside", run_exit_inside},
-                {"exit-mapping", run_exit_mapping}};
+                {"exit-mapping", run_exit_mapping},
+                {"exit-marked", run_exit_marked}};
     own_path = argv[0];
     if (argc > 2 && strcmp(argv[1], "deny") == 0)
         return deny(EPERM, argv + 2);

@@ -20,7 +20,7 @@ import launch
 WAYS = (["threads", "200"], ["crowd", "1000"], ["closefrom"], ["descriptors"], ["sigprof"], ["timers"], ["altstack"], ["sigwait"], ["forks", "60"],
         ["vforks", "30"], ["reads"], ["exec", "3"], ["ptrace"], ["unshare"], ["seal"], ["abort"],
         ["exit-inside", "1"], ["exit-inside", "2"], ["exit-inside", "3"], ["exit-inside", "4"],
-        *(["exit-mapping", str(n)] for n in range(1, 9)))
+        *(["exit-mapping", str(n)] for n in range(2, 6)), ["exit-marked", "1"], ["exit-marked", "2"])
 BY_A_SIGNAL = "timer:1000"
 # A thread that waits for all signals takes also those of samples: that is why they are not the usual way.
 HARMED = {"sigwait"}

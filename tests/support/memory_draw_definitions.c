@@ -205,7 +205,8 @@ static void draw_small_definitions(struct draw *draw)
                                                  {"/home/solve.py", "", "step"}};
     static const struct lull_marker markers[] = {{"iteration", 9000001}, {"phase", 9000002}};
     bool with_states = !draw->options->without_states &&
-                       !(draw->options->without & LULL_MASK(LULL_EVENT_STATE)) && chance(draw, 50);
+                       !(draw->options->without & LULL_MASK(LULL_EVENT_STATE)) &&
+                       (draw->options->with_states || chance(draw, 50));
     trace->has_states = with_states;
     trace->n_states = with_states ? sizeof states / sizeof *states : 0;
     trace->states = lull_arena_alloc(trace->arena, sizeof states);

@@ -46,6 +46,7 @@ struct memory_trace_options {
     uint32_t events;           /* per location, about; 0: 300 */
     uint64_t without;          /* kinds that must not occur (CALL: they become ENTER and LEAVE) */
     bool without_states;       /* the same as kind STATE and has_states together */
+    bool with_states;          /* has_states for certain, else in half of the traces */
     bool without_devices;      /* only CPU threads */
     bool without_applications; /* only one application */
     bool without_intercomms;

@@ -21,7 +21,7 @@ struct device_operation {
     int64_t begin, end; /* on its stream, behind the one before */
     int64_t submitted;  /* when the call began that did it; NOT_SUBMITTED: not known */
     int64_t needed;     /* the latest submission without which it does not end */
-    int64_t met; /* the latest begin of a kernel of another process without which it does not end */
+    int64_t met; /* when the last kernel had come, in exchanges, without which it does not end */
     int64_t lag, after; /* behind the end of the one before; behind all that it needs */
     int64_t latency;
     uint64_t number, region;
@@ -36,8 +36,8 @@ struct device_operation {
     int64_t call_ns; /* of `first`: how long the call takes that submits it */
     uint32_t waiters;
     uint32_t first_depend, n_depends;
-    const struct lull_joint_exchange *exchange; /* NULL: none that is known */
-    uint8_t kind;                               /* enum lull_operation_kind */
+    const struct lull_exchange_kernel *part; /* in exchanges; NULL: in none */
+    uint8_t kind;                            /* enum lull_operation_kind */
 };
 
 struct device_number {
@@ -164,11 +164,10 @@ static bool gather_operations(struct device_scene *scene, uint32_t location)
                                         .stream = location,
                                         .order = order,
                                         .leader = LULL_NONE,
-                                        .exchange =
-                                            lull_exchange_of(scene->exchanges, location, order),
+                                        .part = lull_exchange_of(scene->exchanges, location, order),
                                         .kind = run.kind};
-        if (of->exchange)
-            of->met = of->exchange->met - scene->shift;
+        if (of->part && of->part->known)
+            of->met = of->part->came - scene->shift;
         of->end = run.end > of->begin ? run.end : of->begin;
         until = of->end;
     }
@@ -329,7 +328,7 @@ static int64_t end_of_depends(struct device_scene *scene, uint32_t index,
     of->n_depends = 0;
     for (; at->from < scene->n_depends && scene->depends[at->from].operation == index; at->from++) {
         const struct device_operation *other = &scene->operations[scene->depends[at->from].other];
-        if (other->met > of->begin)
+        if (other->met >= of->begin)
             continue;
         scene->depends[at->to++] = scene->depends[at->from];
         end = other->end > end ? other->end : end;
@@ -755,7 +754,7 @@ static bool write_waits(struct device_scene *scene, struct lull_replay_devices *
         const uint32_t index = find_awaited(scene, &wait);
         struct device_operation *of = index == LULL_NONE ? NULL : &scene->operations[index];
         const int64_t until = end_of_wait(&piece, wait.time);
-        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time && of->met <= until
+        of = of && of->needed != NOT_SUBMITTED && of->needed <= wait.time && of->met < until
                  ? of
                  : NULL;
         if (count) {
@@ -808,7 +807,7 @@ static bool write_submits(struct device_scene *scene, struct lull_replay_devices
     return true;
 }
 
-/* What the first number of an operation says: its kind, whether it was submitted, whether it is part of an exchange, and how
+/* What the first number of an operation says: its kind, whether it was submitted, whether it takes part in exchanges, and how
  * many it depends on. */
 #define HEAD(kind, submitted, exchanges, depends) \
     ((uint64_t)(depends)*16 + (uint64_t)(exchanges)*8 + (uint64_t)(submitted)*4 + (uint64_t)(kind))
@@ -822,7 +821,7 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
     if (!lull_varints_reserve(list, MOST_NUMBERS + 2 * (size_t)of->n_depends))
         return false;
     devices->locations[of->stream].needed = true;
-    lull_varints_put(list, HEAD(of->kind, submitted, of->exchange != NULL, of->n_depends));
+    lull_varints_put(list, HEAD(of->kind, submitted, of->part != NULL, of->n_depends));
     lull_varints_put_near(list, index, last->number);
     lull_varints_put(list, (uint64_t)(of->begin - last->end));
     lull_varints_put(list, (uint64_t)(of->end - of->begin));
@@ -830,9 +829,9 @@ static bool write_operation(const struct device_scene *scene, struct lull_replay
     lull_varints_put(list, (uint64_t)of->lag);
     lull_varints_put(list, (uint64_t)of->after);
     lull_varints_put(list, of->waiters);
-    if (of->exchange) {
-        lull_varints_put(list, (uint64_t)(of->exchange - scene->exchanges->items));
-        lull_varints_put(list, (uint64_t)(of->exchange->met - scene->shift - of->begin));
+    if (of->part) {
+        lull_varints_put(list, (uint64_t)(of->part - scene->exchanges->kernels));
+        lull_varints_put(list, (uint64_t)(of->part->met - scene->shift - of->begin));
     }
     if (submitted) {
         lull_varints_put_near(list, (uint64_t)of->begin, (uint64_t)of->submitted);
@@ -1102,8 +1101,10 @@ enum device_stage {
     STAGE_AWAITS_SUBMISSION,
     STAGE_AWAITS_OTHERS,
     STAGE_COMES_AFTER,
+    STAGE_SENDS,
     STAGE_RUNS,
     STAGE_EXCHANGES,
+    STAGE_RECEIVES,
     STAGE_TRANSFERS,
     STAGE_ENDS
 };
@@ -1111,14 +1112,16 @@ enum device_stage {
 struct lull_device_stream {
     struct lull_device_stream_options options;
     const struct lull_exchanges *exchanges;
+    const struct lull_location *locations;
     uint32_t n_regions;
     struct lull_varint_reader reader;
     uint8_t stage, kind;
     bool submitted, left_out;
-    const struct lull_joint_exchange *exchange; /* of the operation; NULL: none that is known */
-    int64_t met;                                /* measured: when the last of its ranks began */
-    bool own;                                   /* the operation is on this track */
-    uint32_t arrivals;                          /* that its completion still needs of this track */
+    const struct lull_exchange_kernel *part; /* of the operation in exchanges; NULL: in none */
+    int64_t met;        /* measured: when the last of those began that it waits for */
+    uint32_t next_link; /* of those that it sends, or receives */
+    bool own;           /* the operation is on this track */
+    uint32_t arrivals;  /* that its completion still needs of this track */
     uint64_t index, region, depends;
     uint32_t first, same, waiters, location;
     int64_t before, begin, end; /* measured; `before`: the end of the operation before */
@@ -1134,6 +1137,7 @@ struct lull_device_stream *lull_device_stream_open(const struct lull_replay_devi
         return NULL;
     stream->options = *options;
     stream->exchanges = &devices->exchanges;
+    stream->locations = devices->trace->locations;
     stream->n_regions = devices->trace->n_regions;
     stream->location = location;
     stream->reader = lull_varints_read(&devices->locations[location].calls);
@@ -1159,8 +1163,9 @@ static void read_operation(struct lull_device_stream *s)
     s->lag = (int64_t)lull_varints_get(&s->reader);
     s->after = (int64_t)lull_varints_get(&s->reader);
     s->waiters = (uint32_t)lull_varints_get(&s->reader);
-    s->exchange = head & 8 ? &s->exchanges->items[lull_varints_get(&s->reader)] : NULL;
-    s->met = s->exchange ? s->begin + (int64_t)lull_varints_get(&s->reader) : s->begin;
+    s->part = head & 8 ? &s->exchanges->kernels[lull_varints_get(&s->reader)] : NULL;
+    s->met = s->part ? s->begin + (int64_t)lull_varints_get(&s->reader) : s->begin;
+    s->next_link = 0;
     s->left_out = false;
     s->own = s->options.track == LULL_TRACK_ALL ||
              (s->options.track == LULL_TRACK_COPIES) == (s->kind == LULL_OPERATION_COPY);
@@ -1220,11 +1225,25 @@ static bool take_time(const struct lull_device_stream *s, int64_t ns, int64_t be
     return true;
 }
 
-/* The stream's part in an exchange. Where no cost is known, the ranks wait for each other alone. */
-static struct lull_op exchange_op(const struct lull_device_stream *s)
+static bool asks_network(const struct lull_device_stream *s)
 {
-    const struct lull_joint_exchange *of = s->exchange;
-    const bool sized = s->options.exchanges == LULL_EXCHANGES_BY_NETWORK && of->sized;
+    return s->options.exchanges == LULL_EXCHANGES_BY_NETWORK;
+}
+
+/* The joint exchange of the operation, if ranks wait for each other there: those with a root are for networks alone. NULL: there is
+ * none. */
+static const struct lull_joint_exchange *joint_of(const struct lull_device_stream *s)
+{
+    const struct lull_joint_exchange *of =
+        s->part && s->part->exchange != LULL_NONE ? &s->exchanges->items[s->part->exchange] : NULL;
+    return of && (of->root == LULL_NONE || asks_network(s)) ? of : NULL;
+}
+
+/* The stream's part in a joint exchange. Where no cost is known, the ranks wait for each other alone. */
+static struct lull_op exchange_op(const struct lull_device_stream *s,
+                                  const struct lull_joint_exchange *of)
+{
+    const bool sized = asks_network(s) && of->sized;
     const uint64_t all = of->bytes * of->n;
     const bool gathers = of->op == LULL_COLLECTIVE_ALLGATHER,
                scatters = of->op == LULL_COLLECTIVE_REDUCE_SCATTER_BLOCK,
@@ -1233,21 +1252,67 @@ static struct lull_op exchange_op(const struct lull_device_stream *s)
                             .flags = sized ? 0 : LULL_OP_MEETING,
                             .collective = of->op,
                             .region = LULL_OP_NO_REGION,
-                            .peer = LULL_OP_ANY,
+                            .peer =
+                                of->root == LULL_NONE ? LULL_OP_ANY : s->options.ranks[of->root],
+                            .tag = sized ? 0 : s->part->position + 1,
                             .comm = s->options.first_circle + of->circle,
                             .request = LULL_OP_NO_REQUEST,
                             .bytes = scatters || both ? all : of->bytes,
                             .received = gathers || both ? all : of->bytes};
 }
 
-/* How long the operation takes once all of its ranks have begun, and the network has taken its time; of one without an
+/* A kernel begins, for which another one waits: a collective operation of the two, in which nobody waits for the other one. On a network
+ * it is a broadcast. */
+static struct lull_op link_op(const struct lull_device_stream *s,
+                              const struct lull_exchange_link *link, bool sends)
+{
+    const bool sized = asks_network(s) && link->sized;
+    const uint32_t from = s->exchanges->kernels[link->from].location;
+    return (struct lull_op){
+        .kind = LULL_OP_COLLECTIVE,
+        .flags = (uint8_t)((sized ? 0 : LULL_OP_MEETING) | (sends ? LULL_OP_BUFFERED : 0)),
+        .collective = LULL_COLLECTIVE_BCAST,
+        .region = LULL_OP_NO_REGION,
+        .peer = s->options.ranks[s->locations[from].process],
+        .tag = sized   ? 0
+               : sends ? 1
+                       : 2,
+        .comm = s->options.first_circle + link->circle,
+        .request = LULL_OP_NO_REQUEST,
+        .bytes = link->bytes,
+        .received = link->bytes};
+}
+
+/* The next link from or to the operation; false: there is none. */
+static bool next_link(struct lull_device_stream *s, bool sends, struct lull_op *ret_op)
+{
+    const struct lull_exchange_kernel *part = s->part;
+    const uint32_t n = !part ? 0 : sends ? part->n_sent : part->n_received;
+    const struct lull_joint_exchange *joint = joint_of(s);
+    if (!s->own || s->next_link >= n || (joint && joint->root != LULL_NONE)) {
+        s->next_link = 0;
+        return false;
+    }
+    const uint32_t *links = sends ? s->exchanges->sent + part->first_sent
+                                  : s->exchanges->received + part->first_received;
+    *ret_op = link_op(s, &s->exchanges->links[links[s->next_link++]], sends);
+    return true;
+}
+
+/* Whether the operation waits for other ranks, as far as that is known. */
+static bool is_exchange(const struct lull_device_stream *s)
+{
+    return s->part && s->part->known;
+}
+
+/* How long the operation takes once all that it waits for have begun, and the network has taken its time; of one that takes part in no
  * exchange all of it. */
 static int64_t rest_of(const struct lull_device_stream *s)
 {
-    const bool measured =
-        !s->exchange || s->options.exchanges == LULL_EXCHANGES_AS_MEASURED ||
-        (s->options.exchanges == LULL_EXCHANGES_BY_NETWORK && !s->exchange->sized);
-    return s->left_out || !measured ? 0 : part_of(s, s->met, s->end);
+    const bool measured = !is_exchange(s) || s->options.exchanges == LULL_EXCHANGES_AS_MEASURED ||
+                          (asks_network(s) && !s->part->sized);
+    const int64_t from = is_exchange(s) ? s->met : s->begin;
+    return s->left_out || !measured ? 0 : part_of(s, from, s->end);
 }
 
 bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_op)
@@ -1303,19 +1368,29 @@ bool lull_device_stream_next(struct lull_device_stream *s, struct lull_op *ret_o
                 return take_time(s, after, s->begin - s->after, s->begin, false, ret_op);
             break;
         }
+        case STAGE_SENDS:
+            if (!next_link(s, true, ret_op))
+                break;
+            s->stage = STAGE_SENDS;
+            return true;
         case STAGE_RUNS: /* the begin of an exchange; all of another operation */
             if (!s->own)
                 break;
-            if (s->exchange)
+            if (is_exchange(s))
                 return take_time(s, 0, s->begin, s->begin, true, ret_op);
             return take_time(s, changed_length(s, rest_of(s)), s->begin, s->end, true, ret_op);
         case STAGE_EXCHANGES:
-            if (!s->own || !s->exchange)
+            if (!s->own || !joint_of(s))
                 break;
-            *ret_op = exchange_op(s);
+            *ret_op = exchange_op(s, joint_of(s));
+            return true;
+        case STAGE_RECEIVES:
+            if (!next_link(s, false, ret_op))
+                break;
+            s->stage = STAGE_RECEIVES;
             return true;
         case STAGE_TRANSFERS:
-            if (!s->own || !s->exchange)
+            if (!s->own || !is_exchange(s))
                 break;
             return take_time(s, rest_of(s), s->met, s->end, true, ret_op);
         default:

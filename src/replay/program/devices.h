@@ -20,9 +20,10 @@
  * Where nothing tells which operations depend on those of other streams (Kineto), one that begins late although its stream
  * is free is taken to depend on what had ended last on another stream.
  *
- * The kernels of an exchange (match/exchange.h) wait for each other: behind its begin each takes part in a COLLECTIVE of the
- * circle's group, and ends some time behind the begin of the last one, as in the run; or the network says how long. What
- * is no such exchange takes as long as measured. Example: in a run rank 0 began at 10, rank 1 at 30, and both ended at 34. If
+ * The kernels of a joint exchange (match/exchange.h) wait for each other: behind its begin each takes part in a COLLECTIVE of the
+ * circle's group, and ends some time behind the begin of the last one, as in the run; or the network says how long. A kernel that others
+ * wait for takes part in a COLLECTIVE of the two for each link when it begins, without waiting there. What
+ * is not known takes as long as measured. Example: in a run rank 0 began at 10, rank 1 at 30, and both ended at 34. If
  * rank 1 begins at 15, both end at 19, and on an ideal network at 15.
  *
  * A thread beside the master that submits takes part as well. Where nothing tells what it waits for itself (it is in no
@@ -31,7 +32,7 @@
  * runtime. Example: an apart thread launches a kernel at 60, and the master is in a call that has begun at 50: the kernel
  * is submitted 10 after the begin of that call.
  *
- * A wait or dependence is left out if what it needs was submitted later, or waits for a rank that began later than the wait
+ * A wait or dependence is left out if what it needs was submitted later, or waits for a rank that began no earlier than the wait
  * ended: clocks or numbers are wrong then, and the replay would never end.
  *
  * Copies overlapped (`overlap` of struct lull_device_change): the copies and fills of a stream that also has other
@@ -168,6 +169,7 @@ struct lull_device_stream_options {
     uint8_t track;         /* enum lull_device_track */
     uint8_t exchanges;     /* enum lull_exchange_cost */
     uint32_t first_circle; /* group of the first circle */
+    const uint32_t *ranks; /* [n_processes]: of the program */
 };
 struct lull_device_stream *
 lull_device_stream_open(const struct lull_replay_devices *devices, uint32_t location,

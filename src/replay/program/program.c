@@ -48,7 +48,8 @@ static lull_status open_device_stream(struct lull_replay *replay, uint32_t strea
         .change = replay->options.change,
         .track = replay->tracks[stream],
         .exchanges = replay->options.exchanges,
-        .first_circle = replay->first_circle};
+        .first_circle = replay->first_circle,
+        .ranks = replay->ranks};
     replay->device_streams[stream] = lull_device_stream_open(replay->devices, location, &options);
     return replay->device_streams[stream]
                ? LULL_OK

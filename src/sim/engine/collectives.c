@@ -307,8 +307,9 @@ static lull_status take_part(struct lull_engine *engine, uint32_t rank, const st
     struct group *group = &engine->collectives->groups[op->comm];
     if (!group->open && !open_group(engine, op->comm))
         return lull_run_out_of_memory(engine);
-    uint32_t position = position_of(engine, op->comm, rank);
-    if (position == NO_INSTANCE)
+    const bool placed = op->flags & LULL_OP_MEETING && op->tag > 0;
+    uint32_t position = placed ? op->tag - 1 : position_of(engine, op->comm, rank);
+    if (position == NO_INSTANCE || position >= program->groups[op->comm].size)
         return lull_fail(engine->err, LULL_ERR_FORMAT,
                          "%s: rank %u calls %s on group %u, which it does not belong to",
                          program->name, rank, lull_collective_name(op->collective), op->comm);

@@ -413,12 +413,12 @@ static lull_status begin_collective(struct lull_engine *engine, uint32_t s,
     transfer->source = transfer->target = engine->streams[s].rank;
     transfer->flags |= LULL_TRANSFER_RECEIVE | LULL_TRANSFER_COMPUTE;
     transfer->bytes = op->bytes;
-    if (engine->sink && engine->sink->start)
+    if (engine->sink && engine->sink->start && !(op->flags & LULL_OP_BUFFERED))
         engine->status = engine->sink->start(engine->sink->context, s, op, engine->streams[s].clock,
                                              engine->err);
     if (engine->status != LULL_OK)
         return engine->status;
-    if (op->request == LULL_OP_NO_REQUEST) {
+    if (lull_op_blocks(op)) {
         transfer->flags |= LULL_TRANSFER_OPEN;
         engine->streams[s].latest = LULL_OP_NO_REQUEST;
         lull_request_await(engine, s, id);

@@ -378,7 +378,7 @@ static void count_exchanges(struct replay_session *session)
         devices ? lull_replay_devices_exchanges(devices) : NULL;
     if (exchanges)
         session->study->exchanges = (struct lull_known_exchanges){
-            exchanges->n_all, exchanges->n_kernels, exchanges->n_sized, false};
+            exchanges->n_all, exchanges->n_known, exchanges->n_sized, false};
 }
 
 /* Checks that the run can be replayed, and finds the network that its messages show. */

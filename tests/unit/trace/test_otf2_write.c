@@ -40,6 +40,7 @@ enum { MOST = 64 };
 struct seen {
     uint64_t resolution, offset, length;
     uint64_t location_events[MOST];
+    OTF2_LocationType location_types[MOST];
     uint32_t n_locations, n_regions;
     OTF2_Paradigm region_paradigms[MOST];
     /* of one location, in order */
@@ -69,7 +70,7 @@ static OTF2_CallbackCode see_location(void *user, OTF2_LocationRef self, OTF2_St
     struct seen *seen = user;
     (void)name;
     (void)group;
-    assert_int_equal(type, OTF2_LOCATION_TYPE_CPU_THREAD);
+    seen->location_types[self] = type;
     seen->location_events[self] = n_events;
     seen->n_locations++;
     return OTF2_CALLBACK_SUCCESS;
@@ -107,9 +108,13 @@ static OTF2_CallbackCode see_enter(OTF2_LocationRef location, OTF2_TimeStamp tim
                                    uint64_t position, void *user, OTF2_AttributeList *attributes,
                                    OTF2_RegionRef region)
 {
+    uint64_t stream;
     (void)location;
     (void)position;
-    (void)attributes;
+    if (OTF2_AttributeList_GetNumberOfElements(attributes) > 0) {
+        OTF2_MUST(OTF2_AttributeList_GetLocationRef(attributes, 0, &stream));
+        note(user, '@', time, stream);
+    }
     note(user, '(', time, region);
     return OTF2_CALLBACK_SUCCESS;
 }
@@ -154,6 +159,18 @@ static OTF2_CallbackCode see_metric(OTF2_LocationRef location, OTF2_TimeStamp ti
     return OTF2_CALLBACK_SUCCESS;
 }
 
+static OTF2_CallbackCode see_parameter(OTF2_LocationRef location, OTF2_TimeStamp time,
+                                       uint64_t position, void *user,
+                                       OTF2_AttributeList *attributes, OTF2_ParameterRef parameter,
+                                       uint64_t value)
+{
+    (void)location;
+    (void)position;
+    (void)attributes;
+    note(user, (char)('0' + parameter), time, value);
+    return OTF2_CALLBACK_SUCCESS;
+}
+
 static void look(const char *path, uint64_t location, struct seen *seen)
 {
     uint64_t count;
@@ -176,6 +193,7 @@ static void look(const char *path, uint64_t location, struct seen *seen)
     OTF2_EvtReaderCallbacks_SetLeaveCallback(callbacks, see_leave);
     OTF2_EvtReaderCallbacks_SetMpiSendCallback(callbacks, see_send);
     OTF2_EvtReaderCallbacks_SetMetricCallback(callbacks, see_metric);
+    OTF2_EvtReaderCallbacks_SetParameterUnsignedIntCallback(callbacks, see_parameter);
     OTF2_MUST(OTF2_Reader_RegisterEvtCallbacks(reader, events, callbacks, seen));
     OTF2_EvtReaderCallbacks_Delete(callbacks);
     OTF2_MUST(OTF2_Reader_ReadAllLocalEvents(reader, events, &count));
@@ -235,10 +253,57 @@ static void test_records(void **state)
     }
     assert_true(seen.resolution == 1000000000 && seen.offset == 0 && seen.length == 1000);
     assert_int_equal(seen.n_locations, 2);
+    assert_int_equal(seen.location_types[1], OTF2_LOCATION_TYPE_CPU_THREAD);
     assert_true(seen.location_events[0] == 0 && seen.location_events[1] == 7);
     assert_int_equal(seen.n_regions, 2);
     assert_int_equal(seen.region_paradigms[0], OTF2_PARADIGM_USER);
     assert_int_equal(seen.region_paradigms[1], OTF2_PARADIGM_MPI);
+    lull_trace_close(trace);
+}
+
+/* A call of thread 0 submits operation 7 to stream 1, which runs it: parameters within the region, and at the Enter of the
+ * call the stream as an attribute. Parameters are numbered in the order of enum lull_otf2_device_parameter. */
+static void test_launch(void **state)
+{
+    (void)state;
+    static const char *const regions[] = {"cuLaunchKernel", "axpy kernel", NULL};
+    struct lull_trace *trace = memory_trace_simple(1, 2, 1000, regions);
+    trace->start_realtime = 1700000000000000000;
+    trace->locations[1].kind = LULL_LOCATION_DEVICE;
+    trace->processes[0].n_threads = 1;
+    struct lull_event launch = memory_span(20, LULL_EVENT_CALL, 0, 30),
+                      submit = memory_event(20, LULL_EVENT_SUBMIT, LULL_NONE),
+                      kernel = memory_span(60, LULL_EVENT_CALL, 1, 100),
+                      ran = memory_event(60, LULL_EVENT_OPERATION, 0);
+    submit.operation.number = ran.operation.number = 7;
+    submit.operation.location = 1;
+    ran.operation.bytes = 64;
+    ran.operation.sequence = LULL_NO_SEQUENCE;
+    ran.operation.location = 0;
+    ran.operation.peer = LULL_ANY;
+    memory_trace_add(trace, 0, &launch);
+    memory_trace_add(trace, 0, &submit);
+    memory_trace_add(trace, 1, &kernel);
+    memory_trace_add(trace, 1, &ran);
+    must_write(trace, folder_path("launch"));
+    static const struct {
+        char kind;
+        uint64_t time, value;
+    } wanted[2][6] = {
+        {{'@', 20, 1}, {'(', 20, 0}, {'0', 20, 1}, {'6', 20, 7}, {')', 50, 0}},
+        {{'(', 60, 1}, {'0', 60, 0}, {'1', 60, 0}, {'2', 60, 64}, {'9', 60, 7}, {')', 160, 1}}};
+    static const uint32_t n[] = {5, 6};
+    for (uint32_t l = 0; l < 2; l++) {
+        struct seen seen = {0};
+        look(folder_path("launch/traces.otf2"), l, &seen);
+        assert_int_equal(seen.location_types[1], OTF2_LOCATION_TYPE_ACCELERATOR_STREAM);
+        assert_int_equal(seen.n_events, n[l]);
+        for (uint32_t i = 0; i < n[l]; i++) {
+            assert_int_equal(seen.events[i].kind, wanted[l][i].kind);
+            assert_int_equal(seen.events[i].time, wanted[l][i].time);
+            assert_int_equal(seen.events[i].value, wanted[l][i].value);
+        }
+    }
     lull_trace_close(trace);
 }
 
@@ -256,7 +321,8 @@ static void test_otf2_print(void **state)
     for (uint64_t seed = first; seed - first < lull_test_rounds(10); seed++) {
         struct lull_random random;
         lull_random_seed(&random, seed);
-        struct lull_trace *trace = memory_trace_draw(&random, NULL);
+        const struct memory_trace_options options = {.operations = true};
+        struct lull_trace *trace = memory_trace_draw(&random, &options);
         must_write(trace, path);
         snprintf(command, sizeof command,
                  "otf2-print -A '%s/traces.otf2' 2>'%s/said' >/dev/null && test ! -s '%s/said'",
@@ -296,6 +362,7 @@ TEST_GROUP(test_otf2_write)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_launch),
         cmocka_unit_test(test_otf2_print),
         cmocka_unit_test(test_writer_life),
     };

@@ -361,6 +361,46 @@ static void test_messages(void **state)
     assert_int_equal(find_event(0, LULL_EVENT_RECV)->message.tag, -5);
 }
 
+/* A message from or to a stream is none: Extrae writes one for each launch. Streams are numbered for themselves. Events of
+ * lull's own tell the launch: operation 7, submitted by thread 1 to stream 1, which is thread 2 of the task. */
+static void test_launches(void **state)
+{
+    (void)state;
+    write_text("run.row", "LEVEL THREAD SIZE 3\nTHREAD 1.1.1\nCUDA-D1.S1-node\nCUDA-D1.S2-node\n");
+    write_text(
+        "run.pcf",
+        "EVENT_TYPE\n2 91050000 device, function\nVALUES\n0 End\n1000 cuLaunchKernel\n\n"
+        "EVENT_TYPE\n6 91900110 Streams\nVALUES\n2 context 3, in order 1, default 0, lost 4, "
+        "clock error 35 ns, CUDA | pci:0000:01:00.0 | NVIDIA | H100\n3 nonsense\n");
+    read_text("#Paraver (01/02/2026 at 10:20):1000_ns:1(3):1:1(3:1),1\nc:1:1:1:1\n"
+              "2:1:1:1:1:10:91900018:8:91900102:2\n"
+              "3:1:1:1:1:10:10:2:1:1:2:20:20:64:7\n3:3:1:1:3:30:30:1:1:1:1:40:40:64:9\n"
+              "2:2:1:1:2:20:91900021:8:91900102:1:91900103:91050000:91900104:1000:50001000:64\n");
+    assert_string_equal(story(0), "submit@10");
+    assert_string_equal(story(1), "operation@20");
+    assert_string_equal(story(2), "");
+    assert_int_equal(trace->locations[1].number, 0);
+    assert_int_equal(trace->locations[2].number, 1);
+    const struct lull_event *submit = find_event(0, LULL_EVENT_SUBMIT);
+    assert_int_equal(submit->operation.number, 7);
+    assert_int_equal(submit->operation.location, 1);
+    const struct lull_event *ran = find_event(1, LULL_EVENT_OPERATION);
+    assert_int_equal(ran->operation.number, 7);
+    assert_int_equal(ran->operation.location, 0);
+    assert_int_equal(ran->operation.bytes, 64);
+    assert_true(ran->operation.sequence == LULL_NO_SEQUENCE && ran->operation.peer < 0);
+    assert_string_equal(trace->regions[ran->id].name, "cuLaunchKernel");
+    const struct lull_stream *stream = trace->locations[1].stream;
+    assert_non_null(stream);
+    assert_null(trace->locations[2].stream);
+    assert_true(stream->context == 3 && stream->in_order && !stream->is_default);
+    assert_true(stream->lost == 4 && stream->clock_error == 35);
+    assert_int_equal(trace->n_devices, 1);
+    assert_string_equal(trace->devices[0].runtime, "CUDA");
+    assert_string_equal(trace->devices[0].key, "pci:0000:01:00.0");
+    assert_string_equal(trace->devices[0].name, "NVIDIA | H100");
+}
+
 static void test_trace_control(void **state)
 {
     (void)state;
@@ -677,6 +717,7 @@ TEST_GROUP(test_paraver)
         cmocka_unit_test_setup_teardown(test_counter_labels, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_collective, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_messages, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_launches, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_trace_control, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_microseconds, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_quirks, set_up, tear_down),

@@ -143,6 +143,38 @@ static void test_lines(void **state)
     lull_trace_close(trace);
 }
 
+/* Two operations of one number, as a graph launches them: a line for each, with their bytes. */
+static void test_launch_lines(void **state)
+{
+    (void)state;
+    static const char *const regions[] = {"cuGraphLaunch", "axpy kernel", NULL};
+    struct lull_trace *trace = memory_trace_simple(1, 2, 1000, regions);
+    trace->locations[1].kind = LULL_LOCATION_DEVICE;
+    trace->processes[0].n_threads = 1;
+    struct lull_event submit = memory_event(20, LULL_EVENT_SUBMIT, LULL_NONE);
+    submit.operation.number = 7;
+    submit.operation.location = 1;
+    add(trace, 0, memory_span(20, LULL_EVENT_CALL, 0, 30));
+    add(trace, 0, submit);
+    for (int i = 0; i < 2; i++) {
+        struct lull_event ran = memory_event(60 + 200 * i, LULL_EVENT_OPERATION, 0);
+        ran.operation.number = 7;
+        ran.operation.bytes = 64 * (uint64_t)i;
+        ran.operation.sequence = LULL_NO_SEQUENCE;
+        ran.operation.location = 0;
+        ran.operation.peer = LULL_ANY;
+        add(trace, 1, memory_span(ran.time, LULL_EVENT_CALL, 1, 100));
+        add(trace, 1, ran);
+    }
+    fail_if(convert(trace, "launch.prv", false) != LULL_OK, "%s", err.text);
+    const char *text = read_text("launch.prv");
+    assert_non_null(strstr(text, ":91900018:8:91900102:2\n"));
+    assert_non_null(strstr(text, "\n3:1:1:1:1:20:20:2:1:1:2:60:60:0:7\n"));
+    assert_non_null(strstr(text, "\n3:1:1:1:1:20:20:2:1:1:2:260:260:64:7\n"));
+    assert_non_null(strstr(text, ":91900021:8:91900102:1:91900103:"));
+    lull_trace_close(trace);
+}
+
 /* Reads what was written; every promise about events must hold. */
 static struct lull_trace *read_back(const char *name)
 {
@@ -254,6 +286,7 @@ TEST_GROUP(test_paraver_writer)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_launch_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_ranks, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_many_open_regions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_outputs, set_up, tear_down),

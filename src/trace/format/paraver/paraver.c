@@ -7,7 +7,6 @@
 #include "base/hash.h"
 #include "trace/byte_source.h"
 #include "trace/format.h"
-#include "trace/format/paraver/prv_types.h"
 #include "trace/stream_text.h"
 
 #include <ctype.h>

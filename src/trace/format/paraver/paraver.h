@@ -173,6 +173,9 @@ const char *lull_prv_sibling(const char *path, const char *suffix, struct lull_a
  * wrote. Those of Extrae are called "CUDA-D1.S1". */
 #define LULL_PRV_STREAM "STREAM "
 
+/* A type of lull's own, in the .pcf alone: its values say what streams are (trace/stream_text.h). */
+enum { LULL_PRV_OWN_STREAMS = 91900110 };
+
 /* Fills regions, states, counters and markers of the trace, and paraver->types. */
 bool lull_prv_build_types(struct lull_trace *trace, struct lull_paraver *paraver,
                           const struct lull_prv_labels *labels,

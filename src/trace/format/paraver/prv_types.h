@@ -86,8 +86,7 @@ enum {
     LULL_PRV_OWN_OTHER = 91900105,
     LULL_PRV_OWN_SEQUENCE = 91900106,
     LULL_PRV_OWN_PEER = 91900107,
-    LULL_PRV_OWN_STREAMS = 91900110, /* in the .pcf alone: what streams are (trace/stream_text.h) */
-    LULL_PRV_NOBODY = INT32_MAX,     /* as a target: MPI_PROC_NULL */
+    LULL_PRV_NOBODY = INT32_MAX, /* as a target: MPI_PROC_NULL */
     /* lull numbers the values of regions from here on; their labels are the regions' full names. */
     LULL_PRV_OWN_VALUES = 1000
 };
