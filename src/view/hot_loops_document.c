@@ -202,6 +202,10 @@ static void tell_hot_loop(struct lull_document *document, const struct lull_hot_
             : "";
     const char *on =
         loops->other ? lull_arena_printf(arena, " (on %s)", machine_of_loops(loops)) : "";
+    const struct lull_code_row *row = loop->row; /* its useful time is as uncertain as its share */
+    const char *sampled = lull_arena_printf(arena, " (%.0f to %.0f %% by its samples)",
+                                            100 * loop->share * row->share / row->high,
+                                            100 * loop->share * row->share / row->low);
     if (!isfinite(loop->share))
         lull_document_note(document, LULL_NOTE_INFO, "%s in %s: limited by %s%s%s.%s %s",
                            loop->row->label, loop->row->function, loop->limit, on,
@@ -211,22 +215,24 @@ static void tell_hot_loop(struct lull_document *document, const struct lull_hot_
         lull_document_note(
             document, LULL_NOTE_INFO,
             "%s in %s takes less than the model says%s: %.3g ns an iteration, where it "
-            "says %.3g ns. Its sizes, or what caches keep of its arrays, are not as "
+            "says %.3g ns: %.0f %% of what it allows%s. Its sizes, or what caches keep of its "
+            "arrays, are not as "
             "the model takes them.",
-            loop->row->label, loop->row->function, on, 1e9 * loop->measured, 1e9 * loop->allowed);
+            loop->row->label, loop->row->function, on, 1e9 * loop->measured, 1e9 * loop->allowed,
+            100 * loop->share, sampled);
     else if (loop->share >= LULL_HOT_AT_LIMIT)
         lull_document_note(document, LULL_NOTE_INFO,
                            "%s in %s is at the limit%s, which is %s: %.0f %% of what the model "
-                           "allows. It is done, unless that limit is changed.%s",
+                           "allows%s. It is done, unless that limit is changed.%s",
                            loop->row->label, loop->row->function, on, loop->limit,
-                           100 * loop->share, then);
+                           100 * loop->share, sampled, then);
     else
         lull_document_note(
             document, LULL_NOTE_INFO,
-            "%s in %s runs at %.0f %% of what the model allows%s: %.3g ns an iteration "
+            "%s in %s runs at %.0f %% of what the model allows%s%s: %.3g ns an iteration "
             "instead of %.3g ns. Its limit is %s.%s",
-            loop->row->label, loop->row->function, 100 * loop->share, on, 1e9 * loop->measured,
-            1e9 * loop->allowed, loop->limit, then);
+            loop->row->label, loop->row->function, 100 * loop->share, sampled, on,
+            1e9 * loop->measured, 1e9 * loop->allowed, loop->limit, then);
     if (*loop->notes)
         lull_document_note(document, LULL_NOTE_INFO, "%s: %s", loop->row->label, loop->notes);
 }
