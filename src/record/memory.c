@@ -22,12 +22,12 @@ static uint64_t least_cost = UINT64_MAX;     /* ticks that a reading took, when 
 /* False: the system does not tell. */
 static bool read_memory(struct lull_tape_memory *memory)
 {
-    char text[4096];
-    if (!rec_read_proc(REC_OWN_THREAD, "status", text, sizeof text))
+    struct rec_proc_number of[] = {{.word = "VmHWM"}, {.word = "VmRSS"}, {.word = "VmSwap"}};
+    if (!rec_read_proc_numbers(REC_OWN_THREAD, "status", of, 3))
         return false;
-    memory->peak = 1024 * rec_number_behind(text, "\nVmHWM");
-    memory->resident = 1024 * rec_number_behind(text, "\nVmRSS");
-    memory->swapped = 1024 * rec_number_behind(text, "\nVmSwap");
+    memory->peak = 1024 * of[0].value;
+    memory->resident = 1024 * of[1].value;
+    memory->swapped = 1024 * of[2].value;
     return memory->peak > 0;
 }
 

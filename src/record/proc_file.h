@@ -10,9 +10,17 @@
 /* The calling thread, in the place of a thread's number in the system. */
 enum { REC_OWN_THREAD = 0 };
 
-/* Reads a file of a thread in /proc, as "status"; false: the system does not have it. */
+/* Reads the begin of a file of a thread in /proc, as "stat"; false: the system does not have it. */
 bool rec_read_proc(uint32_t thread, const char *name, char *text, size_t size);
-/* The number behind a word, in lines like "nr_migrations  :  12"; 0: the word is not there. */
-uint64_t rec_number_behind(const char *text, const char *word);
+
+/* A number of such a file, in a line like "VmHWM:  12 kB". */
+struct rec_proc_number {
+    const char *word; /* with which its line begins, in front of blanks and the colon */
+    uint64_t value;   /* 0: no line begins with the word */
+};
+/* Reads numbers from a file of a thread, of whatever length it is. False: the system does not have the file. It takes less
+ * than 1 KiB of the stack, since programs have threads with the smallest stacks that there are. */
+bool rec_read_proc_numbers(uint32_t thread, const char *name, struct rec_proc_number *numbers,
+                           size_t n_numbers);
 
 #endif

@@ -5,18 +5,25 @@
 #include <limits.h>
 #include <lull/lull.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
 
 enum { BATCHES = 625, AT_ONCE = 8, FEW = 125, LARGEST_GROWTH = 1 << 20 };
 
+/* Batches whose threads live long enough for the recorder to ask the system about them. */
+enum { LONGER = 2, LONGER_US = 60000 };
+
 static pthread_barrier_t all;
+static bool lives_longer; /* while no thread is there but main */
 
 static void *visit(void *argument)
 {
     lull_begin("visit");
     lull_iteration(1);
     pthread_barrier_wait(&all);
+    if (lives_longer)
+        usleep(LONGER_US);
     if (argument)
         lull_end("visit");
     return NULL;
@@ -46,6 +53,7 @@ int main(int argc, char **argv)
     for (int batch = 0; batch < batches; batch++) {
         if (batch == FEW)
             before = resident();
+        lives_longer = batch < LONGER;
         for (int i = 0; i < AT_ONCE; i++)
             if (pthread_create(&threads[i], &attributes, visit, i % 4 ? &all : NULL) != 0)
                 return 2;

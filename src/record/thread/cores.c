@@ -56,9 +56,11 @@ static bool look_at_usage(struct core_look *look)
  * brackets, may hold blanks. */
 static void read_usage(uint32_t thread, char *text, size_t size, struct core_look *look)
 {
-    if (rec_read_proc(thread, "status", text, size)) {
-        look->cores.preempted = rec_number_behind(text, "nonvoluntary_ctxt_switches");
-        look->usage.voluntary = rec_number_behind(text, "\nvoluntary_ctxt_switches");
+    struct rec_proc_number switches[] = {{.word = "nonvoluntary_ctxt_switches"},
+                                         {.word = "voluntary_ctxt_switches"}};
+    if (rec_read_proc_numbers(thread, "status", switches, 2)) {
+        look->cores.preempted = switches[0].value;
+        look->usage.voluntary = switches[1].value;
     }
     rec_read_proc(thread, "stat", text, size);
     const char *fields = strrchr(text, ')');
@@ -81,7 +83,8 @@ static void read_usage(uint32_t thread, char *text, size_t size, struct core_loo
  * thread went on with another core, which takes the longest to read. */
 static struct core_look look_at_thread_cores(uint32_t thread, bool moves)
 {
-    char text[4096], *rest;
+    char text[512], *rest;
+    struct rec_proc_number moved = {.word = "se.nr_migrations"};
     struct core_look look = {.knows_moves = moves};
     if (thread != REC_OWN_THREAD) {
         read_usage(thread, text, sizeof text, &look);
@@ -93,8 +96,8 @@ static struct core_look look_at_thread_cores(uint32_t thread, bool moves)
         look.cores.on = strtoull(text, &rest, 10);
         look.cores.off = strtoull(rest, NULL, 10);
     }
-    if (moves && rec_read_proc(thread, "sched", text, sizeof text))
-        look.cores.migrated = rec_number_behind(text, "nr_migrations");
+    if (moves && rec_read_proc_numbers(thread, "sched", &moved, 1))
+        look.cores.migrated = moved.value;
     return look;
 }
 
