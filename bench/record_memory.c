@@ -39,11 +39,10 @@ static void write_to(char *memory, int value, size_t bytes)
 /* As read_memory of src/record/memory.c does. */
 static unsigned long long ask_memory(void)
 {
-    char text[4096];
-    if (!rec_read_proc(REC_OWN_THREAD, "status", text, sizeof text))
+    struct rec_proc_number of[] = {{.word = "VmHWM"}, {.word = "VmRSS"}, {.word = "VmSwap"}};
+    if (!rec_read_proc_numbers(REC_OWN_THREAD, "status", of, 3))
         exit(1);
-    return rec_number_behind(text, "\nVmHWM") + rec_number_behind(text, "\nVmRSS") +
-           rec_number_behind(text, "\nVmSwap");
+    return of[0].value + of[1].value + of[2].value;
 }
 
 int main(int argc, char **argv)

@@ -68,13 +68,18 @@ const char *lull_cores_describe(const struct lull_trace *trace, struct lull_aren
         return NULL;
     for (uint32_t p = 0; p < trace->n_processes; p++)
         n_threads += trace->processes[p].n_threads;
+    const char *why =
+        shortage.own > 0.5
+            ? "the run has more threads than cores: waiting is not the program's alone"
+        : shortage.others > 0.5
+            ? "other programs had the cores: times tell of the machine rather than of the program"
+            : "other programs had the cores, or the run has more threads than cores at times: "
+              "times "
+              "tell of the machine, too";
     return lull_arena_printf(
         arena,
         "%u of %u threads had no core for more than 5 %% of the time although they could have run,"
         " '%s' for %.0f %% (preempted %llu times, moved to another core %llu times), because %s",
         shortage.threads, n_threads, worst->name, 100 * shortage.worst_share,
-        (unsigned long long)worst->cores.preempted, (unsigned long long)worst->cores.migrated,
-        shortage.own > 0.5
-            ? "the run has more threads than cores: waiting is not the program's alone"
-            : "other programs had the cores: times tell of the machine rather than of the program");
+        (unsigned long long)worst->cores.preempted, (unsigned long long)worst->cores.migrated, why);
 }

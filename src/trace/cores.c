@@ -72,10 +72,11 @@ static double share_of(const struct lull_trace *trace, uint64_t ns)
     return share < 1 ? share : 1;
 }
 
-/* The cores, on average, that the threads lacked because they themselves wanted more than there are. */
-static double own_lack(const struct lull_trace *trace, const struct thread_cores *threads, size_t n)
+/* Fills in, on average, the cores that the threads lacked because they themselves wanted more than there are, and
+ * those that they lacked although they were no more than there are. */
+static void divide_lack(const struct lull_trace *trace, const struct thread_cores *threads,
+                        size_t n, struct lull_core_shortage *found)
 {
-    double own = 0;
     for (size_t i = 0, end; i < n; i = end) {
         double wanted = 0, lacked = 0;
         for (end = i; end < n && share_cores(&threads[i], &threads[end]); end++) {
@@ -84,9 +85,10 @@ static double own_lack(const struct lull_trace *trace, const struct thread_cores
                 share_of(trace, threads[end].cores->on) + share_of(trace, threads[end].cores->off);
         }
         const double excess = wanted - threads[i].cores->allowed;
-        own += excess < 0 ? 0 : excess < lacked ? excess : lacked;
+        found->own += excess < 0 ? 0 : excess < lacked ? excess : lacked;
+        if (end - i <= threads[i].cores->allowed)
+            found->others += lacked;
     }
-    return own;
 }
 
 struct lull_core_shortage lull_core_shortage_of(const struct lull_trace *trace,
@@ -116,7 +118,9 @@ struct lull_core_shortage lull_core_shortage_of(const struct lull_trace *trace,
     qsort(threads, found.known, sizeof *threads, by_cores);
     if (lacked > 0) {
         found.share = lacked / found.known;
-        found.own = own_lack(trace, threads, found.known) / lacked;
+        divide_lack(trace, threads, found.known, &found);
+        found.own /= lacked;
+        found.others /= lacked;
     }
     return found;
 }

@@ -21,8 +21,12 @@ struct lull_core_shortage {
     double share;     /* mean over those that are known */
     /* The part of it that is due to the run's own threads. Example: four threads that never wait, on
      * two cores, wanted 4 cores and had 2, so that all of it is their own doing, whatever else the
-     * machine did; on four cores none of it is. */
+     * machine did; on four cores none of it is. It is what is certain: four threads that run now and
+     * then may want more than two cores at these times and no more than two on average. */
     double own;
+    /* The part of it that other programs caused for certain, as these threads were no more than their
+     * cores. Whether other programs caused what neither has is not known. */
+    double others;
     uint64_t preempted;                /* times that a core was taken from them */
     const struct lull_location *worst; /* who had none for longest; NULL: `threads` is 0 */
     double worst_share;

@@ -12,16 +12,19 @@
 /* Whose threads had the cores. */
 static const char *who_had_them(const struct lull_case *c)
 {
-    const double own = c->shortage.own;
+    const double own = c->shortage.own, others = c->shortage.others;
     if (own >= 1 - SIDE_LEAST)
         return "The run has more threads than cores.";
-    if (own <= SIDE_LEAST)
+    if (others >= 1 - SIDE_LEAST)
         return "Other programs had the cores.";
+    if (own <= SIDE_LEAST)
+        return "Other programs had the cores, or the run has more threads than cores at times.";
+    const bool certain = own + others >= 1 - SIDE_LEAST;
     return lull_arena_printf(
         c->arena,
-        "%.0f %% of it is because the run has more threads than cores, the rest "
-        "because other programs had the cores.",
-        100 * own);
+        "%s%.0f %% of it is because the run has more threads than cores, the rest %sbecause other "
+        "programs had the cores.",
+        certain ? "" : "At least ", 100 * own, certain ? "" : "likewise or ");
 }
 
 static void find_oversubscription(struct lull_case *c)
@@ -32,6 +35,8 @@ static void find_oversubscription(struct lull_case *c)
     lull_finding_add_fact(finding, "share", "of the core time", LULL_FACT_SHARE, c->shortage.share);
     lull_finding_add_fact(finding, "own", "of it because of the run's own threads", LULL_FACT_SHARE,
                           c->shortage.own);
+    lull_finding_add_fact(finding, "others", "of it because of other programs", LULL_FACT_SHARE,
+                          c->shortage.others);
     lull_finding_add_fact(finding, "preempted", "times that a core was taken away", LULL_FACT_COUNT,
                           (double)c->shortage.preempted);
     lull_finding_add_fact(finding, "threads", "threads of which that is known", LULL_FACT_COUNT,

@@ -66,6 +66,17 @@ static void test_own(void **state)
     expect(cores, "4 of 4 threads", OWN);
 }
 
+/* Four threads on two cores want 30 ns each, 120 of 200 in all: at the same time, or not. */
+static void test_at_times(void **state)
+{
+    (void)state;
+    const struct lull_cores cores[4] = {{.on = 20, .off = 10, .allowed = 2},
+                                        {.on = 20, .off = 10, .allowed = 2},
+                                        {.on = 20, .off = 10, .allowed = 2},
+                                        {.on = 20, .off = 10, .allowed = 2}};
+    expect(cores, "4 of 4 threads", OTHERS ", or " OWN " at times");
+}
+
 /* Each two are bound to a core of their own: one pair shares it, and that is the run's own doing.
  */
 static void test_bound(void **state)
@@ -143,12 +154,10 @@ static void test_excuse(void **state)
 
 TEST_GROUP(test_cores)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_alone),
-                                       cmocka_unit_test(test_others),
-                                       cmocka_unit_test(test_own),
-                                       cmocka_unit_test(test_bound),
-                                       cmocka_unit_test(test_excuse),
-                                       cmocka_unit_test(test_number),
-                                       cmocka_unit_test(test_number_of_overlapping_sets)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_alone),  cmocka_unit_test(test_others),
+        cmocka_unit_test(test_own),    cmocka_unit_test(test_at_times),
+        cmocka_unit_test(test_bound),  cmocka_unit_test(test_excuse),
+        cmocka_unit_test(test_number), cmocka_unit_test(test_number_of_overlapping_sets)};
     return run_cases(tests, NULL, NULL);
 }
