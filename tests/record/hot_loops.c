@@ -32,8 +32,9 @@ static void relax(double *restrict next, const double *restrict old, int width, 
 {
     for (int row = 1; row < height - 1; row++)
         for (int i = 1; i < width - 1; i++) /* relax */
-            next[row * width + i] = 0.25 * (old[row * width + i - 1] + old[row * width + i + 1] +
-                                            old[(row - 1) * width + i] + old[(row + 1) * width + i]);
+            next[row * width + i] =
+                0.25 * (old[row * width + i - 1] + old[row * width + i + 1] +
+                        old[(row - 1) * width + i] + old[(row + 1) * width + i]);
 }
 
 /* How long it is nobody knows but who calls it. */
@@ -42,8 +43,9 @@ static void smooth(struct plate *plate)
 #pragma omp parallel for
     for (int row = 1; row <= plate->rows; row++)
         for (int column = 1; column <= plate->columns; column++) /* smooth */
-            *cell(plate, plate->next, row, column) = 0.5 * (*cell(plate, plate->now, row, column - 1) +
-                                                            *cell(plate, plate->now, row, column + 1));
+            *cell(plate, plate->next, row, column) =
+                0.5 * (*cell(plate, plate->now, row, column - 1) +
+                       *cell(plate, plate->now, row, column + 1));
 }
 
 static void multiply(const struct matrix *matrix, const double *x, double *y)
