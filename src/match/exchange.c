@@ -698,12 +698,13 @@ static void wait_for(struct lull_exchanges *exchanges, const struct kernel_times
                      uint32_t waits, uint32_t other)
 {
     struct lull_exchange_kernel *of = &exchanges->kernels[waits];
-    if (times[other].begin > of->met || (times[other].begin == of->met && other < of->latest)) {
-        of->met = times[other].begin;
+    const struct kernel_times *last = &times[other];
+    if (last->begin > of->met || (last->begin == of->met && other < of->latest)) {
+        of->met = last->begin;
         of->latest = other;
     }
-    if (times[other].came > of->came)
-        of->came = times[other].came;
+    if (last->came > of->came)
+        of->came = last->came;
 }
 
 /* Kernels of a joint exchange wait for each other, and kernels for those from which there are links to them. */
