@@ -51,7 +51,7 @@ check:
 	@scripts/check
 
 check-all:
-	@scripts/install-deps --may-lack build demo test all docs
+	@scripts/install-deps --may-lack build demo test docs
 	@scripts/check all
 
 coverage:
