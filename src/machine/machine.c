@@ -52,6 +52,13 @@ struct lull_number lull_number_plain(double value, const char *unit, const char 
     return number;
 }
 
+const char *lull_machine_label(const struct lull_machine *machine)
+{
+    return machine->name        ? machine->name
+           : machine->host.name ? machine->host.name
+                                : machine->cpu.model;
+}
+
 /* A machine has hundreds of numbers, and few are asked for, so a linear search is fast enough. */
 const struct lull_number *lull_machine_find(const struct lull_machine *machine, const char *name)
 {

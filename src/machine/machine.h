@@ -199,6 +199,10 @@ struct lull_number lull_number_plain(double value, const char *unit, const char 
 
 struct lull_machine *lull_machine_create(struct lull_arena *arena);
 
+/* What a machine is called: the name in its file, else that of its host, else its processor's. It lives as long as the
+ * machine. NULL: the file has none of them. */
+const char *lull_machine_label(const struct lull_machine *machine);
+
 /* Adds a number, or replaces the one of that name. Its texts are not copied: they must live as long
  * as the arena. */
 void lull_machine_set(struct lull_machine *machine, struct lull_arena *arena,

@@ -8,11 +8,8 @@
 
 static const char *machine_of_loops(const struct lull_hot_loops *loops)
 {
-    const struct lull_machine *machine = loops->machine;
-    return machine->name        ? machine->name
-           : machine->host.name ? machine->host.name
-           : machine->cpu.model ? machine->cpu.model
-                                : "unnamed";
+    const char *label = lull_machine_label(loops->machine);
+    return label ? label : "unnamed";
 }
 
 /* ==== tables ================================================================================== */

@@ -24,13 +24,10 @@ static const char *kernel_rate_unit(const struct lull_kernel_prediction *predict
     return prediction->flops > 0 ? "flop/s" : "it/s";
 }
 
-/* The name of a machine: that in its file, else of its host, else of its processor. */
 static const char *kernel_machine_text(const struct lull_machine *machine)
 {
-    return machine->name        ? machine->name
-           : machine->host.name ? machine->host.name
-           : machine->cpu.model ? machine->cpu.model
-                                : "unnamed";
+    const char *label = lull_machine_label(machine);
+    return label ? label : "unnamed";
 }
 
 static const char *in_core_text(const struct lull_incore *incore, struct lull_arena *arena)

@@ -569,10 +569,7 @@ static const char *other_machine(const struct lull_run *run, const struct lull_m
                                  struct lull_arena *arena)
 {
     const struct lull_trace *trace = run->trace;
-    const char *of = machine->name        ? machine->name
-                     : machine->host.name ? machine->host.name
-                     : machine->cpu.model ? machine->cpu.model
-                                          : "an unnamed machine";
+    const char *label = lull_machine_label(machine);
     const char *node = NULL;
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const uint32_t at = trace->processes[p].node;
@@ -582,7 +579,9 @@ static const char *other_machine(const struct lull_run *run, const struct lull_m
         if (machine->host.name && strcmp(node, machine->host.name) == 0)
             return NULL;
     }
-    return node ? lull_arena_printf(arena, "of %s, and the run of %s", of, node) : NULL;
+    return node ? lull_arena_printf(arena, "of %s, and the run of %s",
+                                    label ? label : "an unnamed machine", node)
+                : NULL;
 }
 
 static const char *why_no_loops(const struct lull_run *run, const struct lull_hot_wish *wish,
