@@ -728,3 +728,47 @@ lull_status lull_code_table_make(const struct lull_code_times *code, const struc
     sort_rows(&maker, ret_table);
     return LULL_OK;
 }
+
+const char *lull_code_tell_gap(const struct lull_code_gap *gap, const struct lull_trace *trace,
+                               struct lull_arena *arena)
+{
+    const char *path = gap->object < trace->n_objects ? trace->objects[gap->object].path : "";
+    const char *why = *gap->why ? gap->why : path;
+    const char *text;
+    switch (gap->known) {
+    case LULL_CODE_NAMED:
+        text = lull_arena_printf(arena,
+                                 gap->python
+                                     ? "is in Python's interpreter (%s), and which functions of "
+                                       "Python it executed is not known: record with "
+                                       "--sample-stack, and start Python, 3.12 or newer, with "
+                                       "-X perf"
+                                     : "is in %s, of which functions are known and lines are "
+                                       "not: -g compiles lines into it",
+                                 path);
+        break;
+    case LULL_CODE_NO_SYMBOLS:
+        text = lull_arena_printf(
+            arena, "is in %s, which has no symbols there: compile it with -g, and do not strip it",
+            path);
+        break;
+    case LULL_CODE_CHANGED:
+        text = lull_arena_printf(arena,
+                                 "has no names, because its file is not the one that was "
+                                 "recorded (%s): put that back, or record again",
+                                 why);
+        break;
+    case LULL_CODE_ABSENT:
+        text = lull_arena_printf(
+            arena,
+            "has no names, because its file cannot be read (%s): put it back, or record again",
+            why);
+        break;
+    case LULL_CODE_NOT_BUILT:
+        text = "has no names, because lull was built without libdw";
+        break;
+    default:
+        text = "is in code that no file holds, as code that a program makes while it runs";
+    }
+    return lull_arena_printf(arena, "%.0f %% of the useful time %s", 100 * gap->share, text);
+}

@@ -85,4 +85,9 @@ lull_status lull_code_table_make(const struct lull_code_times *code, const struc
                                  enum lull_code_level level, struct lull_arena *arena,
                                  struct lull_code_table *ret_table, struct lull_error *err);
 
+/* "12 % of the useful time has no names, because ...: put it back, or record again", without a full stop: what is
+ * missing of the file of a gap, and what to do. `trace` is that of the run. The result lives in `arena`. */
+const char *lull_code_tell_gap(const struct lull_code_gap *gap, const struct lull_trace *trace,
+                               struct lull_arena *arena);
+
 #endif

@@ -349,6 +349,9 @@ struct lull_document *lull_hot_loops_document(const struct lull_run *run,
                        lull_cell_share(loops->covered));
     lull_document_fact(document, "no_loop", "Useful time in no loop",
                        lull_cell_share(loops->no_loop));
+    for (uint32_t i = 0; i < loops->n_gaps; i++)
+        lull_document_note(document, LULL_NOTE_INFO, "%s: %s.", run->name,
+                           lull_code_tell_gap(&loops->gaps[i], run->trace, arena));
     lull_hot_loops_add(document, run, loops, arena);
     lull_hot_loops_add_details(document, run, loops, arena);
     lull_document_add_notices(document, notices);

@@ -686,8 +686,12 @@ lull_status lull_hot_loops_find(const struct lull_run *run, const struct lull_ho
     search.table = table;
     search.code = lull_run_code(run, arena, &ignored);
     choose_loops(&search, ret_loops, arena);
+    ret_loops->gaps = table->gaps;
+    ret_loops->n_gaps = table->n_gaps;
     if (ret_loops->n_loops == 0)
-        ret_loops->absent = "no loop of its code has lines: compile with -g";
+        ret_loops->absent = table->n_gaps > 0
+                                ? lull_code_tell_gap(&table->gaps[0], run->trace, arena)
+                                : "no loop of its code has lines: compile with -g";
     run_search_of_hot(&search, false);
     find_same_nests(&search);
     run_search_of_hot(&search, true);

@@ -73,6 +73,9 @@ struct lull_hot_loops {
     uint32_t n_loops;
     double covered; /* the share of the useful time in all of them */
     double no_loop; /* the share in code that is in no loop */
+    const struct lull_code_gap
+        *gaps; /* files of which names or lines are missing, the largest first */
+    uint32_t n_gaps;
 };
 
 /* Of a run that was asked for lull_code_analysis with loops, and for regions. What a loop is not understood

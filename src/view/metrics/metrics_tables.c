@@ -1016,52 +1016,9 @@ static void add_code_rows(struct lull_document *document, const struct lull_run 
 static void note_of_gaps(struct lull_document *document, const struct lull_run *run,
                          const struct lull_code_table *code, struct lull_arena *arena)
 {
-    for (uint32_t i = 0; i < code->n_gaps; i++) {
-        const struct lull_code_gap *gap = &code->gaps[i];
-        const char *path =
-            gap->object < run->trace->n_objects ? run->trace->objects[gap->object].path : "";
-        const char *why = *gap->why ? gap->why : path;
-        const char *text = NULL;
-        switch (gap->known) {
-        case LULL_CODE_NAMED:
-            text = lull_arena_printf(
-                arena,
-                gap->python ? "is in Python's interpreter (%s), and which functions of "
-                              "Python it executed is not known: record with "
-                              "--sample-stack, and start Python, 3.12 or newer, with "
-                              "-X perf"
-                            : "is in %s, of which functions are known and lines are "
-                              "not: -g compiles lines into it",
-                path);
-            break;
-        case LULL_CODE_NO_SYMBOLS:
-            text = lull_arena_printf(
-                arena,
-                "is in %s, which has no symbols there: compile it with -g, and do not strip it",
-                path);
-            break;
-        case LULL_CODE_CHANGED:
-            text = lull_arena_printf(arena,
-                                     "has no names, because its file is not the one that was "
-                                     "recorded (%s): put that back, or "
-                                     "record again",
-                                     why);
-            break;
-        case LULL_CODE_ABSENT:
-            text = lull_arena_printf(
-                arena,
-                "has no names, because its file cannot be read (%s): put it back, or record again",
-                why);
-            break;
-        case LULL_CODE_NOT_BUILT:
-            text = "has no names, because lull was built without libdw";
-            break;
-        default:
-            text = "is in code that no file holds, as code that a program makes while it runs";
-        }
-        lull_document_note(document, LULL_NOTE_INFO, "%s: %.0f %% of the useful time %s.",
-                           run->name, 100 * gap->share, text);
-    }
+    for (uint32_t i = 0; i < code->n_gaps; i++)
+        lull_document_note(document, LULL_NOTE_INFO, "%s: %s.", run->name,
+                           lull_code_tell_gap(&code->gaps[i], run->trace, arena));
 }
 
 static void add_code_table(struct lull_document *document, const struct lull_run *run,
