@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "view/metrics/device_tables.h"
-
 #include "view/metrics/metrics_tables.h"
 
 #include <inttypes.h>

@@ -4,7 +4,6 @@
 #include "metrics/profile.h"
 #include "study/run_code.h"
 #include "view/document_parts.h"
-#include "view/metrics/device_tables.h"
 
 #include <string.h>
 

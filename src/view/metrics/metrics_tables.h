@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The tables of `lull metrics`, of which `lull report` and `lull replay` use some, too. */
+/* The tables of `lull metrics`, of which `lull report` and `lull replay` use some, too: runs side by side
+ * (metrics_tables.c), and for each run its parts (part_tables.c), the places in code that its samples show
+ * (code_tables.c), waits (wait_tables.c) and devices (device_tables.c). */
 #ifndef LULL_VIEW_METRICS_METRICS_TABLES_H
 #define LULL_VIEW_METRICS_METRICS_TABLES_H
 
 #include "report/document.h"
 #include "study/runs.h"
+#include "trace/memory.h"
 
 /* The scheme that the user wants efficiencies to be split by. */
 enum lull_scheme_choice {
@@ -47,6 +50,13 @@ struct lull_table *lull_table_of_parts(struct lull_document *document, const cha
                                        const char *title, const char *corner,
                                        const struct lull_run *run, struct lull_arena *arena);
 
+/* The length of the windows of all threads of a run together, in ns, to which shares of its time refer; 1 where that is 0. */
+double lull_time_of_threads(const struct lull_breakdown *breakdown);
+
+/* What the processes of a breakdown had of memory. */
+struct lull_memory_sum lull_memory_of_breakdown(const struct lull_breakdown *breakdown,
+                                                struct lull_arena *arena);
+
 /* One table per run, with one row per region (and a second one of the OpenMP parallel regions),
  * call site, process or thread. */
 void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
@@ -70,6 +80,18 @@ void lull_tables_by_loop(struct lull_document *document, const struct lull_runs 
 /* One table per run with a row for each file. */
 void lull_tables_by_file(struct lull_document *document, const struct lull_runs *runs,
                          struct lull_arena *arena);
+
+/* One table per run with a row for each device: how long it was busy, and what it lost the rest of the time to. */
+void lull_tables_by_device(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
+
+/* One table per run with a row for each name of kernels, each kind of copy, each stream; and a note where a run does not tell operations. */
+void lull_tables_by_kernel(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
+void lull_tables_by_copy(struct lull_document *document, const struct lull_runs *runs,
+                         struct lull_arena *arena);
+void lull_tables_by_stream(struct lull_document *document, const struct lull_runs *runs,
+                           struct lull_arena *arena);
 
 /* Two tables per run: who made others wait, and where the time of each process in MPI went. */
 void lull_tables_by_wait(struct lull_document *document, const struct lull_runs *runs,
