@@ -42,6 +42,8 @@
  *    processes share; "process": into a file of this process, while others may use the file of the
  *    node; unset: every process has a file of its own
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
+ *  - LULL_RECORD_REGION_MEMORY: 1: note the most memory that the process had in each marked region
+ *    (record/region_memory.h)
  *  - LULL_RECORD_DEVICE: "full" or unset: what devices do is recorded; "summary": sums of it;
  *    "off": nothing of it (device/device.h)
  *  - LULL_RECORD_ABOUT: what this process has to say of itself: "KEY=VALUE" in lines, with "%" and

@@ -13,6 +13,7 @@
 #include "record/memory.h"
 #include "record/node.h"
 #include "record/omp/team.h"
+#include "record/region_memory.h"
 #include "record/report.h"
 #include "record/sample/sample.h"
 #include "record/store/buffer.h"
@@ -95,6 +96,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_sample_prepare();
     rec_locks_prepare();
     rec_files_prepare();
+    rec_region_memory_prepare();
     rec_device_prepare();
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
@@ -128,6 +130,7 @@ __attribute__((noinline)) static void start_once(void)
     }
     rec_define_clock(0);
     rec_memory_begin();
+    rec_region_memory_begin();
     rec_inject_start(injected);
     rec_window_watch(true);
 }

@@ -253,12 +253,51 @@ static void add_parallel_regions(struct lull_document *document, const struct lu
     }
 }
 
+/* The most that a process had in each marked region: of all processes the one with most. */
+static void add_memory_of_regions(struct lull_document *document, const struct lull_run *run,
+                                  struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    if (!trace || trace->n_region_memory == 0)
+        return;
+    struct lull_region_memory *all = lull_arena_zero(arena, trace->n_regions, sizeof *all);
+    for (uint32_t i = 0; i < trace->n_region_memory; i++) {
+        const struct lull_region_memory *one = &trace->region_memory[i];
+        struct lull_region_memory *sum = &all[one->region];
+        if (one->peak > sum->peak) {
+            sum->process = one->process;
+            sum->peak = one->peak;
+        }
+        sum->measured += one->measured;
+        sum->visits += one->visits;
+    }
+    struct lull_table *table = lull_table_of_parts(
+        document, "region_memory", "Memory of the process in marked regions", "Region", run, arena);
+    lull_table_column(table, "memory", "most\nmemory");
+    lull_table_column(table, "rank", "of\nrank");
+    lull_table_column(table, "measured", "visits\nmeasured");
+    lull_table_column(table, "visits", "visits");
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        if (all[r].visits == 0)
+            continue;
+        const char *name = trace->regions[r].name;
+        const uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
+        if (all[r].peak > 0) {
+            lull_table_set(table, row, 0, lull_cell_bytes(all[r].peak));
+            lull_table_set(table, row, 1, lull_cell_count(trace->processes[all[r].process].rank));
+        }
+        lull_table_set(table, row, 2, lull_cell_count(all[r].measured));
+        lull_table_set(table, row, 3, lull_cell_count(all[r].visits));
+    }
+}
+
 void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena)
 {
     for (uint32_t i = 0; i < runs->count; i++) {
         add_region_table(document, &runs->runs[i], arena);
         add_parallel_regions(document, &runs->runs[i], arena);
+        add_memory_of_regions(document, &runs->runs[i], arena);
     }
 }
 
