@@ -499,6 +499,11 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/resident.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/resident.gcc)
         set_tests_properties(record.resident PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(fake_system ${LULL_GCC} -Wall -Wextra -Werror -rdynamic)
+        add_test(NAME record.fake_system
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/fake_system.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/fake_system.gcc)
+        set_tests_properties(record.fake_system PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(region_memory ${LULL_GCC} -Wall -Wextra -Werror -pthread -rdynamic)
         add_test(NAME record.region_memory
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/region_memory.py
