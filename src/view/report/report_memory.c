@@ -170,7 +170,7 @@ void lull_report_add_memory_table(struct lull_document *document, const struct l
         LULL_BY_COLUMN);
     lull_table_corner(table, "Node");
     lull_table_column(table, "processes", "processes");
-    lull_table_column(table, "most", "most");
+    lull_table_column(table, "most", "most\nread");
     lull_table_column(table, "share", "of what\nit has");
     for (int m = 0; m < MOMENTS; m += TABLE_STEP) {
         char text[32];
