@@ -392,6 +392,43 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
     }
 }
 
+static int compare_rank_of_process(const void *rank, const void *process)
+{
+    const uint32_t x = *(const uint32_t *)rank,
+                   y = ((const struct lull_process_breakdown *)process)->rank;
+    return (x > y) - (x < y);
+}
+
+/* What the system did for each thread of the breakdown, in its whole life; NULL: it is not known of any. */
+static const struct lull_usage **usage_of_threads(const struct lull_run *run,
+                                                  struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const uint32_t application = lull_reading_of(run->reading)->application;
+    const struct lull_usage **usage = lull_arena_zero(arena, breakdown->n_threads, sizeof *usage);
+    bool any = false;
+    for (uint32_t p = 0; trace && p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        const struct lull_process_breakdown *of =
+            process->application != application && application != LULL_NONE
+                ? NULL
+                : bsearch(&process->rank, breakdown->processes, breakdown->n_processes,
+                          sizeof *breakdown->processes, compare_rank_of_process);
+        for (uint32_t i = 0; of && i < of->n_cpu_threads && i < process->n_locations; i++) {
+            const struct lull_location *location = &trace->locations[process->first_location + i];
+            const uint32_t t = of->first_thread + i;
+            if (location->kind != LULL_LOCATION_THREAD ||
+                location->number != breakdown->threads[t].number ||
+                location->usage.user + location->usage.system == 0)
+                continue;
+            usage[t] = &location->usage;
+            any = true;
+        }
+    }
+    return any ? usage : NULL;
+}
+
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena)
 {
@@ -400,7 +437,10 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
         struct activities activities = activities_of(breakdown);
         struct lull_table *table =
             lull_table_of_parts(document, "threads", "Threads", "Thread", &runs->runs[i], arena);
+        const struct lull_usage **usage = usage_of_threads(&runs->runs[i], arena);
         add_activity_columns(table, &activities);
+        if (usage)
+            lull_table_column(table, "faults", "page\nfaults");
         for (uint32_t t = 0; t < breakdown->n_threads; t++) {
             const struct lull_thread_breakdown *thread = &breakdown->threads[t];
             const struct lull_process_breakdown *process = &breakdown->processes[thread->process];
@@ -413,6 +453,9 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
                                                  device ? "stream" : "thread", thread->number),
                                LULL_NO_ROW);
             set_thread_times(table, row, &activities, thread, 1, process->window_ns);
+            if (usage && usage[t])
+                lull_table_set(table, row, activities.count + 1,
+                               lull_cell_count(usage[t]->minor + usage[t]->major));
         }
     }
 }
