@@ -9,8 +9,8 @@
  * their times (record/readings.h).
  *
  * Nothing is asked of the program's allocator, and the system's high-water mark is not reset, because the
- * program may read it, too, unless the user asks for the memory of regions (record/region_memory.h). Huge pages of hugetlbfs are not in these numbers, and pages that processes
- * share count in each of them. */
+ * program may read it, too, unless the user asks for the memory of regions (record/region_memory.h). Huge
+ * pages of hugetlbfs are not in these numbers, and pages that processes share count in each of them. */
 #ifndef LULL_RECORD_MEMORY_H
 #define LULL_RECORD_MEMORY_H
 

@@ -31,6 +31,7 @@ static struct {
     uint64_t began;  /* ticks */
     uint64_t spent;  /* atomic: ticks that measuring has taken */
     uint64_t visits; /* atomic: for how many visits */
+    bool refused;    /* atomic: the system did not reset the mark, and is not asked again */
 } region_memory;
 
 void rec_region_memory_prepare(void)
@@ -88,12 +89,14 @@ static struct measured_region *place_of_region(uint32_t region)
     return NULL;
 }
 
-/* The first visit of a region can be afforded in any case. */
+/* The first visit of a region can be afforded unless the system refuses. */
 static bool can_afford(const struct measured_region *place)
 {
     const uint64_t spent = __atomic_load_n(&region_memory.spent, __ATOMIC_RELAXED),
                    visits = __atomic_load_n(&region_memory.visits, __ATOMIC_RELAXED),
                    next = spent + (visits > 0 ? spent / visits : 0);
+    if (__atomic_load_n(&region_memory.refused, __ATOMIC_RELAXED))
+        return false;
     return __atomic_load_n(&place->memory->measured, __ATOMIC_RELAXED) == 0 ||
            (double)next <= MEASURING_SHARE * (double)(rec_now() - region_memory.began);
 }
@@ -112,6 +115,8 @@ static bool open_region(struct measured_region *opened)
     const bool good = mark > 0 && reset_mark() == 0;
     if (good)
         __atomic_add_fetch(&opened->open, 1, __ATOMIC_RELEASE);
+    else
+        __atomic_store_n(&region_memory.refused, true, __ATOMIC_RELAXED);
     __atomic_store_n(&region_memory.resetting, false, __ATOMIC_RELEASE);
     return good;
 }
