@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/metrics/metrics_tables.h"
 
+#include "study/critical_path.h"
 #include "study/replay/replayed_run.h"
 #include "study/run_code.h"
 #include "trace/memory.h"
@@ -159,6 +160,40 @@ static uint32_t outside_of_regions(const struct lull_breakdown *breakdown,
     return n;
 }
 
+/* How long a region is on the critical path, and how its share of that compares with its share of what all
+ * processes do outside MPI. */
+static void set_on_path(struct lull_table *table, uint32_t row, uint32_t first,
+                        const struct lull_region_breakdown *region, const struct lull_run *run)
+{
+    const bool is_outside = region->name == outside_name;
+    const unsigned part = is_outside ? 0 : lull_critical_part_of(run->path_parts, region->name);
+    if (part == run->path_parts->n_parts || (is_outside && region->activity != LULL_USEFUL))
+        return;
+    const struct lull_ideal_result *ideal = run->ideal;
+    int64_t spent = 0;
+    for (unsigned p = 0; p < run->path_parts->n_parts; p++)
+        spent += ideal->spent[p];
+    lull_table_set(table, row, first, lull_cell_time(ideal->path[part]));
+    if (ideal->spent[part] > 0 && ideal->runtime > 0)
+        lull_table_set(table, row, first + 1,
+                       lull_cell_number((double)ideal->path[part] / (double)ideal->runtime *
+                                            (double)spent / (double)ideal->spent[part],
+                                        2));
+}
+
+/* What the columns of the critical path leave unsaid. */
+static void note_of_path(struct lull_document *document, const struct lull_run *run)
+{
+    const struct lull_critical_parts *parts = run->path_parts;
+    if (parts->left_out > 0)
+        lull_document_note(
+            document, LULL_NOTE_INFO,
+            "%s: the critical path is told for the %u regions that the run defines first; %u "
+            "others have %.1f %% of it together.",
+            run->name, parts->n_parts - 2, parts->left_out,
+            100 * (double)run->ideal->path[parts->n_parts - 1] / (double)run->ideal->runtime);
+}
+
 static void add_region_table(struct lull_document *document, const struct lull_run *run,
                              struct lull_arena *arena)
 {
@@ -169,7 +204,14 @@ static void add_region_table(struct lull_document *document, const struct lull_r
         qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "regions", "Regions", "Region", run, arena);
+    const bool has_path =
+        run->path_parts && run->ideal && run->ideal->path && !run->breakdown->ideal_absent;
     add_region_columns(table);
+    if (has_path) {
+        lull_table_column(table, "on_path", "on the\ncritical path");
+        lull_table_column(table, "path_ratio", "share of path /\nshare of time");
+        note_of_path(document, run);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const bool is_outside = regions[i].name == outside_name;
         if (!regions[i].visits && !is_outside)
@@ -179,6 +221,8 @@ static void add_region_table(struct lull_document *document, const struct lull_r
                                                               : "(no region), not useful";
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
+        if (has_path)
+            set_on_path(table, row, 5, &regions[i], run);
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* The critical path of a run by region: which part of the runtime on an ideal network each region of the user
+ * has (replay/ideal/ideal.h, lull_ideal_result.path). */
+#ifndef LULL_STUDY_CRITICAL_PATH_H
+#define LULL_STUDY_CRITICAL_PATH_H
+
+#include "trace/trace.h"
+
+/* Into which parts a path is divided: one for each name of a region of the user and of a parallel region, as far as
+ * there is room (lull_ideal_options); part 0 is time in none of these. */
+struct lull_critical_parts {
+    const uint32_t *part_of; /* [n_regions]; 0 for all other regions */
+    const char **names;      /* [n_parts] */
+    unsigned n_parts;
+    unsigned left_out; /* names of which no part was left: the last part has them all */
+};
+
+/* Lives in `arena`. */
+const struct lull_critical_parts *lull_critical_parts_of(const struct lull_trace *trace,
+                                                         struct lull_arena *arena);
+/* The part of a name; n_parts: the name has none of its own. */
+unsigned lull_critical_part_of(const struct lull_critical_parts *parts, const char *name);
+
+#endif
