@@ -123,13 +123,16 @@ void lull_ideal_path_add(struct lull_ideal_paths *paths, uint32_t *path, uint32_
 void lull_ideal_path_spend(struct lull_ideal_paths *paths, uint32_t *path, int64_t *to_come,
                            int64_t ns)
 {
+    if (ns == 0 || !make_own(paths, path))
+        return;
+    int64_t *parts = parts_of(paths, *path);
     for (unsigned p = 0; p < paths->n_parts && ns > 0; p++) {
         const int64_t some = to_come[p] < ns ? to_come[p] : ns;
-        lull_ideal_path_add(paths, path, p, some);
+        parts[p] += some;
         to_come[p] -= some;
         ns -= some;
     }
-    lull_ideal_path_add(paths, path, 0, ns);
+    parts[0] += ns;
 }
 
 /* ==== reading ================================================================================= */

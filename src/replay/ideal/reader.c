@@ -306,10 +306,14 @@ static bool read_notes(struct reader *reader, struct stream *stream, const struc
     for (uint32_t i = 0; i < steps->count; i++) {
         if (lull_read_is_silent(share, stream, &steps->steps[i]))
             continue;
-        struct note read;
-        lull_read_note(share, stream, &steps->steps[i], steps->channels, &read);
-        note += lull_read_path(stream, &read, note);
-        *note++ = read;
+        if (stream->reading.path) {
+            struct note read;
+            lull_read_note(share, stream, &steps->steps[i], steps->channels, &read);
+            note += lull_read_path(stream, &read, note);
+            *note++ = read;
+        } else {
+            lull_read_note(share, stream, &steps->steps[i], steps->channels, note++);
+        }
     }
     reader->n_notes = (size_t)(note - reader->notes);
     if (reader->n_notes > before)
