@@ -7,6 +7,34 @@
 
 #include <string.h>
 
+unsigned lull_critical_site_of(const struct lull_critical_parts *parts, const char *name,
+                               const char *site)
+{
+    unsigned s = 1;
+    while (s < parts->n_sites &&
+           (strcmp(parts->sites[s]->name, name) != 0 || strcmp(parts->sites[s]->site, site) != 0))
+        s++;
+    return s;
+}
+
+static void find_sites(struct lull_critical_parts *parts, const struct lull_trace *trace,
+                       struct lull_arena *arena)
+{
+    uint32_t *site_of = lull_arena_zero(arena, trace->n_regions + (size_t)1, sizeof *site_of);
+    parts->sites = lull_arena_zero(arena, LULL_IDEAL_SITES, sizeof *parts->sites);
+    parts->n_sites = 1;
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        const struct lull_region *region = &trace->regions[r];
+        if (region->paradigm != LULL_PARADIGM_MPI)
+            continue;
+        const unsigned site = lull_critical_site_of(parts, region->name, region->site);
+        if (site == parts->n_sites && site < LULL_IDEAL_SITES)
+            parts->sites[parts->n_sites++] = region;
+        site_of[r] = site < parts->n_sites ? site : 0;
+    }
+    parts->site_of = site_of;
+}
+
 const struct lull_critical_parts *lull_critical_parts_of(const struct lull_trace *trace,
                                                          struct lull_arena *arena)
 {
@@ -35,6 +63,7 @@ const struct lull_critical_parts *lull_critical_parts_of(const struct lull_trace
     if (parts->left_out > 0)
         parts->names[parts->n_parts++] = "(other regions)";
     parts->part_of = part_of;
+    find_sites(parts, trace, arena);
     return parts;
 }
 

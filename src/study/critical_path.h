@@ -13,6 +13,11 @@ struct lull_critical_parts {
     const char **names;      /* [n_parts] */
     unsigned n_parts;
     unsigned left_out; /* names of which no part was left: the last part has them all */
+    const uint32_t
+        *site_of; /* [n_regions]: which number counts where a call of MPI hands the path over; calls
+                                are told apart by name and call site, as far as there is room; 0: the rest */
+    const struct lull_region **sites; /* [n_sites]: a region of that number; the first is NULL */
+    unsigned n_sites;
 };
 
 /* Lives in `arena`. */
@@ -20,5 +25,8 @@ const struct lull_critical_parts *lull_critical_parts_of(const struct lull_trace
                                                          struct lull_arena *arena);
 /* The part of a name; n_parts: the name has none of its own. */
 unsigned lull_critical_part_of(const struct lull_critical_parts *parts, const char *name);
+/* The number that counts for a call of MPI; n_sites: it has none of its own. */
+unsigned lull_critical_site_of(const struct lull_critical_parts *parts, const char *name,
+                               const char *site);
 
 #endif

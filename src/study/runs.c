@@ -601,6 +601,8 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
         run->path_parts = lull_critical_parts_of(run->trace, arena);
         ideal.part_of = run->path_parts->part_of;
         ideal.n_parts = run->path_parts->n_parts;
+        ideal.site_of = run->path_parts->site_of;
+        ideal.n_sites = run->path_parts->n_sites;
     }
     run->asked =
         lull_arena_zero(arena, OF_EVERY_RUN + (size_t)options->n_asked, sizeof *run->asked);

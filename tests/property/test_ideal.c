@@ -38,6 +38,9 @@ static const char *const names[] = {"MPI_Send",
 
 /* The parts of the critical path; loop and h are one. */
 enum { PARTS = 4, DEPTH = 4 };
+/* Behind them: how often the path came from another rank, by the call where it did. */
+enum { SITES = 4, NUMBERS = PARTS + SITES };
+static const uint32_t site_of[REGIONS] = {[RECV] = 1, [WAIT] = 2, [COLLECTIVE] = 3};
 static const uint32_t part_of[REGIONS] = {[F] = 1, [G] = 2, [H] = 3, [LOOP] = 3};
 
 enum { MESSAGE, SYNCHRONOUS, GATHERED, WAITED, WORKED, CHANGED, BRANCHES };
@@ -53,7 +56,7 @@ static struct branch branches[BRANCHES] = {
 /* Beside the ideal time: what it is made of, by part, and in other ranks than the own one. */
 struct clocks {
     int64_t measured, ideal, outside;
-    int64_t path[PARTS];
+    int64_t path[NUMBERS];
     bool changed;
 };
 
@@ -70,7 +73,7 @@ struct program {
     struct clocks clocks[RANKS];
     enum region open[RANKS][DEPTH];
     unsigned depth[RANKS];
-    int64_t last_path[PARTS];
+    int64_t last_path[NUMBERS];
     int64_t spent[PARTS]; /* by all ranks */
     bool last_changed;
     struct message messages[MESSAGES];
@@ -130,7 +133,8 @@ static void compute(struct program *p, uint32_t rank)
 static void enter(struct program *p, uint32_t rank, enum region region)
 {
     add(p, rank, LULL_EVENT_ENTER, region);
-    p->clocks[rank].measured += draw(p, 50);
+    p->clocks[rank].measured +=
+        1 + draw(p, 50); /* a warp cannot show a wait in a call of no length */
 }
 
 static void leave(struct program *p, uint32_t rank, enum region region)
@@ -173,18 +177,19 @@ static bool is_later(const struct clocks *a, const struct clocks *b)
     if (a->ideal != b->ideal)
         return a->ideal > b->ideal;
     unsigned p = 0;
-    while (p < PARTS - 1 && a->path[p] == b->path[p])
+    while (p < NUMBERS - 1 && a->path[p] == b->path[p])
         p++;
     return a->path[p] > b->path[p];
 }
 
-static void wait_until(struct clocks *clocks, const struct clocks *other)
+static void wait_until(struct clocks *clocks, const struct clocks *other, enum region call)
 {
     clocks->measured = other->measured > clocks->measured ? other->measured : clocks->measured;
     if (!is_later(other, clocks))
         return;
     clocks->ideal = other->ideal;
     memcpy(clocks->path, other->path, sizeof clocks->path);
+    clocks->path[PARTS + site_of[call]]++;
     clocks->changed = true;
 }
 
@@ -203,7 +208,7 @@ static uint32_t receive_one_like(struct program *p, uint32_t drawn, struct clock
     enum region region = blocks ? RECV : WAIT;
     *ret_begin = p->clocks[m.target];
     enter(p, m.target, region);
-    wait_until(&p->clocks[m.target], &m.sent);
+    wait_until(&p->clocks[m.target], &m.sent, region);
     message_event(p, m.target, LULL_EVENT_RECV, m.source, m.tag,
                   blocks ? LULL_NO_REQUEST : p->requests++);
     leave(p, m.target, region);
@@ -232,7 +237,7 @@ static void send_synchronously(struct program *p, uint32_t source)
     message_event(p, source, LULL_EVENT_SEND, target, tag, LULL_NO_REQUEST);
     while (receive_one_like(p, at, &begin) < at)
         at--;
-    wait_until(&p->clocks[source], &begin);
+    wait_until(&p->clocks[source], &begin, SSEND);
     leave(p, source, SSEND);
     branch_reach(&branches[SYNCHRONOUS], true);
 }
@@ -275,9 +280,16 @@ static void collective(struct program *p)
         begin[r] = p->clocks[r];
     }
     for (uint32_t r = 0; r < size; r++) {
-        for (uint32_t other = 0; other < size; other++)
-            if (needs(op, r, root, other))
-                wait_until(&p->clocks[r], &begin[other]);
+        struct clocks latest = {0};
+        for (uint32_t other = 0; other < size; other++) {
+            const int64_t measured = latest.measured;
+            if (!needs(op, r, root, other))
+                continue;
+            if (is_later(&begin[other], &latest))
+                latest = begin[other];
+            latest.measured = measured > begin[other].measured ? measured : begin[other].measured;
+        }
+        wait_until(&p->clocks[r], &latest, COLLECTIVE);
         struct lull_event event =
             memory_event(p->clocks[r].measured, LULL_EVENT_COLLECTIVE_END, comm);
         event.op = op;
@@ -483,7 +495,8 @@ static void check_program(struct lull_random *random, uint64_t seed)
     struct program p;
     draw_program(random, &p);
     struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_ideal_options options = {.part_of = part_of, .n_parts = PARTS};
+    struct lull_ideal_options options = {
+        .part_of = part_of, .n_parts = PARTS, .site_of = site_of, .n_sites = SITES};
     struct lull_ideal_result result;
     struct lull_error err;
     const int64_t wanted = p.last_ideal;
@@ -496,6 +509,10 @@ static void check_program(struct lull_random *random, uint64_t seed)
         fail_if(result.path[part] != p.last_path[part] || result.spent[part] != p.spent[part],
                 "seed %lu: part %u of the path: %ld ns, the reference has %ld", seed, part,
                 result.path[part], p.last_path[part]);
+    for (unsigned site = 0; site < SITES; site++)
+        fail_if(result.changes[site] != p.last_path[PARTS + site],
+                "seed %lu: place %u: %ld changes, the reference has %ld", seed, site,
+                result.changes[site], p.last_path[PARTS + site]);
     branch_reach(&branches[CHANGED], p.last_changed);
     branch_reach(&branches[WAITED], result.runtime < p.trace->duration);
     check_bounds(&p, result.runtime, arena);

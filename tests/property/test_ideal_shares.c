@@ -222,7 +222,8 @@ static bool path_is(const struct lull_ideal_result *result, const struct lull_id
         sum += result->path[p];
     return sum == result->runtime &&
            (!like || (memcmp(result->path, like->path, PARTS * sizeof *like->path) == 0 &&
-                      memcmp(result->spent, like->spent, PARTS * sizeof *like->spent) == 0));
+                      memcmp(result->spent, like->spent, PARTS * sizeof *like->spent) == 0 &&
+                      memcmp(result->changes, like->changes, PARTS * sizeof *like->changes) == 0));
 }
 
 /* With the critical path where `paths` is given (parts_of_users). */
@@ -238,6 +239,8 @@ static struct lull_ideal_result evaluate_part(const struct random_run *run, unsi
         .presumes_masters = ret_others,
         .part_of = paths,
         .n_parts = paths ? PARTS : 0,
+        .site_of = paths, /* any numbers below n_sites */
+        .n_sites = PARTS,
         .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
         .readers = (unsigned)(seed % 5)};
     bool again = false;

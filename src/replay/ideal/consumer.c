@@ -163,6 +163,7 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     ideal->brief = ideal->presumes_masters && !options->calls_in_full && !options->has_span &&
                    !options->message && !ideal->synchronous;
     ideal->n_parts = options->n_parts;
+    ideal->size_of_paths = options->n_parts ? options->n_parts + options->n_sites : 0;
     ideal->n_readers = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);

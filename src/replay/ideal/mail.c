@@ -136,18 +136,18 @@ struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
 
 void lull_post_path(struct share *share, uint32_t to, uint32_t path)
 {
-    const int64_t *parts = path ? lull_ideal_path_parts(share->paths, path) : NULL;
+    const int64_t *numbers = path ? lull_ideal_path_numbers(share->paths, path) : NULL;
     struct letter *half = NULL;
-    for (uint32_t p = 0; parts && p < share->ideal->n_parts; p++) {
-        if (parts[p] == 0)
+    for (uint32_t i = 0; numbers && i < share->ideal->size_of_paths; i++) {
+        if (numbers[i] == 0)
             continue;
         if (half) {
-            half->b = p;
-            half->measured = parts[p];
+            half->b = i;
+            half->measured = numbers[i];
             half = NULL;
         } else if ((half = lull_post(share, to, LETTER_PATH))) {
-            half->a = p;
-            half->time = parts[p];
+            half->a = i;
+            half->time = numbers[i];
             half->b = LULL_NONE;
         }
     }

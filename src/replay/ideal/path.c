@@ -14,19 +14,21 @@ struct holders {
 };
 
 struct lull_ideal_paths {
-    unsigned n_parts;
-    struct holders *holders; /* [n_paths], by number - 1 */
-    int64_t *ns;             /* [n_paths][n_parts] */
-    size_t n_paths, capacity, ns_capacity;
+    unsigned n_parts, size;
+    struct holders *holders; /* [n_paths], by number of the path - 1 */
+    int64_t *all;            /* [n_paths][size] */
+    size_t n_paths, capacity, all_capacity;
     uint32_t free; /* the first of the paths that nobody holds; 0: there is none */
     bool failed;
 };
 
-struct lull_ideal_paths *lull_ideal_paths_create(unsigned n_parts)
+struct lull_ideal_paths *lull_ideal_paths_create(unsigned n_parts, unsigned size)
 {
     struct lull_ideal_paths *paths = calloc(1, sizeof *paths);
-    if (paths)
+    if (paths) {
         paths->n_parts = n_parts;
+        paths->size = size;
+    }
     return paths;
 }
 
@@ -35,7 +37,7 @@ void lull_ideal_paths_destroy(struct lull_ideal_paths *paths)
     if (!paths)
         return;
     free(paths->holders);
-    free(paths->ns);
+    free(paths->all);
     free(paths);
 }
 
@@ -44,9 +46,9 @@ bool lull_ideal_paths_failed(const struct lull_ideal_paths *paths)
     return paths->failed;
 }
 
-static int64_t *parts_of(const struct lull_ideal_paths *paths, uint32_t path)
+static int64_t *numbers_of(const struct lull_ideal_paths *paths, uint32_t path)
 {
-    return paths->ns + (size_t)(path - 1) * paths->n_parts;
+    return paths->all + (size_t)(path - 1) * paths->size;
 }
 
 /* A path of zeros; 0: no memory, which is noted. */
@@ -58,15 +60,15 @@ static uint32_t make_path(struct lull_ideal_paths *paths)
     } else if (paths->n_paths < UINT32_MAX &&
                lull_array_reserve(&paths->holders, &paths->capacity, paths->n_paths + 1,
                                   sizeof *paths->holders) &&
-               lull_array_reserve(&paths->ns, &paths->ns_capacity,
-                                  (paths->n_paths + 1) * paths->n_parts, sizeof *paths->ns)) {
+               lull_array_reserve(&paths->all, &paths->all_capacity,
+                                  (paths->n_paths + 1) * paths->size, sizeof *paths->all)) {
         path = (uint32_t)++paths->n_paths;
     } else {
         paths->failed = true;
         return 0;
     }
     paths->holders[path - 1].count = 1;
-    memset(parts_of(paths, path), 0, paths->n_parts * sizeof *paths->ns);
+    memset(numbers_of(paths, path), 0, paths->size * sizeof *paths->all);
     return path;
 }
 
@@ -77,7 +79,8 @@ static bool make_own(struct lull_ideal_paths *paths, uint32_t *path)
         return true;
     const uint32_t fresh = make_path(paths);
     if (fresh && *path)
-        memcpy(parts_of(paths, fresh), parts_of(paths, *path), paths->n_parts * sizeof *paths->ns);
+        memcpy(numbers_of(paths, fresh), numbers_of(paths, *path),
+               paths->size * sizeof *paths->all);
     if (fresh)
         lull_ideal_path_set(paths, path, fresh);
     return fresh;
@@ -98,26 +101,27 @@ void lull_ideal_path_give_up(struct lull_ideal_paths *paths, uint32_t path)
     paths->free = path;
 }
 
-const int64_t *lull_ideal_path_parts(const struct lull_ideal_paths *paths, uint32_t path)
+const int64_t *lull_ideal_path_numbers(const struct lull_ideal_paths *paths, uint32_t path)
 {
-    return path ? parts_of(paths, path) : NULL;
+    return path ? numbers_of(paths, path) : NULL;
 }
 
 bool lull_ideal_path_is_greater(const struct lull_ideal_paths *paths, uint32_t path, uint32_t than)
 {
-    for (unsigned p = 0; p < paths->n_parts; p++) {
-        const int64_t a = path ? parts_of(paths, path)[p] : 0;
-        const int64_t b = than ? parts_of(paths, than)[p] : 0;
+    for (unsigned i = 0; i < paths->size; i++) {
+        const int64_t a = path ? numbers_of(paths, path)[i] : 0;
+        const int64_t b = than ? numbers_of(paths, than)[i] : 0;
         if (a != b)
             return a > b;
     }
     return false;
 }
 
-void lull_ideal_path_add(struct lull_ideal_paths *paths, uint32_t *path, uint32_t part, int64_t ns)
+void lull_ideal_path_add(struct lull_ideal_paths *paths, uint32_t *path, uint32_t number,
+                         int64_t more)
 {
-    if (ns != 0 && make_own(paths, path))
-        parts_of(paths, *path)[part] += ns;
+    if (more != 0 && make_own(paths, path))
+        numbers_of(paths, *path)[number] += more;
 }
 
 void lull_ideal_path_spend(struct lull_ideal_paths *paths, uint32_t *path, int64_t *to_come,
@@ -125,7 +129,7 @@ void lull_ideal_path_spend(struct lull_ideal_paths *paths, uint32_t *path, int64
 {
     if (ns == 0 || !make_own(paths, path))
         return;
-    int64_t *parts = parts_of(paths, *path);
+    int64_t *parts = numbers_of(paths, *path);
     for (unsigned p = 0; p < paths->n_parts && ns > 0; p++) {
         const int64_t some = to_come[p] < ns ? to_come[p] : ns;
         parts[p] += some;

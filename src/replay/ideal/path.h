@@ -8,6 +8,8 @@
  * computed for 1 s in `g`, waits for the message, and computes for 1 s in `g`. The path of B's 4 s is 3 s of `f` and
  * 1 s of `g`.
  *
+ * Behind the parts a path has numbers that count, by place, how often it was adopted from another thread.
+ *
  * Of two equal times the one with the greater path counts (the first number that differs decides), so that the
  * result does not depend on the order in which threads are evaluated.
  *
@@ -26,8 +28,8 @@
 
 struct lull_ideal_paths;
 
-/* NULL: no memory. */
-struct lull_ideal_paths *lull_ideal_paths_create(unsigned n_parts);
+/* `size`: numbers of a path, of which the first n_parts are ns of parts. NULL: no memory. */
+struct lull_ideal_paths *lull_ideal_paths_create(unsigned n_parts, unsigned size);
 void lull_ideal_paths_destroy(struct lull_ideal_paths *paths); /* NULL is allowed */
 /* Whether there was no memory for a path since the store was made. */
 bool lull_ideal_paths_failed(const struct lull_ideal_paths *paths);
@@ -35,14 +37,15 @@ bool lull_ideal_paths_failed(const struct lull_ideal_paths *paths);
 uint32_t lull_ideal_path_keep(struct lull_ideal_paths *paths, uint32_t path);
 void lull_ideal_path_give_up(struct lull_ideal_paths *paths, uint32_t path);
 bool lull_ideal_path_is_greater(const struct lull_ideal_paths *paths, uint32_t path, uint32_t than);
-/* *path, which the caller holds, grows by ns of one part. */
-void lull_ideal_path_add(struct lull_ideal_paths *paths, uint32_t *path, uint32_t part, int64_t ns);
+/* One number of *path, which the caller holds, grows. */
+void lull_ideal_path_add(struct lull_ideal_paths *paths, uint32_t *path, uint32_t number,
+                         int64_t more);
 /* *path grows by ns: first by what is `to_come` ([n_parts], which shrinks), in the order of parts, and by the rest of
  * part 0. */
 void lull_ideal_path_spend(struct lull_ideal_paths *paths, uint32_t *path, int64_t *to_come,
                            int64_t ns);
-/* The ns of a path by part, until a path is made; NULL: all are 0. */
-const int64_t *lull_ideal_path_parts(const struct lull_ideal_paths *paths, uint32_t path);
+/* The numbers of a path, until a path is made; NULL: all are 0. */
+const int64_t *lull_ideal_path_numbers(const struct lull_ideal_paths *paths, uint32_t path);
 
 static inline uint32_t lull_ideal_path_hold(struct lull_ideal_paths *paths, uint32_t path)
 {
@@ -63,17 +66,18 @@ static inline void lull_ideal_path_set(struct lull_ideal_paths *paths, uint32_t 
 }
 
 /* *time with its *path becomes the later of it and of `other`. The caller held `other_path`, and does so no
- * more. */
-static inline void lull_ideal_path_later(struct lull_ideal_paths *paths, int64_t *time,
+ * more. Returns whether it was the other. */
+static inline bool lull_ideal_path_later(struct lull_ideal_paths *paths, int64_t *time,
                                          uint32_t *path, int64_t other, uint32_t other_path)
 {
     if (other > *time || (other == *time && other_path != *path &&
                           lull_ideal_path_is_greater(paths, other_path, *path))) {
         *time = other;
         lull_ideal_path_set(paths, path, other_path);
-    } else {
-        lull_ideal_path_drop(paths, other_path);
+        return true;
     }
+    lull_ideal_path_drop(paths, other_path);
+    return false;
 }
 
 /* ==== reading ================================================================================= */

@@ -33,7 +33,8 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
     share->ports = calloc(ideal->n_shares, sizeof *share->ports);
     share->coming = calloc(ideal->n_shares, sizeof *share->coming);
-    share->paths = ideal->n_parts > 0 ? lull_ideal_paths_create(ideal->n_parts) : NULL;
+    share->paths =
+        ideal->n_parts > 0 ? lull_ideal_paths_create(ideal->n_parts, ideal->size_of_paths) : NULL;
     if (share->outboxes && share->ports && share->coming && (share->paths || ideal->n_parts == 0))
         return share;
     lull_share_destroy(share);

@@ -336,6 +336,7 @@ struct stream {
         *to_come; /* [n_parts]: what `time` is yet to grow by at the next note that moves it; NULL:
                          the path is not wanted */
     int64_t call_began; /* measured: begin of its last call, for options->message */
+    uint32_t call;      /* region of the call that ends now, or LULL_NONE */
     int64_t stopped_at; /* measured: begin of the call or step that it waits in, for messages to the
                            user */
     struct pending *pending; /* what the call waits for; [0, pending_at) has come */
@@ -389,7 +390,7 @@ struct process {
  * operation in the series of kind `series`. The last four go from the home of the communicator to
  * shares with members. */
 enum letter_kind {
-    LETTER_PATH, /* of the path of the next letter that has one, two parts: a: a part; time: its ns;
+    LETTER_PATH,    /* of the path of the next letter that has one, two numbers: a: which; time: it;
                        b, measured: the same of another one, or LULL_NONE */
     LETTER_CHANNEL, /* a channel gets a port; a: the port; b, c: source and target; time: comm;
                        measured: tag */
@@ -538,6 +539,7 @@ struct lull_ideal {
     bool synchronous;                /* sends may be synchronous, so posts of receives matter */
     bool makes_threads;              /* the program may make threads itself */
     unsigned n_parts;                /* of paths (path.h); 0: paths are not wanted */
+    unsigned size_of_paths;          /* numbers of a path: n_parts and the options' n_sites */
     bool brief;                      /* the pass is asked for CALLs, not CALL_BEGINs and
                                         CALL_ENDs */
     uint64_t takes;               /* LULL_STEP_MASK of the kinds that it takes; others may come */

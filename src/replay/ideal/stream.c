@@ -692,6 +692,16 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
     return false;
 }
 
+/* The path has come from another thread. */
+static void count_change(struct share *share, struct stream *stream)
+{
+    const struct lull_ideal_options *options = share->ideal->options;
+    if (share->paths && options->n_sites > 0)
+        lull_ideal_path_add(
+            share->paths, &stream->path,
+            options->n_parts + (stream->call == LULL_NONE ? 0 : options->site_of[stream->call]), 1);
+}
+
 /* Moves the time of the stream to when all that its call waits for is there. If something is not
  * there yet, the stream is blocked, and this is called again. */
 static void wait_for_all(struct share *share, struct stream *stream)
@@ -705,8 +715,9 @@ static void wait_for_all(struct share *share, struct stream *stream)
     stream->pending_at = stream->n_pending = 0;
     if (stream->done > stream->time && lull_epoch_is_later(share, stream, stream->done))
         lull_epochs_spoil(share->ideal);
-    lull_ideal_path_later(share->paths, &stream->time, &stream->path, stream->done,
-                          stream->done_path);
+    if (lull_ideal_path_later(share->paths, &stream->time, &stream->path, stream->done,
+                              stream->done_path))
+        count_change(share, stream);
     stream->done = 0;
     stream->done_path = 0;
 }
@@ -860,6 +871,7 @@ static void look_for_lost(struct share *share, struct stream *stream, const stru
 static void end_noted_call(struct share *share, struct stream *stream, const struct note *note)
 {
     stream->stopped_at = (int64_t)note->value;
+    stream->call = note->what;
     if (!stream->tells_calls)
         stream->call_began = stream->stopped_at;
     stream->waits_for_sends = note->flags & NOTE_SENDS;
@@ -938,6 +950,7 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
         take_noted_operation(share, stream, note);
         if (note->flags & NOTE_WAITS) {
             stream->stopped_at = note->time;
+            stream->call = LULL_NONE;
             wait_for_all(share, stream);
         }
     }

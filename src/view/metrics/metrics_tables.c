@@ -160,6 +160,11 @@ static uint32_t outside_of_regions(const struct lull_breakdown *breakdown,
     return n;
 }
 
+static bool has_path(const struct lull_run *run)
+{
+    return run->path_parts && run->ideal && run->ideal->path && !run->breakdown->ideal_absent;
+}
+
 /* How long a region is on the critical path, and how its share of that compares with its share of what all
  * processes do outside MPI. */
 static void set_on_path(struct lull_table *table, uint32_t row, uint32_t first,
@@ -204,10 +209,9 @@ static void add_region_table(struct lull_document *document, const struct lull_r
         qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "regions", "Regions", "Region", run, arena);
-    const bool has_path =
-        run->path_parts && run->ideal && run->ideal->path && !run->breakdown->ideal_absent;
+    const bool with_path = has_path(run);
     add_region_columns(table);
-    if (has_path) {
+    if (with_path) {
         lull_table_column(table, "on_path", "on the\ncritical path");
         lull_table_column(table, "path_ratio", "share of path /\nshare of time");
         note_of_path(document, run);
@@ -221,7 +225,7 @@ static void add_region_table(struct lull_document *document, const struct lull_r
                                                               : "(no region), not useful";
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
-        if (has_path)
+        if (with_path)
             set_on_path(table, row, 5, &regions[i], run);
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
@@ -241,13 +245,21 @@ static void add_call_sites(struct lull_document *document, const struct lull_run
     qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
+    const bool with_path = has_path(run);
     lull_table_column(table, "site", "called from");
     add_region_columns(table);
+    if (with_path)
+        lull_table_column(table, "path_changes", "critical path comes\nfrom another rank");
     for (uint32_t i = 0; i < count; i++) {
         const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
         set_region(table, row, 1, &regions[i], run->breakdown);
+        const unsigned site =
+            with_path ? lull_critical_site_of(run->path_parts, regions[i].name, regions[i].site)
+                      : 0;
+        if (with_path && site < run->path_parts->n_sites)
+            lull_table_set(table, row, 6, lull_cell_count((uint64_t)run->ideal->changes[site]));
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }

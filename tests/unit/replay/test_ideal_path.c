@@ -6,7 +6,8 @@
 enum { SEND, RECV, F, G, REGIONS };
 static const char *const names[] = {"MPI_Send", "MPI_Recv", "f", "g", NULL};
 static const uint32_t part_of[REGIONS] = {[F] = 1, [G] = 2};
-enum { PARTS = 3 };
+static const uint32_t site_of[REGIONS] = {[RECV] = 1};
+enum { PARTS = 3, SITES = 2 };
 
 static void in_region(struct lull_trace *trace, uint32_t process, uint32_t region, int64_t begin,
                       int64_t end)
@@ -28,7 +29,8 @@ static void message(struct lull_trace *trace, uint32_t process, unsigned kind, i
 
 static struct lull_ideal_result evaluate(const struct lull_trace *trace, struct lull_arena *arena)
 {
-    const struct lull_ideal_options options = {.part_of = part_of, .n_parts = PARTS};
+    const struct lull_ideal_options options = {
+        .part_of = part_of, .n_parts = PARTS, .site_of = site_of, .n_sites = SITES};
     struct lull_ideal_result result;
     struct lull_error err;
     assert_int_equal(lull_ideal_runtime(trace, &options, arena, &result, &err), LULL_OK);
@@ -59,6 +61,8 @@ static void test_there_and_back(void **state)
     assert_int_equal(result.spent[0], 0);
     assert_int_equal(result.spent[1], 3000);
     assert_int_equal(result.spent[2], 2000);
+    assert_int_equal(result.changes[0], 0);
+    assert_int_equal(result.changes[1], 2); /* to rank 1, and back */
     lull_trace_close(trace);
     lull_arena_destroy(arena);
 }
@@ -82,6 +86,7 @@ static void test_nobody_waits(void **state)
     assert_int_equal(result.path[0], 500);
     assert_int_equal(result.path[1], 0);
     assert_int_equal(result.path[2], 2000);
+    assert_int_equal(result.changes[1], 1); /* rank 0 ends last, at the time of rank 1 */
     lull_trace_close(trace);
     lull_arena_destroy(arena);
 }
