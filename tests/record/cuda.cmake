@@ -90,6 +90,7 @@ function(cuda_toolkit_tests compiler)
         cuda_test(cuda.random.many.${turn} all random-${turn}-1000/${words})
     endforeach()
     cuda_test(cuda.killed.many all killed-300)
+    cuda_test(cuda.busy_end quick unfinished/busy-end)
 endfunction()
 
 # Ranks of a family of MPI, with the mock that the first of these functions has made.

@@ -23,6 +23,7 @@
  *     starved       for a while nobody gives any more buffers, because there are too many, and records are dropped
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
+ *     busy-end      who asks for all records at the end computes for four seconds first, as if it had no core
  *     silent        who asks for all records at the end waits for ever
  *     no-clock      CUPTI keeps its own clock
  *     step          which is set an hour ahead after 10 operations
