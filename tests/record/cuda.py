@@ -378,7 +378,7 @@ def test_form(settings, form, folder):
     copy = os.path.join(folder, "copy")
     read([settings.lull, "convert", "--to", "tape", run, copy])
     compare("copy", read([settings.listing, copy]), read([settings.listing, run]), complaints)
-    if form.split("-")[0] in ("plain", "threads", "reset", "random"):
+    if form.split("-")[0] in ("plain", "threads", "reset", "random", "ranges"):
         check_converted(settings, run, folder, complaints)
     return complaints
 
