@@ -7,7 +7,7 @@ find_program(LULL_NVCC nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFI
 function(cuda_mock folder compiler)
     set(flags -std=gnu17 -O1 -g -pthread -Wall -Wextra -Werror -fvisibility=hidden ${ARGN})
     set(shared -fPIC -shared -Wl,-Bsymbolic)
-    foreach(part 13 12 old)
+    foreach(part 14 13 12 old)
         file(MAKE_DIRECTORY ${folder}/${part})
     endforeach()
     file(GLOB sources CONFIGURE_DEPENDS ${cuda_folder}/*.c ${cuda_folder}/*.h)
@@ -19,6 +19,8 @@ function(cuda_mock folder compiler)
                 -o ${folder}/12/libcupti.so.12
         COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcupti.so.13 -DMOCK_VERSION=13 -DMOCK_OLD
                 ${cuda_folder}/mock_cupti.c -o ${folder}/old/libcupti.so.13
+        COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcupti.so.14 -DMOCK_VERSION=13 -DMOCK_OLD
+                ${cuda_folder}/mock_cupti.c -o ${folder}/14/libcupti.so.14
         COMMAND ${compiler} ${flags} ${shared} ${cuda_folder}/next.c -o ${folder}/libnext.so
         COMMAND ${compiler} ${flags} ${shared} ${cuda_folder}/second.c ${cuda_folder}/runtime.c ${folder}/libcuda.so.1 -o ${folder}/libsecond.so
         COMMAND ${compiler} ${flags} -I${PROJECT_SOURCE_DIR}/include ${cuda_folder}/cuda.c ${cuda_folder}/runtime.c
@@ -58,7 +60,7 @@ function(cuda_tests prefix compiler)
               random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
               random-10-10/small,managed,shuffle
               random-11-10/small,starved random-12-10/small,starved,v12,driver-12)
-    cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:no-device said:step said:late said:silent
+    cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:newer said:unknown said:no-device said:step said:late said:silent
               said:two said:next said:next-missing other-build not-beside)
     cuda_test(${prefix}.killed quick killed-4)
 endfunction()

@@ -454,6 +454,8 @@ SAID = {
     "none": (None, "driver-12", "there is no libcupti of CUDA 13 or 12 that can be loaded"),
     "old-driver": (None, "driver-11", "the driver is older than CUDA 12"),
     "old": ("old", "", "libcupti lacks cuptiGetStreamIdEx"),
+    "newer": ("13", "driver-14", None),
+    "unknown": ("13", "unknown", "libcupti is of version 140000, which is newer than those that lull knows: what is done with CUDA"),
     "no-device": ("13", "no-device", None),
     "step": ("13", "step", "CUPTI tells times that contradict the host's"),
     "late": ("13", "late", None),
@@ -506,6 +508,8 @@ def test_said(settings, what, folder):
     environment = environment_of(settings, version, words, MOCK_TRUTH=os.path.join(folder, "truth"))
     if what == "two":
         environment["LD_LIBRARY_PATH"] += ":" + os.path.join(settings.mock, "12")
+    if what == "newer": # one of CUDA 14 is there, too
+        environment["LD_LIBRARY_PATH"] += ":" + os.path.join(settings.mock, "14")
     if what == "next":
         environment["CUDA_INJECTION64_PATH"] = os.path.join(settings.mock, "libnext.so")
     if what == "next-missing":
@@ -519,7 +523,7 @@ def test_said(settings, what, folder):
     if len(lines) != (line is not None) or not all(re.match(line, one) for one in lines):
         complaints.append(f"said {lines}, expected '{line}'")
     seen = Run(settings, run)
-    has_streams = what in ("step", "late", "silent", "two", "next", "next-missing")
+    has_streams = what in ("newer", "step", "late", "silent", "two", "next", "next-missing")
     compare("streams", bool(seen.rows("streams")), has_streams, complaints)
     if what == "no-device":
         compare("status alone", alone.returncode, SKIPPED, complaints)

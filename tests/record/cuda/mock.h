@@ -32,7 +32,8 @@
  *     two-copies    the program has loaded libcupti of both versions
  *     no-device     cuInit finds no device
  *     mig           devices are parts of cards
- *     driver-12     the driver is that of CUDA 12; driver-11: of CUDA 11
+ *     driver-12     the driver is that of CUDA 12; driver-11: of CUDA 11; driver-14: of CUDA 14
+ *     unknown       CUPTI says that its version is that of CUDA 14
  *     killed        truth is on disk before records are handed over, and again when they have been
  *
  * MOCK_TRUTH names a file, with a rank's number behind it under MPI, to which lines are written; threads have numbers in the order in which they call:

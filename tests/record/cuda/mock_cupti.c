@@ -475,7 +475,9 @@ static void connect(void)
 EXPORT int cuptiGetVersion(uint32_t *version);
 EXPORT int cuptiGetVersion(uint32_t *version)
 {
-    *version = MOCK_VERSION == 12 ? 24 : 130001;
+    bool (*says)(const char *word); /* nobody has subscribed yet */
+    *(void **)&says = of_driver("mock_is");
+    *version = MOCK_VERSION == 12 ? 24 : says("unknown") ? 140000 : 130001;
     return OK;
 }
 
