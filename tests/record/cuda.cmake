@@ -59,6 +59,7 @@ function(cuda_tests prefix compiler)
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,wrap,inner-ids
               random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
               random-10-10/small,managed,shuffle
+              random-13-10/reuse random-14-10/small,reuse
               random-11-10/small,starved random-12-10/small,starved,v12,driver-12)
     cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:newer said:unknown said:no-device said:step said:late said:silent
               said:two said:next said:next-missing other-build not-beside)

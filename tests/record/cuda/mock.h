@@ -19,6 +19,8 @@
  *     managed       kernels find some of their memory on the processor, or on another device; and other events of managed
  *                   memory are told
  *     no-managed    CUPTI does not tell of managed memory; old-managed: not of migrations between devices
+ *     reuse         names of kernels stand at one address, as where code is unloaded and other code is loaded there: another
+ *                   name in each buffer
  *     drops         records are dropped now and then
  *     starved       for a while nobody gives any more buffers, because there are too many, and records are dropped
  *     odd-times     times are 0, or an hour wrong, now and then
