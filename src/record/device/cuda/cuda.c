@@ -198,8 +198,9 @@ static void give_buffer(uint8_t **ret_buffer, size_t *ret_size, size_t *ret_most
     }
 }
 
-static void keep_buffer(uint8_t *buffer)
+static void keep_buffer(uint8_t *buffer, size_t used)
 {
+    memset(buffer, 0, used);
     pthread_mutex_lock(&buffers_lock);
     n_out--;
     const bool kept = buffer != spare_buffer && n_kept < KEPT_BUFFERS;
@@ -394,15 +395,8 @@ static void add_operation(const struct told *told, uint64_t now)
 
 struct full_buffer {
     uint8_t *buffer;
-    size_t used, zeroed; /* bytes */
+    size_t used;
 };
-
-/* What has been read is zeroed while it is in the cache, but for the record by which CUPTI finds the next one. */
-static void zero_records(struct full_buffer *full, size_t end)
-{
-    memset(full->buffer + full->zeroed, 0, end - full->zeroed);
-    full->zeroed = end;
-}
 
 /* CUPTI has written the records on another core: each record asks for those that come some time behind it. */
 static bool has_next_record(const struct full_buffer *full, void **record)
@@ -420,7 +414,7 @@ static bool has_next_record(const struct full_buffer *full, void **record)
 static void deliver_buffer(void *context)
 {
     enum { AT_A_TIME = 16 };
-    struct full_buffer *full = context;
+    const struct full_buffer *full = context;
     struct told told[AT_A_TIME];
     void *record = NULL;
     if (!rec_told_begin())
@@ -432,8 +426,6 @@ static void deliver_buffer(void *context)
         while (n < AT_A_TIME && (more = has_next_record(full, &record)))
             if (read_record(record, now, &told[n]))
                 rec_launch_prefetch(told[n++].correlation);
-        if (more)
-            zero_records(full, (size_t)((uint8_t *)record - full->buffer));
         for (unsigned i = 0; i < n; i++)
             add_operation(&told[i], now);
     }
@@ -452,7 +444,7 @@ static void ask_for_dropped(void)
 static void take_buffer(cuda_context context, uint32_t stream, uint8_t *buffer, size_t size,
                         size_t valid)
 {
-    struct full_buffer full = {.buffer = buffer, .used = valid};
+    struct full_buffer full = {buffer, valid};
     (void)context;
     (void)stream;
     (void)size;
@@ -461,8 +453,7 @@ static void take_buffer(cuda_context context, uint32_t stream, uint8_t *buffer, 
     if (valid > 0 && recorder->is_on())
         recorder->aside(deliver_buffer, &full);
     ask_for_dropped();
-    zero_records(&full, valid);
-    keep_buffer(buffer);
+    keep_buffer(buffer, valid);
 }
 
 /* ==== calls of the host ======================================================================= */
