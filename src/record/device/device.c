@@ -519,21 +519,27 @@ bool rec_device_is_still(void)
 static void wait_for_drainer(bool still)
 {
     static const struct timespec turn = {.tv_nsec = 100000};
-    for (unsigned i = 0; i < REC_PATIENCE_NS / turn.tv_nsec; i++)
-        if (drainer_runs() && rec_device_is_still() == still)
-            nanosleep(&turn, NULL);
+    for (unsigned i = 0;
+         i < REC_PATIENCE_NS / turn.tv_nsec && drainer_runs() && rec_device_is_still() == still;
+         i++)
+        nanosleep(&turn, NULL);
 }
 
 /* The runtime may never answer: the program may call exit() in a signal handler, while its thread has a lock of the
- * runtime. So the drainer asks, and is waited for until it has delivered nothing for two seconds. */
-static void let_drainer_end(void)
+ * runtime. So the drainer asks, and is waited for until it has delivered nothing for two seconds; or more than
+ * runtimes have buffers for: then other threads of the program go on submitting. False: they do. */
+static bool let_drainer_end(void)
 {
+    enum { MOST_AT_THE_END = 1 << 22 };
     struct rec_patience patience = rec_patience_of(2);
-    uint64_t before = 0;
+    const uint64_t first = __atomic_load_n(&delivered, __ATOMIC_RELAXED);
+    uint64_t before = first;
     __atomic_store_n(&drain_last, true, __ATOMIC_RELEASE);
     sem_post(&drain_wake);
     do {
         const uint64_t now = __atomic_load_n(&delivered, __ATOMIC_RELAXED);
+        if (now - first > MOST_AT_THE_END)
+            return false;
         if (now != before)
             patience = rec_patience_of(2);
         before = now;
@@ -542,6 +548,7 @@ static void let_drainer_end(void)
     patience = rec_patience_of(1);
     while (drainer_runs() && rec_device_is_still() && rec_patience_lasts(&patience))
         wait_for_drainer(true);
+    return true;
 }
 
 void rec_device_stop(void)
@@ -554,16 +561,16 @@ void rec_device_stop(void)
     if (rec_device_is_still() || __atomic_exchange_n(&tried, true, __ATOMIC_RELAXED))
         return;
     const struct rec_aside aside = rec_step_aside();
-    if (has_drainer)
-        let_drainer_end();
+    const bool submitting = has_drainer && !let_drainer_end();
     if (!rec_device_is_still() && !(has_drainer && drainer_runs()) &&
         rec_patience_lock(&drain_lock)) {
         drain_for_the_last_time();
         pthread_mutex_unlock(&drain_lock);
     }
     if (!rec_device_is_still())
-        rec_report_say("devices: their runtime does not answer at the end: what they did last is "
-                       "not in the run");
+        rec_report_say("devices: %s: what they did last is not in the run",
+                       submitting ? "threads go on submitting while the program ends"
+                                  : "their runtime does not answer at the end");
     rec_step_back(&aside);
 }
 

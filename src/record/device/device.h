@@ -197,8 +197,8 @@ void rec_device_prepare(void);
 bool rec_device_is_wanted(void);
 /* Drains all back-ends for the last time; from here on nobody writes to streams. Called before
  * recording ends, and safe to call again. The recorder's thread for devices asks the runtimes; it is
- * waited for until it has delivered nothing for two seconds, and then for a second, until it does
- * not call the system any more (record/patience.h says which time counts). */
+ * waited for until it has delivered nothing for two seconds, or more than runtimes keep, and then for
+ * a second, until it does not call the system any more (record/patience.h says which time counts). */
 void rec_device_stop(void);
 /* Whether streams can be concluded: false where a thread hangs in a runtime, and may still
  * write. */
