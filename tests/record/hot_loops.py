@@ -2,7 +2,7 @@
 loops these are, how many iterations they make, what they load and store and why others are not understood is known of
 the program (hot_loops.c); how long they took decides nothing here. And what is said where something is missing.
 
-    hot_loops.py --lull LULL --source HOT_LOOPS.c --machine MACHINE.json --cc GCC
+    hot_loops.py --lull LULL --source HOT_LOOPS.c --machine MACHINE.json --cc GCC --cpp HOT_LOOPS.cpp --cxx "G++;CLANG++"
 """
 import argparse
 import json
@@ -36,8 +36,11 @@ class Check:
         self.here = os.path.join(folder, "here.json")
         with open(self.here, "w") as file:
             json.dump(machine, file)
+        self.read_marks(self.source)
+
+    def read_marks(self, source):
         self.lines = {}
-        with open(self.source) as file:
+        with open(source) as file:
             for number, text in enumerate(file, 1):
                 mark = re.search(r"/\* (\w+) \*/$", text)
                 if mark:
@@ -51,9 +54,10 @@ class Check:
         self.expect(isinstance(got, (int, float)) and abs(got - expected) <= part * abs(expected), "%s: %r, expected %r",
                     what, got, expected)
 
-    def record(self, name, options, *record, threads=1):
+    def record(self, name, options, *record, threads=1, compiler=None, source=None):
         program, run = os.path.join(self.folder, name), os.path.join(self.folder, name + ".run")
-        subprocess.run([self.settings.cc, "-O2", "-g", *options, self.source, "-o", program], check=True)
+        subprocess.run([compiler or self.settings.cc, "-O2", "-g", *options, source or self.source, "-o", program],
+                       check=True)
         subprocess.run([self.settings.lull, "record", "--force", *record, "-o", run, "--", program, str(ROWS)],
                        check=True, capture_output=True, env=launch.environment(OMP_NUM_THREADS=str(threads)))
         return run
@@ -76,7 +80,7 @@ class Check:
             ids = [column["id"] for column in table["columns"]]
             found[key.split(":")[0]] = rows = {}
             for row in table["rows"]:
-                at = re.match(r"hot_loops\.c:(\d+)-(\d+)$", row["label"])
+                at = re.match(r"hot_loops\.c(?:pp)?:(\d+)-(\d+)$", row["label"])
                 for name, line in self.lines.items():
                     if not at or int(at.group(1)) > line + 1 or line > int(at.group(2)):
                         continue
@@ -205,6 +209,36 @@ class Check:
             for row in table["rows"] if key.startswith("hot_predictions") else []:
                 self.expect(row["values"][ids.index("counted")] == "not known", "in a window: %r", row)
 
+    def cpp(self):
+        """C++: what is read moves what the same loops of C move; the time in the core is that of the machine code."""
+        source = os.path.join(self.folder, "hot_loops.cpp")
+        shutil.copy(self.settings.cpp, source)
+        self.read_marks(source)
+        links = [link["bytes_per_cycle"] for link in self.machine_of["core"]["links"]]
+        for compiler in self.settings.cxx.split(";"):
+            if not shutil.which(compiler) or not shutil.which("llvm-mc"):
+                print("no %s or no llvm-mc: its C++ is not looked at" % compiler)
+                continue
+            run = self.record("cpp." + os.path.basename(compiler), [], "--sample", "1000", compiler=compiler, source=source)
+            _, found = self.tables(run, "-D", "a.size=%d" % N, "-D", "rows=%d" % HEIGHT)
+            made, gaps = found.get("hot_predictions", {}), found.get("hot_not_understood", {})
+            self.expect(set(made) == {"triad", "step"}, "%s: understood: %r; not: %r", compiler, sorted(made), gaps)
+            for name, lines, arrays, flops in (("triad", 4, 3 * N, 2), ("step", 3, 2 * WIDTH * HEIGHT, 4)):
+                row = made.get(name)
+                if not row:
+                    continue
+                parts = [float(part) for part in re.findall(r"[\d.]+", row["ecm"])]
+                for link in (0, 1):
+                    self.near("%s: %s: link %d" % (compiler, name, link), parts[2 + link], lines * LINE / links[link], 0.02)
+                self.near("%s: %s: flop" % (compiler, name), row["flops"], flops)
+                self.near("%s: %s: arrays" % (compiler, name), row["arrays"], 8 * arrays, 0.01)
+                self.expect(row["counted"] == "not known" and row["vectors"], "%s: %s: %r", compiler, name, row)
+            for name, why in (("divide", "template"), ("add", "range")):
+                row = gaps.get(name, {})
+                self.expect(re.search(why, str(row.get("why"))) and row.get("in_core", 0) > 0, "%s: %s: %r", compiler,
+                            name, row)
+        self.read_marks(self.source)
+
     def refuse(self):
         err = self.said(self.run, status=1, machine=self.settings.machine)
         self.expect("--force" in err and socket.gethostname() in err, "another machine: %r", err)
@@ -237,7 +271,7 @@ class Check:
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("lull", "source", "machine", "cc"):
+    for name in ("lull", "source", "machine", "cc", "cpp", "cxx"):
         parser.add_argument("--" + name, required=True)
     with tempfile.TemporaryDirectory() as folder:
         check = Check(parser.parse_args(), folder)
@@ -246,6 +280,7 @@ def main():
         check.instrumented()
         check.parallel()
         check.report()
+        check.cpp()
         check.refuse()
     for line in check.wrong:
         print("WRONG:", line)

@@ -721,7 +721,7 @@ static double bytes_per_iteration(const struct lull_kernel *kernel, bool stores)
     return sum;
 }
 
-double lull_incore_iterations(const struct lull_kernel *kernel, double loaded, double stored)
+static double iterations_per_pass(const struct lull_kernel *kernel, double loaded, double stored)
 {
     double stores = bytes_per_iteration(kernel, true), loads = bytes_per_iteration(kernel, false);
     if (stores > 0 && stored > 0)
@@ -885,7 +885,7 @@ static lull_status find_in_folder(const char *folder, const struct lull_kernel *
                          kernel->path, kernel->loops[kernel->body].line, incore->compiler,
                          incore->flags);
     incore->assembly = loop.text;
-    incore->per_pass = lull_incore_iterations(kernel, loop.loaded, loop.stored);
+    incore->per_pass = iterations_per_pass(kernel, loop.loaded, loop.stored);
     note_vectors(kernel, &loop, options, arena, incore);
     analyse(&loop, machine, options, folder, arena, incore);
     if (unrolled) { /* no pass follows another one */
@@ -1045,4 +1045,20 @@ lull_status lull_incore_of_code(const uint8_t *code, size_t size, bool whole,
                                                   : lull_incore_busiest_port(incore, arena);
     *ret_binary = binary;
     return LULL_OK;
+}
+
+bool lull_incore_of_body(const struct lull_kernel *kernel, const struct lull_incore_binary *binary,
+                         double line_bytes, struct lull_arena *arena,
+                         struct lull_incore *ret_incore)
+{
+    struct lull_incore incore = binary->incore;
+    incore.per_pass = iterations_per_pass(kernel, binary->loaded, binary->stored);
+    if (!(incore.per_pass >= 1) || incore.per_pass != floor(incore.per_pass))
+        return false;
+    incore.ports = lull_arena_zero(arena, incore.n_ports + 1, sizeof *incore.ports);
+    if (incore.n_ports > 0)
+        memcpy(incore.ports, binary->incore.ports, incore.n_ports * sizeof *incore.ports);
+    scale_cycles(&incore, lull_kernel_unit(kernel, line_bytes) / incore.per_pass);
+    *ret_incore = incore;
+    return true;
 }

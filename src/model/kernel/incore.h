@@ -98,8 +98,11 @@ lull_status lull_incore_of_code(const uint8_t *code, size_t size, bool whole,
                                 const struct lull_incore_options *options, struct lull_arena *arena,
                                 struct lull_incore_binary *ret_binary, struct lull_error *err);
 
-/* How many iterations of the kernel's body one pass is that loads and stores so many bytes. */
-double lull_incore_iterations(const struct lull_kernel *kernel, double loaded, double stored);
+/* The in-core times of the kernel's body, by machine code that is known to be its. False: it is not known how many
+ * iterations of the body a pass is, from the bytes that both load and store. */
+bool lull_incore_of_body(const struct lull_kernel *kernel, const struct lull_incore_binary *binary,
+                         double line_bytes, struct lull_arena *arena,
+                         struct lull_incore *ret_incore);
 
 /* What limits the in-core times: the busiest of the ports that do not load, by name. */
 const char *lull_incore_busiest_port(const struct lull_incore *incore, struct lull_arena *arena);

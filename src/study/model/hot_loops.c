@@ -89,8 +89,10 @@ static const char *find_compilation(const struct search_of_hot *search, struct c
     const struct lull_compilation compiled =
         lull_symbols_compilation(symbols, place->offset, arena);
     lull_symbols_close(symbols);
-    if (*compiled.language && strcmp(compiled.language, "C") != 0)
-        return lull_arena_printf(arena, "it is %s, and C is what is read", compiled.language);
+    if (*compiled.language && strcmp(compiled.language, "C") != 0 &&
+        strcmp(compiled.language, "C++") != 0)
+        return lull_arena_printf(arena, "it is %s, and C and C++ are what is read",
+                                 compiled.language);
     if (*compiled.file && strcmp(compiled.file, file) != 0)
         return lull_arena_printf(arena, "it stands in a header, %s", lull_code_base_name(file));
     const struct lull_incore_options *incore = &search->wish->incore;
@@ -205,6 +207,12 @@ static const char *read_code(const struct search_of_hot *search, struct candidat
     return NULL;
 }
 
+/* Whether all passes execute the same instructions, and no other functions. */
+static bool is_whole_pass(const struct lull_hot_code *code)
+{
+    return code && code->n_others == 0 && code->n_calls == 0;
+}
+
 /* ---- the kernel ------------------------------------------------------------------------------ */
 
 static double last_cache(const struct lull_machine *machine)
@@ -308,6 +316,8 @@ static const char *read_candidate(const struct search_of_hot *search, struct can
     candidate->body = find_body(candidate->kernel, row);
     if (candidate->body == LULL_KERNEL_NONE)
         return "it is around loops, and has little to do with arrays itself";
+    if (candidate->kernel->is_cpp && lull_kernel_count_innermost(candidate->kernel) > 1)
+        return "its nest has several innermost loops, which are looked at in C only";
     take_indices(search, candidate);
     tell_sizes(candidate);
     if (candidate->kernel->around)
@@ -319,6 +329,40 @@ static const char *read_candidate(const struct search_of_hot *search, struct can
 }
 
 /* ---- the prediction -------------------------------------------------------------------------- */
+
+static double line_bytes_of(const struct lull_machine *machine)
+{
+    return machine->n_caches > 0 && machine->caches[0].line_bytes > 0
+               ? machine->caches[0].line_bytes
+               : 64;
+}
+
+/* Takes the in-core times of a nest that cannot be compiled alone from the machine code of the program. Returns
+ * why that is not possible; NULL: it is. */
+static const char *take_machine_code(const struct search_of_hot *search,
+                                     struct candidate *candidate,
+                                     struct lull_kernel_incores *incores)
+{
+    struct lull_hot_loop *loop = candidate->loop;
+    struct lull_arena *arena = candidate->arena;
+    struct lull_incore *incore = lull_arena_zero(arena, 1, sizeof *incore);
+    if (!loop->code)
+        return loop->no_code;
+    if (!is_whole_pass(loop->code))
+        return "its machine code has branches or calls, and its own compilation is what it is "
+               "judged by";
+    const struct lull_kernel body = lull_kernel_look_at(candidate->kernel, candidate->body);
+    if (!lull_incore_of_body(&body, &loop->code->in_core, line_bytes_of(search->wish->machine),
+                             arena, incore))
+        return "how many iterations a pass of its machine code is cannot be told";
+    incores->loops[candidate->body] = incore;
+    const char *vectors = lull_hot_vectors(loop->code, search->wish->machine, arena);
+    loop->notes = lull_arena_printf(
+        arena, "%sThe time in the core is that of its machine code%s%s. ", loop->notes,
+        vectors ? ", whose instructions of floating point calculate with " : "",
+        vectors ? vectors : "");
+    return NULL;
+}
 
 static const char *predict_candidate(const struct search_of_hot *search,
                                      struct candidate *candidate)
@@ -332,8 +376,14 @@ static const char *predict_candidate(const struct search_of_hot *search,
         options.incore.more_flags = NULL;
     }
     candidate->nest = lull_arena_zero(candidate->arena, 1, sizeof *candidate->nest);
+    struct lull_kernel_incores incores =
+        lull_kernel_no_incores(candidate->kernel, candidate->arena);
+    const char *why =
+        candidate->kernel->is_cpp ? take_machine_code(search, candidate, &incores) : NULL;
+    if (why)
+        return why;
     if (lull_kernel_predict(candidate->kernel, search->wish->machine, &candidate->source, &options,
-                            NULL, candidate->arena, candidate->nest, &err) == LULL_OK)
+                            &incores, candidate->arena, candidate->nest, &err) == LULL_OK)
         return NULL;
     return without_path(err.text, candidate->source.path, candidate->arena);
 }
@@ -514,10 +564,12 @@ static void count_iterations(const struct lull_run *run, const struct candidate 
     }
     if (loop->counted == LULL_HOT_NOT_COUNTED)
         loop->uncounted = lull_arena_printf(
-            arena,
-            "How often %s executes it is not known: mark the nest as a region, or compile with "
-            "-finstrument-functions.",
-            kernel->function);
+            arena, "How often %s executes it is not known: %s.", kernel->function,
+            kernel->is_cpp && !kernel->whole_function
+                ? "in a file of C++ with methods, templates or lambdas only a parallel region "
+                  "right "
+                  "before the nest tells"
+                : "mark the nest as a region, or compile with -finstrument-functions");
     else if (!lull_kernel_knows_iterations(kernel, candidate->body))
         loop->uncounted =
             lull_arena_printf(arena, "Its trip count is not known: say -D NAME=VALUE for %s.",
@@ -627,22 +679,19 @@ static void find_limits(const struct lull_kernel_prediction *prediction, unsigne
 /* What the model allows with the in-core time of the program's own machine code, instead of that of the compiler
  * that the model asks; NAN where it is not known how many iterations a pass is, or not all of it is. */
 static double time_as_compiled(const struct lull_kernel_prediction *prediction,
-                               const struct lull_hot_code *code, unsigned cores)
+                               const struct lull_hot_code *code, unsigned cores,
+                               struct lull_arena *arena)
 {
-    if (!code || code->n_others > 0 || code->n_calls > 0)
+    struct lull_incore incore;
+    if (!is_whole_pass(code) || !lull_incore_of_body(prediction->kernel, &code->in_core,
+                                                     prediction->line_bytes, arena, &incore))
         return NAN;
-    const struct lull_incore *in_core = &code->in_core.incore;
-    const double iterations =
-        lull_incore_iterations(prediction->kernel, code->in_core.loaded, code->in_core.stored);
-    if (!(iterations >= 1) || iterations != floor(iterations))
-        return NAN;
-    const double passes = prediction->unit / iterations;
     struct state_of_loop state = {.ecm = prediction->ecm,
-                                  .chain = passes * in_core->chain,
+                                  .chain = incore.chain,
                                   .level = prediction->ecm.n_links,
                                   .shared = cores > 1 ? cores * prediction->ecm.shared : 0};
-    state.ecm.t_ol = passes * in_core->t_ol;
-    state.ecm.t_nol = passes * in_core->t_nol;
+    state.ecm.t_ol = incore.t_ol;
+    state.ecm.t_nol = incore.t_nol;
     return cycles_of_state(&state) / prediction->clock / prediction->unit;
 }
 
@@ -786,7 +835,7 @@ static void conclude_candidate(const struct search_of_hot *search,
     if (loop->why)
         return;
     find_limits(loop->prediction, loop->cores, loop, arena);
-    loop->compiled = time_as_compiled(loop->prediction, loop->code, loop->cores);
+    loop->compiled = time_as_compiled(loop->prediction, loop->code, loop->cores, arena);
     loop->compilation = tell_compilation(loop, search->wish->machine, arena);
     count_iterations(search->run, candidate, arena);
     if (loop->iterations > 0) {
