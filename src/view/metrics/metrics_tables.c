@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/metrics/metrics_tables.h"
 
+#include "study/critical_path.h"
 #include "study/replay/replayed_run.h"
 #include "study/run_code.h"
 #include "trace/memory.h"
@@ -159,6 +160,45 @@ static uint32_t outside_of_regions(const struct lull_breakdown *breakdown,
     return n;
 }
 
+static bool has_path(const struct lull_run *run)
+{
+    return run->path_parts && run->ideal && run->ideal->path && !run->breakdown->ideal_absent;
+}
+
+/* How long a region is on the critical path, and how its share of that compares with its share of what all
+ * processes do outside MPI. */
+static void set_on_path(struct lull_table *table, uint32_t row, uint32_t first,
+                        const struct lull_region_breakdown *region, const struct lull_run *run)
+{
+    const bool is_outside = region->name == outside_name;
+    const unsigned part = is_outside ? 0 : lull_critical_part_of(run->path_parts, region->name);
+    if (part == run->path_parts->n_parts || (is_outside && region->activity != LULL_USEFUL))
+        return;
+    const struct lull_ideal_result *ideal = run->ideal;
+    int64_t spent = 0;
+    for (unsigned p = 0; p < run->path_parts->n_parts; p++)
+        spent += ideal->spent[p];
+    lull_table_set(table, row, first, lull_cell_time(ideal->path[part]));
+    if (ideal->spent[part] > 0 && ideal->runtime > 0)
+        lull_table_set(table, row, first + 1,
+                       lull_cell_number((double)ideal->path[part] / (double)ideal->runtime *
+                                            (double)spent / (double)ideal->spent[part],
+                                        2));
+}
+
+/* What the columns of the critical path leave unsaid. */
+static void note_of_path(struct lull_document *document, const struct lull_run *run)
+{
+    const struct lull_critical_parts *parts = run->path_parts;
+    if (parts->left_out > 0)
+        lull_document_note(
+            document, LULL_NOTE_INFO,
+            "%s: the critical path is told for the %u regions that the run defines first; %u "
+            "others have %.1f %% of it together.",
+            run->name, parts->n_parts - 2, parts->left_out,
+            100 * (double)run->ideal->path[parts->n_parts - 1] / (double)run->ideal->runtime);
+}
+
 static void add_region_table(struct lull_document *document, const struct lull_run *run,
                              struct lull_arena *arena)
 {
@@ -169,7 +209,13 @@ static void add_region_table(struct lull_document *document, const struct lull_r
         qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "regions", "Regions", "Region", run, arena);
+    const bool with_path = has_path(run);
     add_region_columns(table);
+    if (with_path) {
+        lull_table_column(table, "on_path", "on the\ncritical path");
+        lull_table_column(table, "path_ratio", "share of path /\nshare of time");
+        note_of_path(document, run);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const bool is_outside = regions[i].name == outside_name;
         if (!regions[i].visits && !is_outside)
@@ -179,6 +225,8 @@ static void add_region_table(struct lull_document *document, const struct lull_r
                                                               : "(no region), not useful";
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
+        if (with_path)
+            set_on_path(table, row, 5, &regions[i], run);
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
@@ -197,13 +245,21 @@ static void add_call_sites(struct lull_document *document, const struct lull_run
     qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
+    const bool with_path = has_path(run);
     lull_table_column(table, "site", "called from");
     add_region_columns(table);
+    if (with_path)
+        lull_table_column(table, "path_changes", "critical path comes\nfrom another rank");
     for (uint32_t i = 0; i < count; i++) {
         const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
         set_region(table, row, 1, &regions[i], run->breakdown);
+        const unsigned site =
+            with_path ? lull_critical_site_of(run->path_parts, regions[i].name, regions[i].site)
+                      : 0;
+        if (with_path && site < run->path_parts->n_sites)
+            lull_table_set(table, row, 6, lull_cell_count((uint64_t)run->ideal->changes[site]));
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
