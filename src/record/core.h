@@ -586,16 +586,6 @@ static inline void rec_lock(pthread_mutex_t *lock)
     pthread_mutex_lock(lock);
 }
 
-/* False: `until` has come. */
-static inline bool rec_lock_until(pthread_mutex_t *lock, const struct timespec *until)
-{
-    rec_locks_held++;
-    atomic_signal_fence(memory_order_seq_cst);
-    const bool good = pthread_mutex_timedlock(lock, until) == 0;
-    rec_locks_held -= !good;
-    return good;
-}
-
 static inline void rec_unlock(pthread_mutex_t *lock)
 {
     pthread_mutex_unlock(lock);
