@@ -400,7 +400,9 @@ if(Python3_FOUND)
                 add_test(NAME record.hot_loops
                     COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.py
                             --lull $<TARGET_FILE:lull> --source ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.c
-                            --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC})
+                            --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC}
+                            --cpp ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.cpp --cxx "g++;clang++"
+                            --faults ${PROJECT_SOURCE_DIR}/tests/record/hot_faults.c)
                 set_tests_properties(record.hot_loops PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
             endif()
             add_test(NAME record.shares_kinds
