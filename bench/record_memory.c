@@ -3,10 +3,12 @@
  *
  *     bench_record_memory THREADS MIB ROUNDS [used]
  *
- * A line for each round, in turn: "NS of a reading, NS of getrusage". The process has so many threads, which sleep, and so
+ * A line for each round, in turn: "NS of a reading, NS of getrusage, NS of a visit of a marked region", for which the
+ * high-water mark is read and reset, and read again. The process has so many threads, which sleep, and so
  * much memory. `used`: before each round it writes to all of it, so that caches have nothing else. */
 #include "record/proc_file.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,6 +47,19 @@ static unsigned long long ask_memory(void)
     return of[0].value + of[1].value + of[2].value;
 }
 
+/* As src/record/region_memory.c does where a region begins and where it ends. */
+static unsigned long long measure_visit(void)
+{
+    struct rec_proc_number before = {.word = "VmHWM"}, after = before;
+    rec_read_proc_numbers(REC_OWN_THREAD, "status", &before, 1);
+    const int fd = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    if (fd < 0 || write(fd, "5", 1) != 1)
+        exit(1);
+    close(fd);
+    rec_read_proc_numbers(REC_OWN_THREAD, "status", &after, 1);
+    return before.value + after.value;
+}
+
 int main(int argc, char **argv)
 {
     const int threads = argc > 1 ? atoi(argv[1]) : 1, rounds = argc > 3 ? atoi(argv[3]) : 1000;
@@ -69,7 +84,9 @@ int main(int argc, char **argv)
         const long long middle = now();
         getrusage(RUSAGE_SELF, &usage);
         sum += (unsigned long long)usage.ru_maxrss;
-        printf("%lld %lld\n", middle - begin, now() - middle);
+        const long long end = now();
+        sum += measure_visit();
+        printf("%lld %lld %lld\n", middle - begin, end - middle, now() - end);
     }
     free(memory);
     return sum == 0; /* the system has told nothing */

@@ -16,10 +16,11 @@ def rows(bench):
         rounds = ROUNDS // 5 if how else ROUNDS
         done = subprocess.run([program, str(threads), str(mib), str(rounds), how], check=True, capture_output=True,
                               text=True)
-        readings, calls = zip(*(map(int, line.split()) for line in done.stdout.splitlines()))
+        readings, calls, visits = zip(*(map(int, line.split()) for line in done.stdout.splitlines()))
         tenths = statistics.quantiles(readings, n=20)
         median = statistics.median(readings)
         bench.add("memory: a reading, %d threads, %d MiB %s" % (threads, mib, how),
                   "%.1f us (%.1f .. %.1f)" % (median / 1e3, tenths[0] / 1e3, tenths[-1] / 1e3), "<= 30 us",
-                  "median and 5 .. 95 %% of %d; getrusage %.2f us; %d a second: %.3f %%"
-                  % (rounds, statistics.median(calls) / 1e3, A_SECOND, 100 * A_SECOND * median / 1e9))
+                  "median and 5 .. 95 %% of %d; getrusage %.2f us; a visit of a marked region %.1f us; %d a second: %.3f %%"
+                  % (rounds, statistics.median(calls) / 1e3, statistics.median(visits) / 1e3, A_SECOND,
+                     100 * A_SECOND * median / 1e9))

@@ -612,3 +612,121 @@ bool lull_code_loops_find(const struct lull_function_code *code, struct lull_are
     free(nest.nodes);
     return good;
 }
+
+/* ---- one pass through a loop ----------------------------------------------------------------- */
+
+/* The blocks of a loop, by numbers of their own. A block leads to at most two of them, or to all of them where its
+ * jump goes through a register. */
+struct pass {
+    uint32_t *blocks;
+    uint32_t n, head;
+    uint32_t (*next)[2]; /* NO_NODE: none */
+    bool *leads_to_all;
+    uint32_t *distance, *waiting;
+};
+
+static uint32_t number_in_pass(const struct pass *pass, const struct lull_code_loops *loops,
+                               uint64_t address)
+{
+    for (uint32_t i = 0; i < pass->n; i++)
+        if (loops->blocks[pass->blocks[i]].begin == address)
+            return i;
+    return NO_NODE;
+}
+
+static void find_next_blocks(struct pass *pass, const struct lull_function_code *code,
+                             const struct lull_code_loops *loops, uint32_t number)
+{
+    const struct lull_code_block *block = &loops->blocks[pass->blocks[number]];
+    const struct lull_code_range *part = part_with(code, block->begin);
+    struct lull_instruction is = {.kind = LULL_INSTRUCTION_PLAIN};
+    for (uint64_t at = block->begin; at < block->end; at += is.length)
+        if (!part || !lull_instruction_read(code->machine, part->code + (at - part->address),
+                                            part->size - (at - part->address), at, &is)) {
+            pass->leads_to_all[number] = true;
+            return;
+        }
+    const bool goes_on = is.kind == LULL_INSTRUCTION_PLAIN || is.kind == LULL_INSTRUCTION_CALL ||
+                         is.kind == LULL_INSTRUCTION_BRANCH;
+    if (goes_on)
+        pass->next[number][0] = number_in_pass(pass, loops, block->end);
+    if (is.kind == LULL_INSTRUCTION_BRANCH || is.kind == LULL_INSTRUCTION_JUMP)
+        pass->next[number][1] = number_in_pass(pass, loops, is.target);
+    pass->leads_to_all[number] = is.kind == LULL_INSTRUCTION_INDIRECT;
+}
+
+/* Whether a way leads from the head back to it that leaves out block `without`. The distance of each block
+ * that is met is the least number of steps from the head. */
+static bool comes_back(struct pass *pass, uint32_t without)
+{
+    uint32_t n_waiting = 1;
+    bool back = false;
+    for (uint32_t i = 0; i < pass->n; i++)
+        pass->distance[i] = NO_NODE;
+    pass->distance[pass->head] = 0;
+    pass->waiting[0] = pass->head;
+    for (uint32_t at = 0; at < n_waiting; at++) {
+        const uint32_t from = pass->waiting[at];
+        for (uint32_t to = 0; to < pass->n; to++) {
+            if (to == without || !(pass->leads_to_all[from] || pass->next[from][0] == to ||
+                                   pass->next[from][1] == to))
+                continue;
+            back |= to == pass->head;
+            if (pass->distance[to] != NO_NODE)
+                continue;
+            pass->distance[to] = pass->distance[from] + 1;
+            pass->waiting[n_waiting++] = to;
+        }
+    }
+    return back;
+}
+
+bool lull_code_loops_pass(const struct lull_function_code *code,
+                          const struct lull_code_loops *loops, uint32_t loop,
+                          struct lull_arena *arena, struct lull_code_pass *ret_pass)
+{
+    struct pass pass = {.head = NO_NODE};
+    for (uint32_t i = 0; i < loops->n_loops; i++)
+        if (loops->loops[i].outer == loop)
+            return false;
+    for (uint32_t i = 0; i < loops->n_blocks; i++)
+        pass.n += loops->blocks[i].loop == loop;
+    if (pass.n == 0 || pass.n > LULL_CODE_PASS_MOST)
+        return false;
+    pass.blocks = lull_arena_try(arena, pass.n, sizeof *pass.blocks);
+    pass.next = lull_arena_try(arena, pass.n, sizeof *pass.next);
+    pass.leads_to_all = lull_arena_try(arena, pass.n, sizeof *pass.leads_to_all);
+    pass.distance = lull_arena_try(arena, pass.n, sizeof *pass.distance);
+    pass.waiting = lull_arena_try(arena, pass.n, sizeof *pass.waiting);
+    ret_pass->blocks = lull_arena_try(arena, pass.n, sizeof *ret_pass->blocks);
+    if (!pass.blocks || !pass.next || !pass.leads_to_all || !pass.distance || !pass.waiting ||
+        !ret_pass->blocks)
+        return false;
+    pass.n = 0;
+    for (uint32_t i = 0; i < loops->n_blocks; i++)
+        if (loops->blocks[i].loop == loop)
+            pass.blocks[pass.n++] = i;
+    pass.head = number_in_pass(&pass, loops, loops->loops[loop].head);
+    if (pass.head == NO_NODE)
+        return false;
+    for (uint32_t i = 0; i < pass.n; i++) {
+        pass.next[i][0] = pass.next[i][1] = NO_NODE;
+        find_next_blocks(&pass, code, loops, i);
+    }
+    bool *each = lull_arena_try(arena, pass.n, sizeof *each);
+    if (!each)
+        return false;
+    for (uint32_t i = 0; i < pass.n; i++)
+        each[i] = i == pass.head || !comes_back(&pass, i);
+    if (!comes_back(&pass, NO_NODE)) /* a way was not understood: nothing is known but the head */
+        for (uint32_t i = 0; i < pass.n; i++)
+            each[i] = i == pass.head;
+    /* All ways to a block of each pass lead through those before it, which are nearer to the head. */
+    ret_pass->n_blocks = 0;
+    for (uint32_t distance = 0; distance < pass.n; distance++)
+        for (uint32_t i = 0; i < pass.n; i++)
+            if (each[i] && pass.distance[i] == distance)
+                ret_pass->blocks[ret_pass->n_blocks++] = pass.blocks[i];
+    ret_pass->n_others = pass.n - ret_pass->n_blocks;
+    return true;
+}

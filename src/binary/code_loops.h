@@ -64,4 +64,20 @@ enum { LULL_CODE_MOST = 1 << 24 };
 bool lull_code_loops_find(const struct lull_function_code *code, struct lull_arena *arena,
                           struct lull_code_loops *ret_loops);
 
+/* The blocks of a loop that has no loop inside. */
+struct lull_code_pass {
+    uint32_t *
+        blocks; /* [n_blocks] indices of those that each pass executes, in the order of execution */
+    uint32_t n_blocks;
+    uint32_t n_others; /* blocks that some passes leave out */
+};
+
+/* Finds which blocks each pass through a loop executes: without one of them no way leads from the head back to
+ * it. False: another loop is inside, the loop has more than LULL_CODE_PASS_MOST blocks, or there is no
+ * memory. The result lives in `arena`. */
+enum { LULL_CODE_PASS_MOST = 1024 };
+bool lull_code_loops_pass(const struct lull_function_code *code,
+                          const struct lull_code_loops *loops, uint32_t loop,
+                          struct lull_arena *arena, struct lull_code_pass *ret_pass);
+
 #endif

@@ -7,8 +7,10 @@
 
 #include "base/mix.h"
 #include "base/sorted.h"
+#include "binary/instruction.h"
 
 #include <dwarf.h>
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -471,6 +473,7 @@ static bool find_loops(struct lull_symbols *symbols, uint64_t offset, bool in_dw
     code.n_parts = list_parts(symbols, offset, in_dwarf, &code);
     if (code.n_parts == 0 || !lull_code_loops_find(&code, loops->arena, &loops->code))
         return false;
+    loops->function = code;
     if (loops->code.n_loops > 0 && !find_lines_of_loops(symbols, arena))
         loops->code.n_blocks = loops->code.n_loops = 0;
     return true;
@@ -492,7 +495,61 @@ const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t
     return block && block->loop != LULL_SYMBOLS_NONE ? symbols->loops.of[block->loop] : NULL;
 }
 
+static const uint8_t *code_at(const struct lull_function_code *function, uint64_t address)
+{
+    for (size_t i = 0; i < function->n_parts; i++)
+        if (address - function->parts[i].address < function->parts[i].size)
+            return function->parts[i].code + (address - function->parts[i].address);
+    return NULL;
+}
+
+static unsigned count_calls(unsigned machine, const uint8_t *code, size_t size)
+{
+    struct lull_instruction is;
+    unsigned count = 0;
+    for (size_t at = 0; at < size && lull_instruction_read(machine, code + at, size - at, at, &is);
+         at += is.length)
+        count += is.kind == LULL_INSTRUCTION_CALL;
+    return count;
+}
+
+bool lull_symbols_loop_code(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
+                            struct lull_loop_code *ret_code)
+{
+    const struct lull_loop *loop = lull_symbols_loop(symbols, offset, arena);
+    const struct lull_function_code *function = &symbols->loops.function;
+    const struct lull_code_loops *loops = &symbols->loops.code;
+    struct lull_code_pass pass;
+    if (!loop || function->machine != EM_X86_64 ||
+        !lull_code_loops_pass(function, loops, find_block(symbols, offset)->loop,
+                              symbols->loops.arena, &pass))
+        return false;
+    struct lull_loop_code code = {.head = loop->head, .n_others = pass.n_others};
+    for (uint32_t i = 0; i < pass.n_blocks; i++)
+        code.size += loops->blocks[pass.blocks[i]].end - loops->blocks[pass.blocks[i]].begin;
+    uint8_t *bytes = lull_arena_zero(arena, code.size + 1, 1);
+    code.code = bytes;
+    for (uint32_t i = 0; i < pass.n_blocks; i++) {
+        const struct lull_code_block *block = &loops->blocks[pass.blocks[i]];
+        const uint8_t *from = code_at(function, block->begin);
+        if (!from)
+            return false;
+        memcpy(bytes, from, block->end - block->begin);
+        bytes += block->end - block->begin;
+    }
+    code.n_calls = count_calls(function->machine, code.code, code.size);
+    *ret_code = code;
+    return true;
+}
+
 #else
+
+bool lull_symbols_loop_code(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
+                            struct lull_loop_code *ret_code)
+{
+    (void)symbols, (void)offset, (void)arena, (void)ret_code;
+    return false;
+}
 
 const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
                                           struct lull_arena *arena)

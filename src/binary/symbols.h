@@ -73,6 +73,18 @@ struct lull_symbol lull_symbols_find(struct lull_symbols *symbols, uint64_t offs
  * that are asked for before those of other functions. */
 const struct lull_loop *lull_symbols_loop(struct lull_symbols *symbols, uint64_t offset,
                                           struct lull_arena *arena);
+/* The code that each pass through a loop of the machine code executes, in the order of execution. */
+struct lull_loop_code {
+    const uint8_t *code; /* of x86-64 */
+    size_t size;
+    uint64_t head;     /* an address, as offsets are */
+    unsigned n_others; /* blocks of code that some passes leave out, which `code` does not have */
+    unsigned n_calls;  /* calls in `code` */
+};
+/* The code of the innermost loop at an offset, in `arena`. False: there is none (lull_symbols_loop), another
+ * loop is inside, or the machine is not x86-64. */
+bool lull_symbols_loop_code(struct lull_symbols *symbols, uint64_t offset, struct lull_arena *arena,
+                            struct lull_loop_code *ret_code);
 /* Whether a source file is a header of the compiler, or of a library that was installed with the system. */
 bool lull_is_system_header(const char *file);
 /* The innermost of the functions that were inlined at a place whose source is no system header, so that

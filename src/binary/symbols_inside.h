@@ -64,6 +64,7 @@ struct frames {
 /* Loops of the function whose loops were asked for last. */
 struct loops {
     struct lull_arena *arena; /* of the rest */
+    struct lull_function_code function;
     struct lull_code_loops code;
     const struct lull_loop **of; /* for each loop of `code` */
     struct lull_hash statements; /* struct loop_line, while lines are collected */

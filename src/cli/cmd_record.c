@@ -18,7 +18,7 @@ static struct lull_recording_texts record_texts;
 static struct {
     const char *output;
     char *counters, *seed, **inject, **labels;
-    int force, profile, follow, files, sample_stack, verbose;
+    int force, profile, follow, files, region_memory, sample_stack, verbose;
 } record_settings;
 
 static const struct poptOption record_options[] = {
@@ -45,6 +45,10 @@ static const struct poptOption record_options[] = {
      "record also the programs that COMMAND starts", NULL},
     {"files", '\0', POPT_ARG_NONE, &record_settings.files, 0,
      "record also the C library's calls that open, read, write and close files", NULL},
+    {"region-memory", '\0', POPT_ARG_NONE, &record_settings.region_memory, 0,
+     "note the most memory that a process had in each marked region; the system's own high-water "
+     "mark is reset for that",
+     NULL},
     {"callpath", '\0', POPT_ARG_STRING, &record_texts.callpath, 0,
      "tell calls apart by N places, their own and those of callers, and show all of them (3 for "
      "MPI, 1 for others, shown as far as they tell calls apart)",
@@ -107,6 +111,7 @@ static lull_status read_record_settings(struct lull_cli_call *call,
                                          .profile = record_settings.profile,
                                          .follow = record_settings.follow,
                                          .files = record_settings.files,
+                                         .region_memory = record_settings.region_memory,
                                          .sample_stack = record_settings.sample_stack,
                                          .counters = record_settings.counters};
     record_texts.labels = record_settings.labels;

@@ -14,7 +14,7 @@
 
 /* What the user typed. */
 static struct {
-    char *scheme, *max_size, *machine, **sizes;
+    char *scheme, *max_size, *machine, **sizes, **calls;
     int no_prices, no_waits, waits, replay, no_source;
 } report_settings;
 static struct lull_runs_settings report_runs_settings = {.application = 1};
@@ -50,6 +50,8 @@ static const struct poptOption report_options[] = {
      "FILE"},
     {"define", 'D', POPT_ARG_ARGV, &report_settings.sizes, 0,
      "with --machine: value of a size of hot loops that the source does not say", "NAME=VALUE"},
+    {"call", '\0', POPT_ARG_ARGV, &report_settings.calls, 0,
+     "with --machine: cycles of a call of a function in hot loops", "NAME=CYCLES"},
     LULL_THREADS_OPTION(report_runs_settings.threads, "threads to read with"),
     LULL_FORCE_OPTION(report_runs_settings),
     LULL_OUTPUT_OPTIONS(report_output),
@@ -107,7 +109,8 @@ static lull_status read_report_machine(struct lull_report_options *report,
     if (!report_settings.machine)
         return LULL_OK;
     const struct lull_kernel_texts texts = {.source = "",
-                                            .sizes = (const char *const *)report_settings.sizes};
+                                            .sizes = (const char *const *)report_settings.sizes,
+                                            .calls = (const char *const *)report_settings.calls};
     struct lull_kernel_wish wish = {0};
     lull_status status =
         lull_machine_read(report_settings.machine, call->arena, &machine, &call->err);
@@ -121,6 +124,8 @@ static lull_status read_report_machine(struct lull_report_options *report,
                                          .force = report_runs_settings.force,
                                          .sizes = wish.source.sizes,
                                          .n_sizes = wish.source.n_sizes,
+                                         .costs = wish.source.costs,
+                                         .n_costs = wish.source.n_costs,
                                          .incore = {.here = lull_machine_is_here(machine)},
                                          .workers = report_runs_settings.threads > 0
                                                         ? (unsigned)report_runs_settings.threads
@@ -134,6 +139,8 @@ static lull_status read_bounds(struct lull_runs_options *runs, struct lull_error
 {
     if (report_settings.sizes && !report_settings.machine)
         return lull_fail(err, LULL_ERR_RANGE, "-D is for hot loops, which need --machine FILE");
+    if (report_settings.calls && !report_settings.machine)
+        return lull_fail(err, LULL_ERR_RANGE, "--call is for hot loops, which need --machine FILE");
     if (report_settings.waits && report_settings.no_waits)
         return lull_fail(err, LULL_ERR_RANGE, "--waits and --no-waits exclude each other");
     if (report_settings.replay && report_runs_settings.no_replay)

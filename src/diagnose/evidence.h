@@ -43,8 +43,9 @@ struct lull_evidence_loop {
     double of_limit;          /* allowed / measured */
     double
         of_limit_most; /* the same by the lower end of the interval that samples give for the time */
-    const char *limit;  /* "memory", "port HWPort0" */
-    bool other_machine; /* the model is of another machine than the run */
+    const char *limit;       /* "memory", "port HWPort0" */
+    const char *compilation; /* a sentence: how it was compiled is in the way; NULL: it is not */
+    bool other_machine;      /* the model is of another machine than the run */
 };
 
 struct lull_evidence {

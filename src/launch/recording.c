@@ -576,6 +576,7 @@ static void set_environment(const struct lull_recording *recording,
     set_flag("LULL_RECORD_LAST", wish->last);
     set_flag("LULL_RECORD_PROFILE", wish->profile);
     set_flag("LULL_RECORD_FILES", wish->files);
+    set_flag("LULL_RECORD_REGION_MEMORY", wish->region_memory);
     set("LULL_RECORD_STORE", stores_by_node(recording, wish) ? "node" : NULL);
     set("LULL_RECORD_COUNTERS", wish->counters);
     set("LULL_RECORD_FOLLOW", follow_mode(recording, wish));

@@ -25,12 +25,13 @@ struct lull_recording_wish {
     const char *output; /* folder of the run; NULL: named after the program and its size */
     bool replace;       /* an existing run at `output` is replaced */
     bool has_bytes;
-    uint64_t bytes;    /* with has_bytes: budget for the events of each process */
-    bool last;         /* the newest events within the budget are kept, not the first ones */
-    bool profile;      /* sums only */
-    bool follow;       /* record also what the program starts */
-    bool files;        /* record also the C library's calls for files */
-    bool sample_stack; /* with each sample the begin of the thread's stack */
+    uint64_t bytes;     /* with has_bytes: budget for the events of each process */
+    bool last;          /* the newest events within the budget are kept, not the first ones */
+    bool profile;       /* sums only */
+    bool follow;        /* record also what the program starts */
+    bool files;         /* record also the C library's calls for files */
+    bool region_memory; /* note the most memory of a process in each marked region */
+    bool sample_stack;  /* with each sample the begin of the thread's stack */
     const char *counters, *callpath;
     char *const *command; /* what will be executed */
     char *const *labels;  /* "KEY=VALUE", NULL at the end; may be NULL */

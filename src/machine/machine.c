@@ -52,6 +52,22 @@ struct lull_number lull_number_plain(double value, const char *unit, const char 
     return number;
 }
 
+bool lull_machine_has_isa(const struct lull_machine *machine, const char *name)
+{
+    for (size_t i = 0; i < machine->cpu.n_isa; i++)
+        if (strcmp(machine->cpu.isa[i], name) == 0)
+            return true;
+    return false;
+}
+
+unsigned lull_machine_vector_bits(const struct lull_machine *machine)
+{
+    return lull_machine_has_isa(machine, "avx512f") ? 512
+           : lull_machine_has_isa(machine, "avx")   ? 256
+           : lull_machine_has_isa(machine, "sse2")  ? 128
+                                                    : 0;
+}
+
 const char *lull_machine_label(const struct lull_machine *machine)
 {
     return machine->name        ? machine->name

@@ -202,6 +202,10 @@ struct lull_machine *lull_machine_create(struct lull_arena *arena);
 /* What a machine is called: the name in its file, else that of its host, else its processor's. It lives as long as the
  * machine. NULL: the file has none of them. */
 const char *lull_machine_label(const struct lull_machine *machine);
+/* Whether its cores have some instructions, "avx2". */
+bool lull_machine_has_isa(const struct lull_machine *machine, const char *name);
+/* Width of the widest vectors of x86; 0: it is none. */
+unsigned lull_machine_vector_bits(const struct lull_machine *machine);
 
 /* Adds a number, or replaces the one of that name. Its texts are not copied: they must live as long
  * as the arena. */

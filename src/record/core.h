@@ -42,6 +42,8 @@
  *    processes share; "process": into a file of this process, while others may use the file of the
  *    node; unset: every process has a file of its own
  *  - LULL_RECORD_FILES: 1: record also the C library's calls for files (record/file/file.h)
+ *  - LULL_RECORD_REGION_MEMORY: 1: note the most memory that the process had in each marked region
+ *    (record/region_memory.h)
  *  - LULL_RECORD_DEVICE: "full" or unset: what devices do is recorded; "summary": sums of it;
  *    "off": nothing of it (device/device.h)
  *  - LULL_RECORD_ABOUT: what this process has to say of itself: "KEY=VALUE" in lines, with "%" and
@@ -584,16 +586,6 @@ static inline void rec_lock(pthread_mutex_t *lock)
     rec_locks_held++;
     atomic_signal_fence(memory_order_seq_cst);
     pthread_mutex_lock(lock);
-}
-
-/* False: `until` has come. */
-static inline bool rec_lock_until(pthread_mutex_t *lock, const struct timespec *until)
-{
-    rec_locks_held++;
-    atomic_signal_fence(memory_order_seq_cst);
-    const bool good = pthread_mutex_timedlock(lock, until) == 0;
-    rec_locks_held -= !good;
-    return good;
 }
 
 static inline void rec_unlock(pthread_mutex_t *lock)

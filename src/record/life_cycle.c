@@ -13,6 +13,8 @@
 #include "record/memory.h"
 #include "record/node.h"
 #include "record/omp/team.h"
+#include "record/patience.h"
+#include "record/region_memory.h"
 #include "record/report.h"
 #include "record/sample/sample.h"
 #include "record/store/buffer.h"
@@ -95,6 +97,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_sample_prepare();
     rec_locks_prepare();
     rec_files_prepare();
+    rec_region_memory_prepare();
     rec_device_prepare();
     rec_node_start();
     if (!rec_prepare_children() || !placed) /* takes our settings out of the environment */
@@ -128,6 +131,7 @@ __attribute__((noinline)) static void start_once(void)
     }
     rec_define_clock(0);
     rec_memory_begin();
+    rec_region_memory_begin();
     rec_inject_start(injected);
     rec_window_watch(true);
 }
@@ -165,16 +169,17 @@ static bool ends_in_call(struct rec_thread *self, uint64_t now)
     return rec_is_inside(self) && end_open_call(self, now);
 }
 
-/* Takes the lock, for a second at most. A program may call exit() in a signal handler while its
+/* False: whoever has the lock does not give it back. A program may call exit() in a signal handler while its
  * thread has the lock, or another one that is needed: then the tapes stay as where a program is killed. */
 static bool lock_at_end(void)
 {
-    struct timespec until;
     if (rec_locks_held > 0)
         return false;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    return rec_lock_until(&threads_lock, &until);
+    rec_locks_held++;
+    atomic_signal_fence(memory_order_seq_cst);
+    const bool good = rec_patience_lock(&threads_lock);
+    rec_locks_held -= !good;
+    return good;
 }
 
 /* Writes the end of the life of a thread that still runs when the process ends, outside of all

@@ -6,6 +6,7 @@
 #include "record/keep.h"
 #include "record/libraries.h"
 #include "record/omp/team.h"
+#include "record/region_memory.h"
 #include "record/site/map.h"
 #include "record/store/definitions.h"
 #include "record/thread/pause.h"
@@ -30,10 +31,12 @@ static struct {
 
 static pthread_mutex_t places_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* The marked regions that are open on the thread; 0: the region's begin was not recorded. */
+/* The marked regions that are open on the thread; 0: the region's begin was not recorded. Of each what
+ * record/region_memory.h has for its end. */
 static __thread struct {
     uint32_t depth;
     uint32_t regions[MOST_MARKED];
+    uint8_t measured[MOST_MARKED];
 } marked;
 
 /* These two stand in place of strdup and strcmp. In a program under the thread sanitizer those are
@@ -125,9 +128,11 @@ static void begin_mark(const char *name)
         marked.regions[marked.depth] = region;
     else
         region = 0;
-    marked.depth++;
+    const uint32_t depth = marked.depth++;
     if (region == 0)
         return;
+    if (REC_UNLIKELY(rec_region_memory_on))
+        marked.measured[depth] = (uint8_t)rec_region_memory_enter(region);
     close_gate(self);
     if (self->omp)
         rec_omp_unfold(self);
@@ -144,12 +149,14 @@ static void end_newest(void)
     if (region == 0)
         return;
     struct rec_thread *self = rec_current();
-    if (!rec_goes_on(self))
-        return;
-    close_gate(self);
-    rec_reserve(self, REC_MOST_SLOTS);
-    rec_leave(self, region, rec_now());
-    open_gate(self);
+    if (rec_goes_on(self)) {
+        close_gate(self);
+        rec_reserve(self, REC_MOST_SLOTS);
+        rec_leave(self, region, rec_now());
+        open_gate(self);
+    }
+    if (REC_UNLIKELY(rec_region_memory_on) && marked.measured[marked.depth] > 0 && rec_process.on)
+        rec_region_memory_leave(marked.measured[marked.depth]);
 }
 
 void rec_mark_begin(const char *name)

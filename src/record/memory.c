@@ -31,8 +31,7 @@ static bool read_memory(struct lull_tape_memory *memory)
     return memory->peak > 0;
 }
 
-/* Threads may do this at the same time: the largest value stays. */
-static void raise_to(uint64_t *to, uint64_t value)
+void rec_raise_to(uint64_t *to, uint64_t value)
 {
     uint64_t before = __atomic_load_n(to, __ATOMIC_RELAXED);
     while (before < value && !__atomic_compare_exchange_n(to, &before, value, true,
@@ -49,8 +48,8 @@ static void keep_memory_reading(bool last)
     const uint64_t cost = rec_now() - begin;
     if (cost < __atomic_load_n(&least_cost, __ATOMIC_RELAXED))
         __atomic_store_n(&least_cost, cost, __ATOMIC_RELAXED);
-    raise_to(&kept_memory->peak, now.peak);
-    raise_to(&kept_memory->swapped, now.swapped);
+    rec_raise_to(&kept_memory->peak, now.peak);
+    rec_raise_to(&kept_memory->swapped, now.swapped);
     __atomic_store_n(&kept_memory->resident, now.resident, __ATOMIC_RELAXED);
     rec_readings_keep(now.resident + now.swapped, last);
 }
@@ -92,6 +91,15 @@ void rec_memory_read(void)
                                      __ATOMIC_RELAXED))
         return;
     keep_memory_reading(false);
+}
+
+uint64_t rec_memory_mark(void)
+{
+    struct rec_proc_number of = {.word = "VmHWM"};
+    if (!kept_memory || !rec_read_proc_numbers(REC_OWN_THREAD, "status", &of, 1))
+        return 0;
+    rec_raise_to(&kept_memory->peak, 1024 * of.value);
+    return 1024 * of.value;
 }
 
 void rec_memory_end(void)

@@ -578,6 +578,7 @@ static void forget_memory(struct lull_trace *trace)
         processes[p].n_readings = 0;
     }
     trace->processes = processes;
+    trace->n_region_memory = 0;
 }
 
 struct lull_trace *lull_warp_trace(const struct lull_warp *warp, int64_t runtime)

@@ -396,6 +396,7 @@ static void tell_loops(const struct lull_hot_loops *hot, struct lull_arena *aren
                 .measured = loop->measured,
                 .allowed = loop->allowed,
                 .limit = loop->limit,
+                .compilation = loop->compilation,
                 .other_machine = hot->other != NULL};
     }
     evidence->loops = loops;

@@ -9,6 +9,8 @@
 #include "team/division.h"
 #include "wait/wait.h"
 
+struct lull_critical_parts;
+
 struct lull_run {
     const char *path;             /* as the user gave it */
     uint32_t order;               /* of the run among the operands */
@@ -20,8 +22,11 @@ struct lull_run {
                                            several applications was analysed; else 0 */
     struct lull_breakdown *breakdown;
     struct lull_ideal_result *ideal; /* NULL: it was not asked for */
-    struct lull_file_uses *files;    /* NULL: they were not asked for, or there are no events */
-    struct lull_wait_result *waits;  /* NULL: they were not asked for, or there are only sums */
+    const struct lull_critical_parts
+        *path_parts;                /* of the critical path in `ideal` (study/critical_path.h);
+                                                 NULL: that was not asked for */
+    struct lull_file_uses *files;   /* NULL: they were not asked for, or there are no events */
+    struct lull_wait_result *waits; /* NULL: they were not asked for, or there are only sums */
     struct lull_pop_input *input;
     uint32_t processes, threads;       /* threads: all CPU threads */
     uint32_t min_threads, max_threads; /* of a process */

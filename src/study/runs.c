@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "metrics/breakdown.h"
 #include "metrics/profile.h"
+#include "study/critical_path.h"
 #include "study/interference.h"
 #include "study/joint_pass.h"
 #include "study/memory_use.h"
@@ -596,6 +597,13 @@ static lull_status read_events_of_run(struct lull_run *run, const struct lull_ru
         .excerpt_steps = run->reading->division ? 0 : options->excerpt_steps};
     if (wants)
         ideal = lull_ideal_options_of(run->reading);
+    if (wants && options->regions) {
+        run->path_parts = lull_critical_parts_of(run->trace, arena);
+        ideal.part_of = run->path_parts->part_of;
+        ideal.n_parts = run->path_parts->n_parts;
+        ideal.site_of = run->path_parts->site_of;
+        ideal.n_sites = run->path_parts->n_sites;
+    }
     run->asked =
         lull_arena_zero(arena, OF_EVERY_RUN + (size_t)options->n_asked, sizeof *run->asked);
     ask_of_run(run, &lull_breakdown_analysis, breakdown);

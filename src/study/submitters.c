@@ -8,11 +8,13 @@
 #include "trace/scan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-/* From this number on a thread has submitted within the region, until the next entry. */
+/* From this number on a thread has submitted within the region, which was open within the one `around`, until the
+ * next entry. LULL_NONE: there is none. */
 struct change {
     uint64_t number;
-    uint32_t region;
+    uint32_t region, around;
 };
 
 /* One for each location. Of a thread: regions that are open, and changes so far, by ascending
@@ -38,13 +40,17 @@ struct submitters_pass {
 
 static lull_status note_change(struct submitting *thread, uint64_t number, struct lull_error *err)
 {
-    const uint32_t region = thread->n_open > 0 ? thread->open[thread->n_open - 1] : LULL_NONE;
-    const size_t n = thread->n_changes;
-    if (n > 0 ? thread->changes[n - 1].region == region : region == LULL_NONE)
+    const size_t n = thread->n_changes, n_open = thread->n_open;
+    const struct change now = {.number = number,
+                               .region = n_open > 0 ? thread->open[n_open - 1] : LULL_NONE,
+                               .around = n_open > 1 ? thread->open[n_open - 2] : LULL_NONE};
+    if (n > 0 ? thread->changes[n - 1].region == now.region &&
+                    thread->changes[n - 1].around == now.around
+              : now.region == LULL_NONE)
         return LULL_OK;
     if (!lull_array_reserve(&thread->changes, &thread->most_changes, n + 1, sizeof(struct change)))
         return lull_fail(err, LULL_ERR_MEMORY, "not enough memory for what regions submitted");
-    thread->changes[thread->n_changes++] = (struct change){number, region};
+    thread->changes[thread->n_changes++] = now;
     return LULL_OK;
 }
 
@@ -74,13 +80,26 @@ static lull_status see_thread(void *context, unsigned worker, const struct lull_
     return status;
 }
 
-/* Within which region a thread has submitted that number. */
-static uint32_t region_of_number(const struct submitting *thread, uint64_t number)
+/* Some formats have a region for each place that a function is called from. */
+static bool is_call_of(const struct lull_trace *trace, uint32_t region, uint32_t function)
+{
+    return region != LULL_NONE && function != LULL_NONE &&
+           (region == function ||
+            strcmp(trace->regions[region].name, trace->regions[function].name) == 0);
+}
+
+/* Within which region a thread has submitted an operation. The call that has submitted it is none: in some formats it
+ * is entered and left as regions are. */
+static uint32_t region_of_number(const struct lull_trace *trace, const struct submitting *thread,
+                                 uint64_t number, uint32_t call)
 {
     struct lull_bisection at = {.end = thread->n_changes};
     while (lull_bisect(&at))
         at.in_front = thread->changes[at.middle].number <= number;
-    return at.begin > 0 ? thread->changes[at.begin - 1].region : LULL_NONE;
+    if (at.begin == 0)
+        return LULL_NONE;
+    const struct change *change = &thread->changes[at.begin - 1];
+    return is_call_of(trace, change->region, call) ? change->around : change->region;
 }
 
 static void add_operation(const struct submitters_pass *pass, struct lull_submitter *regions,
@@ -90,7 +109,7 @@ static void add_operation(const struct submitters_pass *pass, struct lull_submit
     const uint32_t thread = event->operation.location;
     const uint32_t within =
         thread < trace->n_locations && event->operation.number != 0
-            ? region_of_number(&pass->locations[thread], event->operation.number)
+            ? region_of_number(trace, &pass->locations[thread], event->operation.number, event->id)
             : LULL_NONE;
     struct lull_submitter *sum = &regions[within == LULL_NONE ? trace->n_regions : within];
     const uint8_t activity =

@@ -55,6 +55,12 @@ void lull_tape_build_reading(struct lull_tape_builder *builder,
     put(builder, reading, sizeof *reading);
 }
 
+void lull_tape_build_region_memory(struct lull_tape_builder *builder,
+                                   const struct lull_tape_region_memory *memory)
+{
+    put(builder, memory, sizeof *memory);
+}
+
 size_t lull_tape_build_end(struct lull_tape_builder *builder)
 {
     static const char padding[8];
@@ -110,6 +116,13 @@ bool lull_tape_field_reading(struct lull_tape_fields *fields, struct lull_tape_r
         return false;
     get(fields, ret_reading, sizeof *ret_reading);
     return true;
+}
+
+struct lull_tape_region_memory lull_tape_field_region_memory(struct lull_tape_fields *fields)
+{
+    struct lull_tape_region_memory memory;
+    get(fields, &memory, sizeof memory);
+    return memory;
 }
 
 const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length)

@@ -28,6 +28,9 @@ void lull_tape_build_memory(struct lull_tape_builder *builder,
 /* One of the readings of LULL_TAPE_DEFINE_READINGS. */
 void lull_tape_build_reading(struct lull_tape_builder *builder,
                              const struct lull_tape_reading *reading);
+/* The last fields of LULL_TAPE_DEFINE_REGION_MEMORY. */
+void lull_tape_build_region_memory(struct lull_tape_builder *builder,
+                                   const struct lull_tape_region_memory *memory);
 /* Pads the definition, sets its size, and returns it in bytes. */
 size_t lull_tape_build_end(struct lull_tape_builder *builder);
 
@@ -46,6 +49,8 @@ struct lull_tape_memory lull_tape_field_memory(struct lull_tape_fields *fields);
 /* The next reading of LULL_TAPE_DEFINE_READINGS; false: there is none. */
 bool lull_tape_field_reading(struct lull_tape_fields *fields,
                              struct lull_tape_reading *ret_reading);
+/* The last fields of LULL_TAPE_DEFINE_REGION_MEMORY. */
+struct lull_tape_region_memory lull_tape_field_region_memory(struct lull_tape_fields *fields);
 /* The text is not terminated and points into the file. */
 const char *lull_tape_field_text(struct lull_tape_fields *fields, uint32_t *ret_length);
 

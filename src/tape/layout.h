@@ -696,6 +696,9 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_READINGS, /* id: process number; struct lull_tape_reading, as many as fit: how much memory the
                                   process had, over time. The recorder fills them, and thins them out, in place. A
                                   reading of 0 bytes, or not later than those before it, does not count */
+    LULL_TAPE_DEFINE_REGION_MEMORY, /* u32 region, u32 process number, struct lull_tape_region_memory: how
+                                       much memory the process had while it was in the region. The
+                                       recorder changes the numbers in place */
     LULL_TAPE_DEFINITIONS
 };
 
@@ -716,6 +719,14 @@ struct lull_tape_memory {
     uint64_t
         limit; /* the least limit of the control groups that the process is in; 0: there is none */
     uint64_t group; /* the same number in all processes of a node which that limit is for */
+};
+
+/* Memory of a process within a region. */
+struct lull_tape_region_memory {
+    uint64_t
+        peak; /* the most that was resident, in bytes, in visits that were measured; 0: none was */
+    uint64_t measured; /* visits of which that is known */
+    uint64_t visits;   /* all visits */
 };
 
 /* What can be read and written. */

@@ -337,6 +337,13 @@ struct lull_left_out {
                         processes the longest */
 };
 
+/* The most memory that a process had while one of its threads was in a marked region. */
+struct lull_region_memory {
+    uint32_t process, region; /* indices */
+    uint64_t peak; /* the most that was resident at a time in visits that were measured, bytes */
+    uint64_t measured, visits; /* how many visits were measured, and all of them */
+};
+
 /* Something that a run says of itself: its command, a variable of its environment, what the user
  * called it. */
 struct lull_property {
@@ -403,6 +410,8 @@ struct lull_trace {
     uint32_t n_objects;
     struct lull_left_out *left_out; /* the most calls first */
     uint32_t n_left_out;
+    struct lull_region_memory *region_memory; /* where the recorder was asked for it */
+    uint32_t n_region_memory;
     struct lull_property *properties; /* in the order in which they were said */
     uint32_t n_properties;
 

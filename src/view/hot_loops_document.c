@@ -132,6 +132,8 @@ static void add_hot_predictions(struct lull_document *document, const struct lul
     lull_table_column(table, "first_cache", "in L1\n(cy per unit)");
     lull_table_column(table, "roofline", "Roofline");
     lull_table_column(table, "roof", "its roof");
+    lull_table_column(table, "vectors", "an instruction of\nthe program calculates");
+    lull_table_column(table, "compiled", "model, as compiled\n(ns/iteration)");
     for (uint32_t i = 0; i < loops->n_loops; i++) {
         const struct lull_hot_loop *loop = &loops->loops[i];
         const struct lull_kernel_prediction *prediction = loop->prediction;
@@ -161,13 +163,37 @@ static void add_hot_predictions(struct lull_document *document, const struct lul
                        lull_cell_text(roofline->limit != LULL_KERNEL_NONE
                                           ? roofline->roofs[roofline->limit].level
                                           : "core"));
+        const char *lanes = loop->code ? lull_hot_lanes(loop->code, arena) : NULL;
+        if (lanes)
+            lull_table_set(table, row, 14, lull_cell_text(lanes));
+        lull_table_set(table, row, 15, nanoseconds(loop->compiled, "not known"));
     }
+}
+
+/* What the machine code says of loops that are not understood. */
+static void set_hot_code(struct lull_table *table, uint32_t row, const struct lull_hot_loop *loop,
+                         struct lull_arena *arena)
+{
+    const struct lull_hot_code *code = loop->code;
+    if (!code) {
+        lull_table_set(table, row, 3, lull_cell_absent(loop->no_code));
+        return;
+    }
+    lull_table_set(table, row, 3, lull_cell_number(code->in_core.cycles, 1));
+    lull_table_set(table, row, 4, lull_cell_number(1e9 * code->seconds, 3));
+    lull_table_set(table, row, 5, lull_cell_text(code->in_core.limit));
+    lull_table_set(table, row, 6, lull_cell_count(code->in_core.n_instructions));
+    const char *lanes = lull_hot_lanes(code, arena);
+    lull_table_set(table, row, 7,
+                   lanes ? lull_cell_text(lanes) : lull_cell_absent("no floating point"));
+    lull_table_set(table, row, 8, lull_cell_absent("unknown"));
 }
 
 static void add_hot_gaps(struct lull_document *document, const struct lull_run *run,
                          const struct lull_hot_loops *loops, struct lull_arena *arena)
 {
     struct lull_table *table = NULL;
+    const char *on = loops->other ? "\n(other machine)" : "";
     for (uint32_t i = 0; i < loops->n_loops; i++) {
         const struct lull_hot_loop *loop = &loops->loops[i];
         if (!loop->why)
@@ -178,11 +204,21 @@ static void add_hot_gaps(struct lull_document *document, const struct lull_run *
             lull_table_column(table, "function", "in");
             lull_table_column(table, "share", "of all\nuseful time");
             lull_table_column(table, "why", "why");
+            lull_table_column(table, "cycles",
+                              lull_arena_printf(arena, "in-core at least\n(cy/pass)%s", on));
+            lull_table_column(table, "in_core",
+                              lull_arena_printf(arena, "in-core at least\n(ns/pass)%s", on));
+            lull_table_column(table, "limit",
+                              lull_arena_printf(arena, "limited\nin-core by%s", on));
+            lull_table_column(table, "instructions", "instructions\nof a pass");
+            lull_table_column(table, "vectors", "an instruction\ncalculates");
+            lull_table_column(table, "traffic", "traffic");
         }
         const uint32_t row = lull_table_row(table, loop->row->id, loop->row->label, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(loop->row->function));
         lull_table_set(table, row, 1, lull_cell_share(loop->row->share));
         lull_table_set(table, row, 2, lull_cell_text(loop->why));
+        set_hot_code(table, row, loop, arena);
     }
 }
 
@@ -230,8 +266,33 @@ static void tell_hot_loop(struct lull_document *document, const struct lull_hot_
             "instead of %.3g ns. Its limit is %s.%s",
             loop->row->label, loop->row->function, 100 * loop->share, sampled, on,
             1e9 * loop->measured, 1e9 * loop->allowed, loop->limit, then);
+    if (loop->compilation)
+        lull_document_note(document, LULL_NOTE_INFO, "%s: %s", loop->row->label, loop->compilation);
     if (*loop->notes)
         lull_document_note(document, LULL_NOTE_INFO, "%s: %s", loop->row->label, loop->notes);
+}
+
+/* What the machine code of a loop says that is not understood. */
+static void tell_hot_code(struct lull_document *document, const struct lull_hot_loop *loop,
+                          const struct lull_hot_loops *loops, struct lull_arena *arena)
+{
+    const struct lull_hot_code *code = loop->code;
+    const struct lull_incore_binary *in_core = &code->in_core;
+    const char *vectors = lull_hot_vectors(code, loops->machine, arena);
+    const char *left_out = code->n_calls > 0    ? ", without what it calls"
+                           : code->n_others > 0 ? ", without what stands in branches"
+                                                : "";
+    const char *on =
+        loops->other ? lull_arena_printf(arena, " (on %s)", machine_of_loops(loops)) : "";
+    lull_document_note(
+        document, LULL_NOTE_INFO,
+        "%s in %s is not understood. By its machine code a pass takes %s %.1f cycles "
+        "(%.3g ns) in the core%s%s, limited by %s. It has %zu instructions%s%s. "
+        "Its traffic is unknown.",
+        loop->row->label, loop->row->function,
+        in_core->incore.source == LULL_INCORE_MCA ? "at least" : "about", in_core->cycles,
+        1e9 * code->seconds, on, left_out, in_core->limit, in_core->n_instructions,
+        vectors ? "; those of floating point calculate with " : "", vectors ? vectors : "");
 }
 
 void lull_hot_loops_add(struct lull_document *document, const struct lull_run *run,
@@ -244,9 +305,13 @@ void lull_hot_loops_add(struct lull_document *document, const struct lull_run *r
     }
     add_hot_limits(document, run, loops, arena);
     add_hot_gaps(document, run, loops, arena);
-    for (uint32_t i = 0; i < loops->n_loops; i++)
-        if (!loops->loops[i].why)
-            tell_hot_loop(document, &loops->loops[i], loops, arena);
+    for (uint32_t i = 0; i < loops->n_loops; i++) {
+        const struct lull_hot_loop *loop = &loops->loops[i];
+        if (!loop->why)
+            tell_hot_loop(document, loop, loops, arena);
+        else if (loop->code)
+            tell_hot_code(document, loop, loops, arena);
+    }
 }
 
 void lull_hot_loops_add_details(struct lull_document *document, const struct lull_run *run,

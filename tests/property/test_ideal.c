@@ -22,28 +22,48 @@
 
 enum { RANKS = 6, MESSAGES = 64, ROUNDS = 60, STEPS = 400 };
 
-enum region { SEND, RECV, ISEND, WAIT, COLLECTIVE, RANK, LOOP, SSEND, REGIONS };
-static const char *const names[] = {"MPI_Send", "MPI_Recv",      "MPI_Isend",
-                                    "MPI_Wait", "MPI_Allreduce", "MPI_Comm_rank",
-                                    "loop",     "MPI_Ssend",     NULL};
+enum region { SEND, RECV, ISEND, WAIT, COLLECTIVE, RANK, LOOP, SSEND, F, G, H, REGIONS };
+static const char *const names[] = {"MPI_Send",
+                                    "MPI_Recv",
+                                    "MPI_Isend",
+                                    "MPI_Wait",
+                                    "MPI_Allreduce",
+                                    "MPI_Comm_rank",
+                                    "loop",
+                                    "MPI_Ssend",
+                                    "f",
+                                    "g",
+                                    "h",
+                                    NULL};
 
-enum { MESSAGE, SYNCHRONOUS, GATHERED, WAITED, WORKED, BRANCHES };
+/* The parts of the critical path; loop and h are one. */
+enum { PARTS = 4, DEPTH = 4 };
+/* Behind them: how often the path came from another rank, by the call where it did. */
+enum { SITES = 4, NUMBERS = PARTS + SITES };
+static const uint32_t site_of[REGIONS] = {[RECV] = 1, [WAIT] = 2, [COLLECTIVE] = 3};
+static const uint32_t part_of[REGIONS] = {[F] = 1, [G] = 2, [H] = 3, [LOOP] = 3};
+
+enum { MESSAGE, SYNCHRONOUS, GATHERED, WAITED, WORKED, CHANGED, BRANCHES };
 static struct branch branches[BRANCHES] = {
     [MESSAGE] = {.what = "a message is received", .least = 800},
     [SYNCHRONOUS] = {.what = "a send is synchronous", .least = 100},
     [GATHERED] = {.what = "there is a collective operation", .least = 800},
     [WAITED] = {.what = "the ideal run is shorter", .least = 800},
     [WORKED] = {.what = "there is work to balance", .least = 800},
+    [CHANGED] = {.what = "the critical path is not that of one rank alone", .least = 500},
 };
 
+/* Beside the ideal time: what it is made of, by part, and in other ranks than the own one. */
 struct clocks {
     int64_t measured, ideal, outside;
+    int64_t path[NUMBERS];
+    bool changed;
 };
 
 struct message {
     uint32_t source, target;
     int32_t tag;
-    int64_t measured, ideal;
+    struct clocks sent;
 };
 
 struct program {
@@ -51,10 +71,16 @@ struct program {
     struct lull_trace *trace;
     uint32_t n_ranks;
     struct clocks clocks[RANKS];
+    enum region open[RANKS][DEPTH];
+    unsigned depth[RANKS];
+    int64_t last_path[NUMBERS];
+    int64_t spent[PARTS]; /* by all ranks */
+    bool last_changed;
     struct message messages[MESSAGES];
     uint32_t n_messages;
     uint64_t requests;
     bool synchronous;   /* some of the sends are */
+    bool stays;         /* regions of the user are open to the end of the run */
     int64_t last_ideal; /* of the end */
     int64_t phases;     /* collective operations so far */
 };
@@ -70,20 +96,45 @@ static void add(struct program *p, uint32_t rank, unsigned kind, uint32_t id)
     memory_trace_add(p->trace, rank, &event);
 }
 
+/* Enters a region of the user, or leaves the innermost one. */
+static void change_region(struct program *p, uint32_t rank)
+{
+    unsigned *depth = &p->depth[rank];
+    if (*depth < DEPTH && draw(p, 2)) {
+        const enum region region = F + (enum region)draw(p, 3);
+        p->open[rank][(*depth)++] = region;
+        add(p, rank, LULL_EVENT_ENTER, region);
+    } else if (*depth > 0) {
+        add(p, rank, LULL_EVENT_LEAVE, p->open[rank][--*depth]);
+    }
+}
+
+static void spend(struct program *p, uint32_t rank, int64_t length)
+{
+    const unsigned depth = p->depth[rank];
+    p->clocks[rank].ideal += length;
+    const uint32_t part = depth ? part_of[p->open[rank][depth - 1]] : 0;
+    p->clocks[rank].path[part] += length;
+    p->spent[part] += length;
+}
+
 static void compute(struct program *p, uint32_t rank)
 {
     int64_t length = draw(p, 4) ? 2 * draw(p, 500) : 0;
+    for (int64_t changes = draw(p, 4); changes > 0; changes--)
+        change_region(p, rank);
     if (draw(p, 2))
         add(p, rank, LULL_EVENT_ENTER, LOOP), add(p, rank, LULL_EVENT_LEAVE, LOOP);
     p->clocks[rank].measured += length;
-    p->clocks[rank].ideal += length;
     p->clocks[rank].outside += length;
+    spend(p, rank, length);
 }
 
 static void enter(struct program *p, uint32_t rank, enum region region)
 {
     add(p, rank, LULL_EVENT_ENTER, region);
-    p->clocks[rank].measured += draw(p, 50);
+    p->clocks[rank].measured +=
+        1 + draw(p, 50); /* a warp cannot show a wait in a call of no length */
 }
 
 static void leave(struct program *p, uint32_t rank, enum region region)
@@ -114,17 +165,32 @@ static void send(struct program *p, uint32_t source)
     m->target = (uint32_t)draw(p, p->n_ranks);
     m->tag = (int32_t)draw(p, 2);
     enter(p, source, region);
-    m->measured = p->clocks[source].measured;
-    m->ideal = p->clocks[source].ideal;
+    m->sent = p->clocks[source];
     message_event(p, source, LULL_EVENT_SEND, m->target, m->tag,
                   blocks ? LULL_NO_REQUEST : p->requests++);
     leave(p, source, region);
 }
 
-static void wait_until(struct clocks *clocks, int64_t measured, int64_t ideal)
+/* Whether `a` is the later end; of equal times the one with more in its first parts. */
+static bool is_later(const struct clocks *a, const struct clocks *b)
 {
-    clocks->measured = measured > clocks->measured ? measured : clocks->measured;
-    clocks->ideal = ideal > clocks->ideal ? ideal : clocks->ideal;
+    if (a->ideal != b->ideal)
+        return a->ideal > b->ideal;
+    unsigned p = 0;
+    while (p < NUMBERS - 1 && a->path[p] == b->path[p])
+        p++;
+    return a->path[p] > b->path[p];
+}
+
+static void wait_until(struct clocks *clocks, const struct clocks *other, enum region call)
+{
+    clocks->measured = other->measured > clocks->measured ? other->measured : clocks->measured;
+    if (!is_later(other, clocks))
+        return;
+    clocks->ideal = other->ideal;
+    memcpy(clocks->path, other->path, sizeof clocks->path);
+    clocks->path[PARTS + site_of[call]]++;
+    clocks->changed = true;
 }
 
 /* The oldest message of the same pair and tag as a message drawn: they do not overtake. Returns
@@ -142,7 +208,7 @@ static uint32_t receive_one_like(struct program *p, uint32_t drawn, struct clock
     enum region region = blocks ? RECV : WAIT;
     *ret_begin = p->clocks[m.target];
     enter(p, m.target, region);
-    wait_until(&p->clocks[m.target], m.measured, m.ideal);
+    wait_until(&p->clocks[m.target], &m.sent, region);
     message_event(p, m.target, LULL_EVENT_RECV, m.source, m.tag,
                   blocks ? LULL_NO_REQUEST : p->requests++);
     leave(p, m.target, region);
@@ -165,13 +231,13 @@ static void send_synchronously(struct program *p, uint32_t source)
     if (at == MESSAGES || target == source)
         return;
     enter(p, source, SSEND);
-    p->messages[p->n_messages++] = (struct message){
-        source, target, (int32_t)draw(p, 2), p->clocks[source].measured, p->clocks[source].ideal};
+    p->messages[p->n_messages++] =
+        (struct message){source, target, (int32_t)draw(p, 2), p->clocks[source]};
     const int32_t tag = p->messages[at].tag;
     message_event(p, source, LULL_EVENT_SEND, target, tag, LULL_NO_REQUEST);
     while (receive_one_like(p, at, &begin) < at)
         at--;
-    wait_until(&p->clocks[source], begin.measured, begin.ideal);
+    wait_until(&p->clocks[source], &begin, SSEND);
     leave(p, source, SSEND);
     branch_reach(&branches[SYNCHRONOUS], true);
 }
@@ -214,9 +280,16 @@ static void collective(struct program *p)
         begin[r] = p->clocks[r];
     }
     for (uint32_t r = 0; r < size; r++) {
-        for (uint32_t other = 0; other < size; other++)
-            if (needs(op, r, root, other))
-                wait_until(&p->clocks[r], begin[other].measured, begin[other].ideal);
+        struct clocks latest = {0};
+        for (uint32_t other = 0; other < size; other++) {
+            const int64_t measured = latest.measured;
+            if (!needs(op, r, root, other))
+                continue;
+            if (is_later(&begin[other], &latest))
+                latest = begin[other];
+            latest.measured = measured > begin[other].measured ? measured : begin[other].measured;
+        }
+        wait_until(&p->clocks[r], &latest, COLLECTIVE);
         struct lull_event event =
             memory_event(p->clocks[r].measured, LULL_EVENT_COLLECTIVE_END, comm);
         event.op = op;
@@ -273,6 +346,7 @@ static void draw_program(struct lull_random *random, struct program *p)
     *p = (struct program){.random = random};
     p->n_ranks = 2 + (uint32_t)draw(p, RANKS - 1);
     p->synchronous = draw(p, 2);
+    p->stays = draw(p, 2);
     p->trace = memory_trace_simple(p->n_ranks, 1, 0, names);
     define_comms(p->trace, p->n_ranks, 1 + (uint32_t)draw(p, p->n_ranks));
     for (uint32_t r = 0; r < p->n_ranks; r++)
@@ -283,13 +357,20 @@ static void draw_program(struct lull_random *random, struct program *p)
     while (p->n_messages)
         receive(p);
     for (uint32_t r = 0; r < p->n_ranks; r++)
+        while (!p->stays && p->depth[r] > 0)
+            add(p, r, LULL_EVENT_LEAVE, p->open[r][--p->depth[r]]);
+    for (uint32_t r = 0; r < p->n_ranks; r++)
         if (p->clocks[r].measured > p->trace->duration)
             p->trace->duration = p->clocks[r].measured;
+    struct clocks last = {0};
     for (uint32_t r = 0; r < p->n_ranks; r++) { /* the rest of the run is no MPI */
-        p->clocks[r].ideal += p->trace->duration - p->clocks[r].measured;
-        if (p->clocks[r].ideal > p->last_ideal)
-            p->last_ideal = p->clocks[r].ideal;
+        spend(p, r, p->trace->duration - p->clocks[r].measured);
+        if (is_later(&p->clocks[r], &last))
+            last = p->clocks[r];
     }
+    p->last_ideal = last.ideal;
+    p->last_changed = last.changed;
+    memcpy(p->last_path, last.path, sizeof last.path);
 }
 
 static void check_bounds(const struct program *p, int64_t ideal, struct lull_arena *arena)
@@ -414,7 +495,8 @@ static void check_program(struct lull_random *random, uint64_t seed)
     struct program p;
     draw_program(random, &p);
     struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_ideal_options options = {0};
+    struct lull_ideal_options options = {
+        .part_of = part_of, .n_parts = PARTS, .site_of = site_of, .n_sites = SITES};
     struct lull_ideal_result result;
     struct lull_error err;
     const int64_t wanted = p.last_ideal;
@@ -423,10 +505,20 @@ static void check_program(struct lull_random *random, uint64_t seed)
     fail_if(result.absent, "seed %lu: %s: %s", seed, result.absent, result.detail);
     fail_if(result.runtime != wanted, "seed %lu: %ld ns, the reference has %ld", seed,
             result.runtime, wanted);
+    for (unsigned part = 0; part < PARTS; part++)
+        fail_if(result.path[part] != p.last_path[part] || result.spent[part] != p.spent[part],
+                "seed %lu: part %u of the path: %ld ns, the reference has %ld", seed, part,
+                result.path[part], p.last_path[part]);
+    for (unsigned site = 0; site < SITES; site++)
+        fail_if(result.changes[site] != p.last_path[PARTS + site],
+                "seed %lu: place %u: %ld changes, the reference has %ld", seed, site,
+                result.changes[site], p.last_path[PARTS + site]);
+    branch_reach(&branches[CHANGED], p.last_changed);
     branch_reach(&branches[WAITED], result.runtime < p.trace->duration);
     check_bounds(&p, result.runtime, arena);
     check_engine(&p, seed, arena);
-    check_warp(&p, arena);
+    if (!p.stays) /* a simulated run is longer, and so are regions that stay open to its end */
+        check_warp(&p, arena);
     check_balance(&p);
     lull_arena_destroy(arena);
     lull_trace_close(p.trace);

@@ -173,16 +173,74 @@ static struct lull_ideal_result read_once(const struct random_run *run, unsigned
 }
 
 /* `ret_others`: other threads are presumed not to communicate; whether they did. NULL: any may. */
+/* ---- the critical path ----------------------------------------------------------------------- */
+
+/* The regions of the user that are put into a run, and their parts of the path; the random runs have none. */
+enum { USERS = 3, PARTS = 4 };
+
+static const uint32_t *parts_of_users(const struct random_run *run)
+{
+    uint32_t *parts =
+        lull_arena_zero(run->arena, run->trace->n_regions + (size_t)USERS, sizeof *parts);
+    for (uint32_t r = 0; r < USERS; r++)
+        parts[r] = r + 1;
+    return parts;
+}
+
+/* Puts USERs behind some steps of a location. */
+static void add_users(struct run_steps *own, struct lull_random *random)
+{
+    struct lull_step *steps = malloc((2 * own->count + 1) * sizeof *steps);
+    uint32_t depth = 0;
+    size_t n = 0;
+    assert_non_null(steps);
+    for (size_t i = 0; i < own->count; i++) {
+        steps[n++] = own->steps[i];
+        if (own->steps[i].kind == LULL_STEP_END || lull_random_below(random, 3))
+            continue;
+        const bool leaves = depth > 0 && lull_random_below(random, 2);
+        struct lull_step *user = &steps[n++];
+        *user = (struct lull_step){.time = own->steps[i].time,
+                                   .kept_ns = own->steps[i].kept_ns,
+                                   .kind = LULL_STEP_USER,
+                                   .op = leaves ? LULL_USER_LEFT : LULL_USER_ENTERED,
+                                   .region = (uint32_t)lull_random_below(random, USERS)};
+        depth += leaves ? -1 : 1;
+    }
+    free(own->steps);
+    own->steps = steps;
+    own->count = own->capacity = n;
+}
+
+/* Of a result: whether its path is there and adds up, and is that of another result, if there is one. */
+static bool path_is(const struct lull_ideal_result *result, const struct lull_ideal_result *like)
+{
+    int64_t sum = 0;
+    if (result->absent || !result->path)
+        return !result->path && (!like || !like->path);
+    for (unsigned p = 0; p < PARTS; p++)
+        sum += result->path[p];
+    return sum == result->runtime &&
+           (!like || (memcmp(result->path, like->path, PARTS * sizeof *like->path) == 0 &&
+                      memcmp(result->spent, like->spent, PARTS * sizeof *like->spent) == 0 &&
+                      memcmp(result->changes, like->changes, PARTS * sizeof *like->changes) == 0));
+}
+
+/* With the critical path where `paths` is given (parts_of_users). */
 static struct lull_ideal_result evaluate_part(const struct random_run *run, unsigned workers,
                                               uint64_t seed, size_t waiting,
                                               const struct lull_division *division,
-                                              bool *ret_others)
+                                              const uint32_t *paths, bool *ret_others)
 {
     struct lull_ideal_options options = {
         .reading =
             &(const struct lull_reading){.range = lull_pass_range(division), .division = division},
         .waiting = waiting,
         .presumes_masters = ret_others,
+        .part_of = paths,
+        .n_parts = paths ? PARTS : 0,
+        .site_of = paths, /* any numbers below n_sites */
+        .n_sites = PARTS,
         .ahead = seed % 3 ? (size_t)(seed / 3 % 7) : 0,
         .readers = (unsigned)(seed % 5)};
     bool again = false;
@@ -201,7 +259,7 @@ static void set_epochs(bool always)
 static struct lull_ideal_result evaluate(const struct random_run *run, unsigned workers,
                                          uint64_t seed, size_t waiting, bool *ret_others)
 {
-    return evaluate_part(run, workers, seed, waiting, NULL, ret_others);
+    return evaluate_part(run, workers, seed, waiting, NULL, NULL, ret_others);
 }
 
 /* ---- tests ----------------------------------------------------------------------------------- */
@@ -286,6 +344,40 @@ static void other_threads_are_found_out(void **state)
     assert_reached("masters alone communicate", without, count / 20, count);
 }
 
+/* The path does not depend on who reads what when. It is that of what the run as a whole spends in each
+ * region only where test_ideal knows it; here it adds up. */
+static void paths_are_the_same_by_all(void **state)
+{
+    (void)state;
+    uint64_t first = lull_test_seed();
+    unsigned several = 0;
+    struct random_run run;
+    set_epochs(true);
+    for (uint64_t seed = first; seed < first + programs(); seed++) {
+        struct lull_random random;
+        lull_random_seed(&random, seed);
+        random_run_draw(&run, &random, false);
+        for (uint32_t l = 0; l < run.n_locations; l++)
+            add_users(&run.locations[l], &random);
+        const uint32_t *paths = parts_of_users(&run);
+        const struct lull_ideal_result alone = evaluate_part(&run, 1, 0, 0, NULL, paths, NULL);
+        const struct lull_ideal_result without = evaluate(&run, 1, 0, 0, NULL);
+        const unsigned workers = 1 + (unsigned)lull_random_below(&random, MOST_WORKERS);
+        const size_t waiting = (size_t)lull_random_below(&random, 20);
+        const struct lull_ideal_result by_all =
+            evaluate_part(&run, workers, seed, waiting, NULL, paths, NULL);
+        fail_if(alone.absent || alone.runtime != without.runtime || !path_is(&alone, NULL),
+                "seed %lu: the path does not add up to %ld ns", seed, without.runtime);
+        fail_if(!path_is(&by_all, &alone), "seed %lu: another path by %u workers", seed, workers);
+        unsigned parts = 0;
+        for (unsigned p = 0; p < PARTS; p++)
+            parts += alone.path[p] > 0;
+        several += parts > 1;
+        random_run_free(&run);
+    }
+    assert_reached("a path has several parts", several, programs() / 2, programs());
+}
+
 static void programs_last_as_long_as_their_longest_path(void **state)
 {
     (void)state;
@@ -348,7 +440,10 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
     const size_t waiting =
         lull_random_below(random, 2) ? 0 : 1 + (size_t)lull_random_below(random, 20);
     set_epochs(false);
-    const struct lull_ideal_result alone = evaluate(run, 1, seed, 0, NULL);
+    const uint32_t *paths = lull_random_below(random, 2) ? parts_of_users(run) : NULL;
+    for (uint32_t l = 0; paths && l < run->n_locations; l++)
+        add_users(&run->locations[l], random);
+    const struct lull_ideal_result alone = evaluate_part(run, 1, seed, 0, NULL, paths, NULL);
     set_epochs(lull_random_below(random, 4));
     struct lull_team *team = drawn_team_open(random, seed, 1);
     const unsigned members = lull_team_size(team);
@@ -356,7 +451,7 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
         drawn_team_divide(team, run->trace->n_processes, random, run->arena);
     const unsigned workers = 1 + (unsigned)((seed + lull_team_index(team)) % 3);
     const struct lull_ideal_result result =
-        evaluate_part(run, workers, seed, waiting, division, NULL);
+        evaluate_part(run, workers, seed, waiting, division, paths, NULL);
     int wrong = 0;
     if (lull_team_is_first(team)) {
         if (members > 1)
@@ -373,9 +468,11 @@ static int differs(struct random_run *run, uint64_t seed, struct lull_random *ra
           (alone.messages != result.messages || alone.lost_ns != result.lost_ns ||
            alone.runtime != result.runtime || alone.operations != result.operations ||
            alone.collectives != result.collectives ||
-           alone.unmatched_sends != result.unmatched_sends)))) {
-        fprintf(stderr, "seed %lu, team of %u: %ld ns and '%s', alone %ld and '%s'\n", seed,
-                members, result.runtime, result.detail, alone.runtime, alone.detail);
+           alone.unmatched_sends != result.unmatched_sends)) ||
+         !path_is(&alone, NULL) || !path_is(&result, &alone))) {
+        fprintf(stderr, "seed %lu, team of %u: %ld ns and '%s', alone %ld and '%s'%s\n", seed,
+                members, result.runtime, result.detail, alone.runtime, alone.detail,
+                paths ? ", with paths" : "");
         wrong = 1;
     }
     return lull_team_end(team) ? wrong : 3;
@@ -408,7 +505,7 @@ TEST_GROUP(test_ideal_shares)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(teams_find_what_one_finds), /* while there is little to fork */
         cmocka_unit_test(programs_last_as_long_as_their_longest_path),
-        cmocka_unit_test(other_threads_are_found_out),
+        cmocka_unit_test(paths_are_the_same_by_all), cmocka_unit_test(other_threads_are_found_out),
         cmocka_unit_test(what_is_missing_is_told_the_same_by_all)};
     return run_cases(tests, NULL, NULL);
 }

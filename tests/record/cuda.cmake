@@ -7,7 +7,7 @@ find_program(LULL_NVCC nvcc HINTS ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFI
 function(cuda_mock folder compiler)
     set(flags -std=gnu17 -O1 -g -pthread -Wall -Wextra -Werror -fvisibility=hidden ${ARGN})
     set(shared -fPIC -shared -Wl,-Bsymbolic)
-    foreach(part 13 12 old)
+    foreach(part 14 13 12 old)
         file(MAKE_DIRECTORY ${folder}/${part})
     endforeach()
     file(GLOB sources CONFIGURE_DEPENDS ${cuda_folder}/*.c ${cuda_folder}/*.h)
@@ -19,6 +19,8 @@ function(cuda_mock folder compiler)
                 -o ${folder}/12/libcupti.so.12
         COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcupti.so.13 -DMOCK_VERSION=13 -DMOCK_OLD
                 ${cuda_folder}/mock_cupti.c -o ${folder}/old/libcupti.so.13
+        COMMAND ${compiler} ${flags} ${shared} -Wl,-soname,libcupti.so.14 -DMOCK_VERSION=13 -DMOCK_OLD
+                ${cuda_folder}/mock_cupti.c -o ${folder}/14/libcupti.so.14
         COMMAND ${compiler} ${flags} ${shared} ${cuda_folder}/next.c -o ${folder}/libnext.so
         COMMAND ${compiler} ${flags} ${shared} ${cuda_folder}/second.c ${cuda_folder}/runtime.c ${folder}/libcuda.so.1 -o ${folder}/libsecond.so
         COMMAND ${compiler} ${flags} -I${PROJECT_SOURCE_DIR}/include ${cuda_folder}/cuda.c ${cuda_folder}/runtime.c
@@ -50,15 +52,16 @@ function(cuda_tests prefix compiler)
     cuda_test(${prefix}.plain quick plain plain/inner-ids plain/wrap plain/v12,driver-12 plain/mig plain/swap plain/eager plain/eager,inner-ids plain/foreign plain/no-clock
               plain/managed plain/managed,v12,driver-12 plain/managed,no-managed plain/managed,old-managed
               plain/tsc plain/worker)
-    cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback seccomp unfinished off)
+    cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback exit-submitting exit-submitting/small seccomp unfinished off)
     cuda_test(${prefix}.processes quick threads threads/small,shuffle fork fork-first spawn pause pause-long pause-long/managed
               reset reset/small,worker closing libraries ranges)
     cuda_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker
               random-4-10/small,shuffle,drops random-5-10/small,odd-times random-6-10/small,wrap,inner-ids
               random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
               random-10-10/small,managed,shuffle
+              random-13-10/reuse random-14-10/small,reuse
               random-11-10/small,starved random-12-10/small,starved,v12,driver-12)
-    cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:no-device said:step said:late said:silent
+    cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:newer said:unknown said:no-device said:step said:late said:silent
               said:two said:next said:next-missing other-build not-beside)
     cuda_test(${prefix}.killed quick killed-4)
 endfunction()
@@ -90,6 +93,7 @@ function(cuda_toolkit_tests compiler)
         cuda_test(cuda.random.many.${turn} all random-${turn}-1000/${words})
     endforeach()
     cuda_test(cuda.killed.many all killed-300)
+    cuda_test(cuda.busy_end quick unfinished/busy-end)
 endfunction()
 
 # Ranks of a family of MPI, with the mock that the first of these functions has made.

@@ -36,7 +36,7 @@ from devices import SKIPPED, call, check_converted, read
 
 KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
 REPORTED = 66 # the thread sanitizer has reported something: the mock's truth is not written to its end
-ENDS = {"exit": 3, "exit-callback": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
+ENDS = {"exit": 3, "exit-callback": 3, "exit-submitting": 3, "abort": -signal.SIGABRT, "quick": 4, "in-call": 6}
 COPIES, MANAGED = -100, -200 # numbers in the place of those of streams
 LINE = re.compile(r"(\d+) (\d+) (.*?): (call|submit|depend|device wait|operation) (\d+) (.*)$")
 STREAM = re.compile(r"(stream|queue|copies|managed memory) ?(\d*)(?: \(\d+\))? on Mock GPU (\d)$")
@@ -348,7 +348,7 @@ def test_form(settings, form, folder):
     if "starved" in words: # before CUDA 12.9 CUPTI is never told that there is no buffer
         compare("starved", sum(line.startswith("CUPTI has no memory for its records") for line in lines), version == "13", complaints)
     seen = Run(settings, run)
-    if form == "in-call": # a signal may have interrupted the mock while it wrote
+    if form in ("in-call", "exit-submitting"): # the mock was interrupted while it wrote
         compare("calls are there", len(seen.threads) == 1, True, complaints)
         return complaints
     partly = form in ("abort", "quick", "seccomp") or (form == "pause-long" and "managed" in words)
@@ -378,7 +378,7 @@ def test_form(settings, form, folder):
     copy = os.path.join(folder, "copy")
     read([settings.lull, "convert", "--to", "tape", run, copy])
     compare("copy", read([settings.listing, copy]), read([settings.listing, run]), complaints)
-    if form.split("-")[0] in ("plain", "threads", "reset", "random"):
+    if form.split("-")[0] in ("plain", "threads", "reset", "random", "ranges"):
         check_converted(settings, run, folder, complaints)
     return complaints
 
@@ -454,6 +454,8 @@ SAID = {
     "none": (None, "driver-12", "there is no libcupti of CUDA 13 or 12 that can be loaded"),
     "old-driver": (None, "driver-11", "the driver is older than CUDA 12"),
     "old": ("old", "", "libcupti lacks cuptiGetStreamIdEx"),
+    "newer": ("13", "driver-14", None),
+    "unknown": ("13", "unknown", "libcupti is of version 140000, which is newer than those that lull knows: what is done with CUDA"),
     "no-device": ("13", "no-device", None),
     "step": ("13", "step", "CUPTI tells times that contradict the host's"),
     "late": ("13", "late", None),
@@ -506,6 +508,8 @@ def test_said(settings, what, folder):
     environment = environment_of(settings, version, words, MOCK_TRUTH=os.path.join(folder, "truth"))
     if what == "two":
         environment["LD_LIBRARY_PATH"] += ":" + os.path.join(settings.mock, "12")
+    if what == "newer": # one of CUDA 14 is there, too
+        environment["LD_LIBRARY_PATH"] += ":" + os.path.join(settings.mock, "14")
     if what == "next":
         environment["CUDA_INJECTION64_PATH"] = os.path.join(settings.mock, "libnext.so")
     if what == "next-missing":
@@ -519,7 +523,7 @@ def test_said(settings, what, folder):
     if len(lines) != (line is not None) or not all(re.match(line, one) for one in lines):
         complaints.append(f"said {lines}, expected '{line}'")
     seen = Run(settings, run)
-    has_streams = what in ("step", "late", "silent", "two", "next", "next-missing")
+    has_streams = what in ("newer", "step", "late", "silent", "two", "next", "next-missing")
     compare("streams", bool(seen.rows("streams")), has_streams, complaints)
     if what == "no-device":
         compare("status alone", alone.returncode, SKIPPED, complaints)

@@ -2,7 +2,7 @@
 loops these are, how many iterations they make, what they load and store and why others are not understood is known of
 the program (hot_loops.c); how long they took decides nothing here. And what is said where something is missing.
 
-    hot_loops.py --lull LULL --source HOT_LOOPS.c --machine MACHINE.json --cc GCC
+    hot_loops.py --lull LULL --source HOT_LOOPS.c --machine MACHINE.json --cc GCC --cpp HOT_LOOPS.cpp --cxx "G++;CLANG++" --faults HOT_FAULTS.c
 """
 import argparse
 import json
@@ -36,8 +36,11 @@ class Check:
         self.here = os.path.join(folder, "here.json")
         with open(self.here, "w") as file:
             json.dump(machine, file)
+        self.read_marks(self.source)
+
+    def read_marks(self, source):
         self.lines = {}
-        with open(self.source) as file:
+        with open(source) as file:
             for number, text in enumerate(file, 1):
                 mark = re.search(r"/\* (\w+) \*/$", text)
                 if mark:
@@ -51,9 +54,10 @@ class Check:
         self.expect(isinstance(got, (int, float)) and abs(got - expected) <= part * abs(expected), "%s: %r, expected %r",
                     what, got, expected)
 
-    def record(self, name, options, *record, threads=1):
+    def record(self, name, options, *record, threads=1, compiler=None, source=None):
         program, run = os.path.join(self.folder, name), os.path.join(self.folder, name + ".run")
-        subprocess.run([self.settings.cc, "-O2", "-g", *options, self.source, "-o", program], check=True)
+        subprocess.run([compiler or self.settings.cc, "-O2", "-g", source or self.source, *options, "-o", program],
+                       check=True)
         subprocess.run([self.settings.lull, "record", "--force", *record, "-o", run, "--", program, str(ROWS)],
                        check=True, capture_output=True, env=launch.environment(OMP_NUM_THREADS=str(threads)))
         return run
@@ -76,7 +80,7 @@ class Check:
             ids = [column["id"] for column in table["columns"]]
             found[key.split(":")[0]] = rows = {}
             for row in table["rows"]:
-                at = re.match(r"hot_loops\.c:(\d+)-(\d+)$", row["label"])
+                at = re.match(r"hot_\w+\.c(?:pp)?:(\d+)-(\d+)$", row["label"])
                 for name, line in self.lines.items():
                     if not at or int(at.group(1)) > line + 1 or line > int(at.group(2)):
                         continue
@@ -126,7 +130,16 @@ class Check:
     def reasons(self, gaps):
         for name, why in (("branch", "branch"), ("macro", "macro|unknown bound"), ("jump", "affine"),
                           ("collatz", "while|around")):
-            self.expect(re.search(why, str(gaps.get(name, {}).get("why"))), "%s: %r", name, gaps.get(name))
+            row = gaps.get(name, {})
+            self.expect(re.search(why, str(row.get("why"))), "%s: %r", name, row)
+            if not shutil.which("llvm-mc"):
+                continue
+            # each of them calculates with one number at a time; a division of doubles keeps its port for 8 cycles or more
+            self.expect(row.get("instructions", 0) >= 3 and row.get("limit") and row.get("in_core", 0) > 0 and
+                        row.get("vectors") == "1 double" and row.get("traffic") is None, "%s: %r", name, row)
+            clock = self.machine_of["numbers"]["clock.nominal"]["value"]
+            self.near(name + ": cycles of a nanosecond", row["cycles"] / row["in_core"], 1e-9 * clock)
+            self.expect(name != "macro" or row["cycles"] >= 8, "macro: %r", row)
 
     def sizes(self):
         """What the user says makes the rest known, as far as it is counted."""
@@ -150,11 +163,20 @@ class Check:
 
     def instrumented(self):
         run = self.record("instrumented", ["-finstrument-functions", "-fno-inline", "-finstrument-functions-exclude-function-list="
-                                            "cell,collatz,branch,macro,jump"], "--sample", "1000")
+                                            "cell,collatz,branch,macro,jump", "-fno-tree-vectorize"], "--sample", "1000")
         _, found = self.tables(run)
         made = found["hot_predictions"]["relax"]
         self.expect(made["counted"] == "visits of its function", "relax: counted by %r", made["counted"])
         self.near("relax: iterations of visits", made["iterations"], 2 * SWEEPS * (WIDTH - 2) * (HEIGHT - 2))
+        # without vectors, four loads an iteration, of which the core makes two a cycle; the transfers are added to them
+        clock = 1e-9 * self.machine_of["numbers"]["clock.nominal"]["value"]
+        parts = [float(part) for part in re.findall(r"[\d.]+", made["ecm"])]
+        if shutil.which("llvm-mc"):
+            self.expect(made["vectors"] == "1 double", "relax: %r", made)
+            self.near("relax: as compiled", made["compiled"], (4 / 2 * 8 + sum(parts[2:])) / 8 / clock, 0.02)
+            out = " ".join(self.said(run).split())
+            self.expect("As it was compiled an iteration takes at least 1.36 ns: its instructions of floating point "
+                        "calculate with 1 double each, where a vector of the machine holds 4" in out, "relax: %s", out)
 
     def report(self):
         """The report has the same table, the predictions as a detail, and a Roofline."""
@@ -186,6 +208,64 @@ class Check:
             ids = [column["id"] for column in table["columns"]]
             for row in table["rows"] if key.startswith("hot_predictions") else []:
                 self.expect(row["values"][ids.index("counted")] == "not known", "in a window: %r", row)
+
+    def cpp(self):
+        """C++: what is read moves what the same loops of C move; the time in the core is that of the machine code."""
+        source = os.path.join(self.folder, "hot_loops.cpp")
+        shutil.copy(self.settings.cpp, source)
+        self.read_marks(source)
+        links = [link["bytes_per_cycle"] for link in self.machine_of["core"]["links"]]
+        for compiler in self.settings.cxx.split(";"):
+            if not shutil.which(compiler) or not shutil.which("llvm-mc"):
+                print("no %s or no llvm-mc: its C++ is not looked at" % compiler)
+                continue
+            run = self.record("cpp." + os.path.basename(compiler), [], "--sample", "1000", compiler=compiler, source=source)
+            _, found = self.tables(run, "-D", "a.size=%d" % N, "-D", "rows=%d" % HEIGHT)
+            made, gaps = found.get("hot_predictions", {}), found.get("hot_not_understood", {})
+            self.expect(set(made) == {"triad", "step"}, "%s: understood: %r; not: %r", compiler, sorted(made), gaps)
+            for name, lines, arrays, flops in (("triad", 4, 3 * N, 2), ("step", 3, 2 * WIDTH * HEIGHT, 4)):
+                row = made.get(name)
+                if not row:
+                    continue
+                parts = [float(part) for part in re.findall(r"[\d.]+", row["ecm"])]
+                for link in (0, 1):
+                    self.near("%s: %s: link %d" % (compiler, name, link), parts[2 + link], lines * LINE / links[link], 0.02)
+                self.near("%s: %s: flop" % (compiler, name), row["flops"], flops)
+                self.near("%s: %s: arrays" % (compiler, name), row["arrays"], 8 * arrays, 0.01)
+                self.expect(row["counted"] == "not known" and row["vectors"], "%s: %s: %r", compiler, name, row)
+            for name, why in (("divide", "template"), ("add", "range")):
+                row = gaps.get(name, {})
+                self.expect(re.search(why, str(row.get("why"))) and row.get("in_core", 0) > 0, "%s: %s: %r", compiler,
+                            name, row)
+        self.read_marks(self.source)
+
+    def faults(self):
+        """What is planted is named: a chain from element to element, and a call, whose cycles the user says."""
+        source = os.path.join(self.folder, "hot_faults.c")
+        shutil.copy(self.settings.faults, source)
+        self.read_marks(source)
+        run = self.record("faults", ["-lm"], "--sample", "1000", source=source)
+        _, found = self.tables(run)
+        self.expect(found["hot_loops"].get("chain", {}).get("limit") == "dependency chain", "chain: %r",
+                    found["hot_loops"].get("chain"))
+        self.expect("call of 'exp' has no cost" in str(found["hot_not_understood"].get("call", {}).get("why")), "call: %r",
+                    found["hot_not_understood"])
+        _, found = self.tables(run, "--call", "exp=20")
+        made = found["hot_predictions"].get("call", {})
+        parts = [float(part) for part in re.findall(r"[\d.]+", str(made.get("ecm")))] or [0]
+        # eight calls of 20 cycles in a line of results, and what else the core does
+        self.expect(160 <= parts[0] < 200, "call: %r", made)
+        self.expect("hot_not_understood" not in found or "call" not in found["hot_not_understood"], "call: %r", found)
+        words = [self.settings.lull, "report", run, "--call", "exp=20"]
+        done = subprocess.run(words, capture_output=True, text=True, env=launch.environment())
+        self.expect(done.returncode == 2 and "--machine" in done.stderr, "--call without a machine: %r", done.stderr)
+        done = subprocess.run([*words, "--machine", self.here, "--format", "json"], capture_output=True, text=True,
+                              env=launch.environment())
+        own, _ = self.tables(run, "--call", "exp=20")
+        shown = json.loads(done.stdout)["tables"] if done.returncode == 0 else {}
+        for key in own["tables"]:
+            self.expect(shown.get(key) == own["tables"][key], "report --call: %s differs: %s", key, done.stderr)
+        self.read_marks(self.source)
 
     def refuse(self):
         err = self.said(self.run, status=1, machine=self.settings.machine)
@@ -219,7 +299,7 @@ class Check:
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("lull", "source", "machine", "cc"):
+    for name in ("lull", "source", "machine", "cc", "cpp", "cxx", "faults"):
         parser.add_argument("--" + name, required=True)
     with tempfile.TemporaryDirectory() as folder:
         check = Check(parser.parse_args(), folder)
@@ -228,6 +308,8 @@ def main():
         check.instrumented()
         check.parallel()
         check.report()
+        check.cpp()
+        check.faults()
         check.refuse()
     for line in check.wrong:
         print("WRONG:", line)

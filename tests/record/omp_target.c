@@ -43,17 +43,27 @@ int main(void)
         const struct timespec length = {.tv_nsec = SLEEP};
         nanosleep(&length, 0);
     }
-/* Two threads, a kernel each. */
+    /* Two threads, a kernel each. Both kernels wait for each other, so that they overlap, for which a recorder needs two streams.
+     * The device is the host: the kernels share its memory. */
+    int met = 0, threads = 1;
+    int *const all_met = &met;
 #pragma omp parallel num_threads(2)
     {
-#pragma omp target
-        __asm__ volatile("" ::: "memory");
+        const int n = omp_get_num_threads();
+#pragma omp single
+        threads = n;
+#pragma omp target is_device_ptr(all_met)
+        {
+            __atomic_add_fetch(all_met, 1, __ATOMIC_SEQ_CST);
+            while (__atomic_load_n(all_met, __ATOMIC_SEQ_CST) < n)
+                continue;
+        }
     }
     printf("result %g %g\n", y[10], x[10]);
     printf("kernel !$omp@target@kernel 6\n");
     printf("copy copy@to@device 5 %d\n", 4 * BYTES + BYTES / 2);
     printf("copy copy@from@device 4 %d\n", 3 * BYTES + BYTES / 2);
-    puts("streams 1");
+    printf("streams %d\n", threads);
     printf("enters !$omp@target 6\nenters !$omp@target@update 2\nenters !$omp@target@enter@data 2\n"
            "enters !$omp@target@exit@data 2\nslept %d\n",
            SLEEP);

@@ -46,7 +46,8 @@ def check_old(settings, folder, complaints):
 def environment_of(compiler):
     """The runtime of target regions opens that of OpenMP once more, by the name libomp.so: the loader must find it."""
     library = call([*compiler, "-print-file-name=libomptarget.so"]).stdout.strip()
-    folders = [os.path.dirname(library), os.environ.get("LD_LIBRARY_PATH", "")]
+    named = [word[2:] for word in compiler if word.startswith("-L")]
+    folders = [*named, os.path.dirname(library), os.environ.get("LD_LIBRARY_PATH", "")]
     return launch.environment(LD_LIBRARY_PATH=":".join(filter(None, folders)))
 
 
@@ -115,7 +116,7 @@ def main():
         if program:
             complaints += check(settings, program, environment, alone, folder)
     if not program and not complaints:
-        print("skipped: no clang from 17 on that offloads OpenMP to the host (clang-19, libomp-19-dev)")
+        print("skipped: no clang from 17 on that offloads OpenMP to the host (clang-19, clang-tools-19, libomp-19-dev)")
         return SKIPPED
     print(f"{len(complaints)} complaints", *complaints, sep="\n    ")
     return 1 if complaints else 0

@@ -18,6 +18,15 @@ def told(lull, run):
     return json.loads(info.stdout)["facts"]
 
 
+def of_threads(lull, run):
+    """The page faults of each thread."""
+    metrics = subprocess.run([lull, "metrics", "--by", "thread", "--format", "json", run], check=True,
+                             capture_output=True, text=True)
+    table = next(table for name, table in json.loads(metrics.stdout)["tables"].items() if name.startswith("threads"))
+    column = [column["id"] for column in table["columns"]].index("faults")
+    return [row["values"][column] for row in table["rows"]]
+
+
 def main():
     parser = argparse.ArgumentParser()
     for name in ("lull", "program"):
@@ -37,6 +46,11 @@ def main():
             facts = told(settings.lull, run)
             if facts.get("page_faults", 0) < pages or "of processor time" not in facts.get("kernel", ""):
                 wrong.append("%s: %r page faults, %r" % (name, facts.get("page_faults"), facts.get("kernel")))
+            threads = of_threads(settings.lull, run)
+            # the second place is that of the thread that ends and of the one that stays, which are known as above
+            if len(threads) != 2 or sum(threads) != facts.get("page_faults") or \
+                    any(not least <= faults < least + PAGES // 10 for faults, least in zip(threads, (PAGES, pages - PAGES))):
+                wrong.append("%s: %r page faults of threads, in all %r" % (name, threads, facts.get("page_faults")))
             if "--profile" in options:
                 continue  # is not converted
             copy = run + ".copy"

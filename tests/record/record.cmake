@@ -400,7 +400,9 @@ if(Python3_FOUND)
                 add_test(NAME record.hot_loops
                     COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.py
                             --lull $<TARGET_FILE:lull> --source ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.c
-                            --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC})
+                            --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC}
+                            --cpp ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.cpp --cxx "g++;clang++"
+                            --faults ${PROJECT_SOURCE_DIR}/tests/record/hot_faults.c)
                 set_tests_properties(record.hot_loops PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
             endif()
             add_test(NAME record.shares_kinds
@@ -499,6 +501,16 @@ if(Python3_FOUND)
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/resident.py
                     --lull $<TARGET_FILE:lull> --program ${record_bin}/resident.gcc)
         set_tests_properties(record.resident PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(fake_system ${LULL_GCC} -Wall -Wextra -Werror -rdynamic)
+        add_test(NAME record.fake_system
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/fake_system.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/fake_system.gcc)
+        set_tests_properties(record.fake_system PROPERTIES LABELS quick TIMEOUT 1800)
+        record_program(region_memory ${LULL_GCC} -Wall -Wextra -Werror -pthread -rdynamic)
+        add_test(NAME record.region_memory
+            COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/region_memory.py
+                    --lull $<TARGET_FILE:lull> --program ${record_bin}/region_memory.gcc)
+        set_tests_properties(record.region_memory PROPERTIES LABELS quick TIMEOUT 1800)
         record_program(leak ${LULL_GCC} -Wall -Wextra -Werror)
         add_test(NAME record.leak
             COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/leak.py --lull $<TARGET_FILE:lull>

@@ -221,9 +221,9 @@ static void look_at_stack(int signal)
     signals += (uintptr_t)here >= lowest && (uintptr_t)here < highest;
 }
 
+/* Spins for n ms of processor time; 0: 100. */
 static int run_altstack(unsigned n)
 {
-    (void)n;
     enum { SIZE = 16384 };
     static char stack[SIZE];
     const stack_t other = {.ss_sp = stack, .ss_size = SIZE};
@@ -232,7 +232,7 @@ static int run_altstack(unsigned n)
     highest = lowest + SIZE;
     sigaltstack(&other, NULL);
     sigaction(SIGUSR1, &action, NULL);
-    for (unsigned i = 0; i < 100; i++) {
+    for (unsigned i = 0; i < (n ? n : 100); i++) {
         spin(0.001);
         raise(SIGUSR1);
     }

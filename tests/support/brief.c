@@ -51,7 +51,7 @@ static bool shorten(struct call *call, bool master, struct lull_step *step)
     default:
         if (!(BRIEF_STEPS >> step->kind & 1))
             return false;
-        if (step->kind == LULL_STEP_END)
+        if (step->kind == LULL_STEP_END || step->kind == LULL_STEP_USER)
             return true;
         if (step->kind == LULL_STEP_SEND)
             call->sends = true;

@@ -9,7 +9,8 @@
     (LULL_STEP_MASK(LULL_STEP_CALL) | LULL_STEP_MASK(LULL_STEP_SEND) |             \
      LULL_STEP_MASK(LULL_STEP_RECV) | LULL_STEP_MASK(LULL_STEP_CANCEL) |           \
      LULL_STEP_MASK(LULL_STEP_FREE) | LULL_STEP_MASK(LULL_STEP_COLLECTIVE_BEGIN) | \
-     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END) | LULL_STEP_MASK(LULL_STEP_END))
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END) | LULL_STEP_MASK(LULL_STEP_USER) |   \
+     LULL_STEP_MASK(LULL_STEP_END))
 
 /* What a location did, of a master or another thread; ret_steps has room for `count`. Returns how
  * many there are. */

@@ -128,6 +128,10 @@ static bool same_rest(const struct lull_trace *a, const struct lull_trace *b,
     if (a->held != b->held || a->not_held != b->not_held || a->n_left_out != b->n_left_out ||
         !a->disturbed != !b->disturbed)
         return differ(ret_difference, "what a recorder says of itself");
+    if (a->n_region_memory != b->n_region_memory ||
+        (a->n_region_memory > 0 && memcmp(a->region_memory, b->region_memory,
+                                          a->n_region_memory * sizeof *a->region_memory) != 0))
+        return differ(ret_difference, "the memory of regions");
     for (uint32_t i = 0; i < a->n_left_out; i++)
         if (memcmp(&a->left_out[i], &b->left_out[i], sizeof *a->left_out) != 0)
             return differ(ret_difference, "a function that is left out");

@@ -30,12 +30,12 @@ static void tell_slow_loop(struct lull_case *c, const struct lull_evidence_loop 
         loop->name, loop->function, 100 * loop->of_useful, 100 * loop->of_limit,
         loop->other_machine ? " (on another machine)" : "");
     finding->cause = lull_arena_printf(
-        c->arena,
-        "An iteration takes %.3g ns, where its limit, %s, allows %.3g ns. What the model does not "
-        "know may be in the way: code that was not vectorised, addresses that are powers of two "
-        "apart, "
-        "short loops, or others that use the memory.",
-        1e9 * loop->measured, loop->limit, 1e9 * loop->allowed);
+        c->arena, "An iteration takes %.3g ns, where its limit, %s, allows %.3g ns. %s",
+        1e9 * loop->measured, loop->limit, 1e9 * loop->allowed,
+        loop->compilation
+            ? loop->compilation
+            : "What the model does not know may be in the way: addresses that are powers of two "
+              "apart, short loops, or others that use the memory.");
     finding->gain.absent = "No replay tells: what the loop would take by the model is no trace.";
     finding->next = lull_arena_printf(c->arena, "lull model kernel --of %s --machine FILE",
                                       lull_case_word(c, c->evidence->path));

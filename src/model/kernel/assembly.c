@@ -268,6 +268,48 @@ bool lull_assembly_find_unrolled(const char *assembly, const char *function,
     return ret_loop->loaded + ret_loop->stored > 0;
 }
 
+struct lull_assembly_loop lull_assembly_read(const char *text, struct lull_arena *arena)
+{
+    struct lines lines = {0};
+    size_t capacity = 0;
+    for (const char *at = text; *at;) {
+        const size_t whole = strcspn(at, "\n");
+        size_t length = strcspn(at, "\n#");
+        const size_t spaces = strspn(at, " \t");
+        for (; length > 0 && isspace((unsigned char)at[length - 1]); length--)
+            ;
+        if (length > spaces) {
+            lines.items = lull_arena_grow(arena, lines.items, &capacity, lines.count + 1,
+                                          sizeof *lines.items);
+            lines.items[lines.count++] = lull_arena_strndup(arena, at + spaces, length - spaces);
+        }
+        at += whole + (at[whole] == '\n');
+    }
+    if (lines.count == 0)
+        return (struct lull_assembly_loop){.text = ""};
+    return take_loop(&lines, 0, lines.count - 1, (struct lull_source_lines){0}, arena);
+}
+
+bool lull_assembly_calculates(const struct lull_assembly_instruction *instruction,
+                              unsigned *ret_bytes, unsigned *ret_bits)
+{
+    static const char *const kinds[] = {"add", "sub", "mul", "div", "sqrt", "max",  "min",
+                                        "h",   "fm",  "fnm", "cmp", "comi", "ucomi"};
+    const char *name = instruction->text + (*instruction->text == 'v');
+    const size_t length = strcspn(name, " \t");
+    bool known = false;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        known |= strncmp(name, kinds[i], strlen(kinds[i])) == 0;
+    if (!known || !instruction->floating || length < 5)
+        return false;
+    const char kind = name[length - 2], type = name[length - 1];
+    if ((kind != 's' && kind != 'p') || (type != 'd' && type != 's'))
+        return false;
+    *ret_bytes = type == 'd' ? 8 : 4;
+    *ret_bits = kind == 'p' ? instruction->register_bits : 0;
+    return true;
+}
+
 const char *lull_assembly_without_load(const struct lull_assembly_instruction *instruction,
                                        struct lull_arena *arena)
 {

@@ -540,11 +540,12 @@ static const char *absolute(const char *path, struct lull_arena *arena)
     return copy;
 }
 
-/* Without this a compiler would make a call of memcpy of a loop that copies. clang has an option
- * for it. */
-static const char keep_loops[] = "#if defined __GNUC__ && !defined __clang__\n"
-                                 "#pragma GCC optimize \"no-tree-loop-distribute-patterns\"\n"
-                                 "#endif\n";
+/* Without this a compiler would make a call of memcpy of a loop that copies, for which clang has an option, and
+ * would exchange the loops of a nest, so that another one is innermost. */
+static const char keep_loops[] =
+    "#if defined __GNUC__ && !defined __clang__\n"
+    "#pragma GCC optimize \"no-tree-loop-distribute-patterns\", \"no-loop-interchange\"\n"
+    "#endif\n";
 
 /* C source with one function,
  *     void lull_kernel(const long *sizes, void *const *arrays, void *const *scalars);
@@ -596,14 +597,6 @@ static void incore_note(struct lull_incore *incore, struct lull_arena *arena, co
     incore->notes[incore->n_notes++] = lull_arena_strdup(arena, text);
 }
 
-static bool has_isa(const struct lull_machine *machine, const char *name)
-{
-    for (size_t i = 0; i < machine->cpu.n_isa; i++)
-        if (strcmp(machine->cpu.isa[i], name) == 0)
-            return true;
-    return false;
-}
-
 /* ---- compiler -------------------------------------------------------------------------------- */
 
 static const char *architecture(const struct lull_machine *machine, bool here)
@@ -612,9 +605,9 @@ static const char *architecture(const struct lull_machine *machine, bool here)
         return "native";
     if (machine->core.llvm_cpu)
         return machine->core.llvm_cpu;
-    return has_isa(machine, "avx512f") ? "x86-64-v4"
-           : has_isa(machine, "avx2")  ? "x86-64-v3"
-                                       : "x86-64";
+    return lull_machine_has_isa(machine, "avx512f") ? "x86-64-v4"
+           : lull_machine_has_isa(machine, "avx2")  ? "x86-64-v3"
+                                                    : "x86-64";
 }
 
 /* The flags of the compiler, with NULL at the end. */
@@ -728,13 +721,12 @@ static double bytes_per_iteration(const struct lull_kernel *kernel, bool stores)
     return sum;
 }
 
-static double iterations_per_pass(const struct lull_kernel *kernel,
-                                  const struct lull_assembly_loop *loop)
+static double iterations_per_pass(const struct lull_kernel *kernel, double loaded, double stored)
 {
-    double stored = bytes_per_iteration(kernel, true), loaded = bytes_per_iteration(kernel, false);
-    if (stored > 0 && loop->stored > 0)
-        return loop->stored / stored;
-    return loaded > 0 && loop->loaded > 0 ? loop->loaded / loaded : 1;
+    double stores = bytes_per_iteration(kernel, true), loads = bytes_per_iteration(kernel, false);
+    if (stores > 0 && stored > 0)
+        return stored / stores;
+    return loads > 0 && loaded > 0 ? loaded / loads : 1;
 }
 
 static void note_vectors(const struct lull_kernel *kernel, const struct lull_assembly_loop *loop,
@@ -783,10 +775,12 @@ static const char *const *processors(const struct lull_machine *machine, struct 
     if (!machine->cpu.vendor)
         return none;
     if (strcmp(machine->cpu.vendor, "AuthenticAMD") == 0)
-        return has_isa(machine, "avx512f") ? amd512 : amd;
+        return lull_machine_has_isa(machine, "avx512f") ? amd512 : amd;
     if (strcmp(machine->cpu.vendor, "GenuineIntel") != 0)
         return none;
-    return has_isa(machine, "avx512f") ? intel512 : has_isa(machine, "avx2") ? intel2 : intel;
+    return lull_machine_has_isa(machine, "avx512f") ? intel512
+           : lull_machine_has_isa(machine, "avx2")  ? intel2
+                                                    : intel;
 }
 
 static void analyse(const struct lull_assembly_loop *loop, const struct lull_machine *machine,
@@ -891,7 +885,7 @@ static lull_status find_in_folder(const char *folder, const struct lull_kernel *
                          kernel->path, kernel->loops[kernel->body].line, incore->compiler,
                          incore->flags);
     incore->assembly = loop.text;
-    incore->per_pass = iterations_per_pass(kernel, &loop);
+    incore->per_pass = iterations_per_pass(kernel, loop.loaded, loop.stored);
     note_vectors(kernel, &loop, options, arena, incore);
     analyse(&loop, machine, options, folder, arena, incore);
     if (unrolled) { /* no pass follows another one */
@@ -943,4 +937,128 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
     if (status == LULL_OK)
         *ret_incore = incore;
     return status;
+}
+
+/* ==== machine code ============================================================================ */
+
+const char *lull_incore_busiest_port(const struct lull_incore *incore, struct lull_arena *arena)
+{
+    const struct lull_incore_port *busiest = NULL;
+    for (size_t i = 0; i < incore->n_ports; i++)
+        if (!incore->ports[i].loads && (!busiest || incore->ports[i].cycles > busiest->cycles))
+            busiest = &incore->ports[i];
+    return busiest ? lull_arena_printf(arena, "port %s", busiest->name) : "instructions";
+}
+
+/* Writes code as numbers, as llvm-mc takes it. */
+static lull_status write_code(const char *path, const uint8_t *code, size_t size,
+                              struct lull_error *err)
+{
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return lull_fail_errno(err, "%s: cannot write", path);
+    for (size_t i = 0; i < size; i++)
+        fprintf(file, "0x%02x%c", code[i], i % 16 == 15 ? '\n' : ' ');
+    fputc('\n', file);
+    return fclose(file) == 0 ? LULL_OK : lull_fail_errno(err, "%s: cannot write", path);
+}
+
+/* The instructions as text. llvm-mc is tried by its plain name, then by those of its versions, newest first: an
+ * old one does not know new instructions. */
+static lull_status disassemble(const uint8_t *code, size_t size, const char *folder,
+                               struct lull_arena *arena, const char **ret_text,
+                               struct lull_error *err)
+{
+    enum { NEWEST_MC = 30, OLDEST_MC = 13 };
+    const char *in = lull_arena_printf(arena, "%s/code.hex", folder);
+    const char *out = lull_arena_printf(arena, "%s/code.s", folder);
+    const char *messages = lull_arena_printf(arena, "%s/mc.err", folder);
+    lull_status status = write_code(in, code, size, err);
+    if (status != LULL_OK)
+        return status;
+    bool met = false;
+    for (int version = NEWEST_MC + 1; version >= OLDEST_MC; version--) {
+        const char *words[] = {
+            version > NEWEST_MC ? "llvm-mc" : lull_arena_printf(arena, "llvm-mc-%d", version),
+            "--disassemble", "-triple=x86_64", in, NULL};
+        status = incore_run(words, out, messages, arena, NULL);
+        const char *said = status == LULL_OK ? incore_slurp(messages, arena) : NULL;
+        *ret_text = status == LULL_OK ? incore_slurp(out, arena) : NULL;
+        if (*ret_text && said && !*said)
+            return LULL_OK;
+        met |= status != LULL_ERR_IO;
+    }
+    if (met)
+        return lull_fail(err, LULL_ERR_FORMAT, "llvm-mc does not understand its code");
+    return lull_fail(err, LULL_ERR_UNSUPPORTED, "llvm-mc, which reads machine code, is not there");
+}
+
+static void count_calculations(const struct lull_assembly_loop *loop,
+                               struct lull_incore_binary *binary)
+{
+    binary->lanes = 1;
+    for (size_t i = 0; i < loop->count; i++) {
+        unsigned bytes, bits;
+        if (!lull_assembly_calculates(&loop->items[i], &bytes, &bits))
+            continue;
+        binary->scalar += bits == 0;
+        binary->packed += bits > 0;
+        if (binary->element_bytes < bytes)
+            binary->element_bytes = bytes;
+        if (bits / 8 / bytes > binary->lanes)
+            binary->lanes = bits / 8 / bytes;
+    }
+}
+
+lull_status lull_incore_of_code(const uint8_t *code, size_t size, bool whole,
+                                const struct lull_machine *machine,
+                                const struct lull_incore_options *options, struct lull_arena *arena,
+                                struct lull_incore_binary *ret_binary, struct lull_error *err)
+{
+    struct lull_incore_binary binary = {.incore = {.per_pass = 1, .chain = NAN, .alone = NAN}};
+    struct lull_incore *incore = &binary.incore;
+    const char *folder, *text;
+    lull_status status = lull_make_temporary_folder(arena, &folder, err);
+    if (status != LULL_OK)
+        return status;
+    status = disassemble(code, size, folder, arena, &text, err);
+    if (status == LULL_OK) {
+        const struct lull_assembly_loop loop = lull_assembly_read(text, arena);
+        count_calculations(&loop, &binary);
+        binary.loaded = loop.loaded;
+        binary.stored = loop.stored;
+        binary.n_instructions = loop.count;
+        incore->assembly = loop.text;
+        incore->vector_bits = 8 * binary.element_bytes * binary.lanes;
+        analyse(&loop, machine, options, folder, arena, incore);
+        if (!whole)
+            incore->chain = NAN;
+    }
+    lull_remove_tree(folder, NULL);
+    if (status != LULL_OK)
+        return status;
+    const double ports = fmax(incore->t_ol, incore->t_nol);
+    const bool by_chain = incore->chain > ports; /* false where it is not known */
+    binary.cycles = by_chain ? incore->chain : ports;
+    binary.limit = by_chain                       ? "dependency chain"
+                   : incore->t_nol > incore->t_ol ? "loads from L1"
+                                                  : lull_incore_busiest_port(incore, arena);
+    *ret_binary = binary;
+    return LULL_OK;
+}
+
+bool lull_incore_of_body(const struct lull_kernel *kernel, const struct lull_incore_binary *binary,
+                         double line_bytes, struct lull_arena *arena,
+                         struct lull_incore *ret_incore)
+{
+    struct lull_incore incore = binary->incore;
+    incore.per_pass = iterations_per_pass(kernel, binary->loaded, binary->stored);
+    if (!(incore.per_pass >= 1) || incore.per_pass != floor(incore.per_pass))
+        return false;
+    incore.ports = lull_arena_zero(arena, incore.n_ports + 1, sizeof *incore.ports);
+    if (incore.n_ports > 0)
+        memcpy(incore.ports, binary->incore.ports, incore.n_ports * sizeof *incore.ports);
+    scale_cycles(&incore, lull_kernel_unit(kernel, line_bytes) / incore.per_pass);
+    *ret_incore = incore;
+    return true;
 }

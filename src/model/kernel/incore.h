@@ -75,6 +75,38 @@ lull_status lull_incore_find(const struct lull_kernel *kernel, const struct lull
                              struct lull_incore_code *code, struct lull_arena *arena,
                              struct lull_incore *ret_incore, struct lull_error *err);
 
+/* What the machine code of a loop says of its time in the core, in cycles per pass. */
+struct lull_incore_binary {
+    struct lull_incore incore; /* without the iterations of the source: per_pass is 1 */
+    size_t n_instructions;
+    /* Instructions that calculate with one floating-point number, and with vectors of them. */
+    unsigned scalar, packed;
+    unsigned element_bytes; /* of these numbers; 0: there are none */
+    unsigned lanes;         /* numbers in the widest of these vectors; 1: there are no vectors */
+    double loaded, stored;  /* bytes of data */
+    /* No pass takes less with its data in the first cache, as far as the ports, and the chain where it is
+     * known, tell. */
+    double cycles;
+    const char *limit; /* "port HWPort1", "dependency chain", "loads from L1" */
+};
+
+/* The same of code of x86-64, in the order of execution. `whole`: it is all that a pass executes, so that the
+ * chain from one pass to the next can be followed. llvm-mc reads the instructions. Fails with
+ * LULL_ERR_UNSUPPORTED where there is no llvm-mc, and LULL_ERR_FORMAT where it does not understand the code. */
+lull_status lull_incore_of_code(const uint8_t *code, size_t size, bool whole,
+                                const struct lull_machine *machine,
+                                const struct lull_incore_options *options, struct lull_arena *arena,
+                                struct lull_incore_binary *ret_binary, struct lull_error *err);
+
+/* The in-core times of the kernel's body, by machine code that is known to be its. False: it is not known how many
+ * iterations of the body a pass is, from the bytes that both load and store. */
+bool lull_incore_of_body(const struct lull_kernel *kernel, const struct lull_incore_binary *binary,
+                         double line_bytes, struct lull_arena *arena,
+                         struct lull_incore *ret_incore);
+
+/* What limits the in-core times: the busiest of the ports that do not load, by name. */
+const char *lull_incore_busiest_port(const struct lull_incore *incore, struct lull_arena *arena);
+
 /* Compiles the kernel into a shared object at `path`, with the same compiler and flags. */
 lull_status lull_incore_build(const struct lull_kernel *kernel, const struct lull_machine *machine,
                               const struct lull_incore_options *options, const char *path,
@@ -115,6 +147,14 @@ bool lull_assembly_find(const char *assembly, const char *function, struct lull_
 bool lull_assembly_find_unrolled(const char *assembly, const char *function,
                                  struct lull_source_lines from, struct lull_arena *arena,
                                  struct lull_assembly_loop *ret_loop);
+
+/* All instructions of a text, one in a line. */
+struct lull_assembly_loop lull_assembly_read(const char *text, struct lull_arena *arena);
+
+/* Whether an instruction calculates with floating-point numbers: adds, multiplies, divides, compares, takes roots.
+ * *ret_bytes is the size of a number, and *ret_bits that of the vectors; 0 where it is one number. */
+bool lull_assembly_calculates(const struct lull_assembly_instruction *instruction,
+                              unsigned *ret_bytes, unsigned *ret_bits);
 
 /* The text of the instruction with a register in the place of the memory operand that it loads into
  * a vector register. */

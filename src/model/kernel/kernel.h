@@ -178,6 +178,7 @@ struct lull_kernel {
     const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
     const char *macros;   /* sizes that a source file has as macros, "#define N 1000"; "": none */
     unsigned code_line;
+    bool is_cpp;  /* that file is C++: the nest cannot be compiled alone */
     bool is_file; /* it stands in a source file of a program and may use that file's declarations */
     /* Of a nest that was found by its lines: */
     const char *function; /* in which it stands; NULL: it was found otherwise */

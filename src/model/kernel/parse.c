@@ -37,7 +37,8 @@ static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
     struct lull_mapping mapping;
     const char *path = reader->source->path;
     const char *language = other_language(path);
-    if (language)
+    reader->is_cpp = language && strcmp(language, "C++") == 0 && reader->source->first_line > 0;
+    if (language && !reader->is_cpp)
         return lull_fail(reader->err, LULL_ERR_FORMAT,
                          "%s: is %s by its name, expected a loop nest in C: the loops alone, "
                          "without a function around them, are enough",
@@ -135,7 +136,7 @@ static const char **all_flags(const struct lull_kernel_reader *reader)
         n_flags++;
     const char **flags =
         lull_arena_zero(reader->arena, n_flags + source->n_sizes + 4, sizeof *flags);
-    flags[count++] = "-std=gnu17";
+    flags[count++] = reader->is_cpp ? "-std=gnu++17" : "-std=gnu17";
     flags[count++] = "-Wno-implicit-function-declaration";
     flags[count++] = "-Wno-error";
     for (size_t i = 0; i < n_flags; i++)
@@ -298,6 +299,7 @@ struct around {
     unsigned first, last;
     CXCursor function, loops[32];
     bool has_function;
+    bool is_template; /* it is one, or stands in one */
     size_t count;
 };
 
@@ -330,7 +332,12 @@ static enum CXChildVisitResult find_around(CXCursor cursor, CXCursor parent, CXC
     lines_of(around->reader, cursor, &first, &last);
     if (around->first < first || around->last > last)
         return CXChildVisit_Continue;
-    if (kind == CXCursor_FunctionDecl) {
+    around->is_template |= kind == CXCursor_FunctionTemplate || kind == CXCursor_ClassTemplate ||
+                           kind == CXCursor_ClassTemplatePartialSpecialization;
+    if (kind == CXCursor_LambdaExpr) /* the loops around it are executed when it is made */
+        around->count = 0;
+    if (kind == CXCursor_FunctionDecl || kind == CXCursor_CXXMethod ||
+        kind == CXCursor_Constructor || kind == CXCursor_FunctionTemplate) {
         around->function = cursor;
         around->has_function = true;
         around->count = 0;
@@ -366,6 +373,40 @@ static unsigned find_parallel_for(const struct lull_kernel_reader *reader, size_
             return 0;
         place = begin;
     }
+}
+
+/* Looks for what of C++ hides where variables get their values, and how often functions are called. */
+static enum CXChildVisitResult find_open_values(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+    struct lull_kernel_reader *reader = data;
+    const struct lull_clang *clang = reader->clang;
+    if (clang->getCursorKind(parent) == CXCursor_TranslationUnit &&
+        !clang->Location_isFromMainFile(clang->getCursorLocation(cursor)))
+        return CXChildVisit_Continue;
+    switch (clang->getCursorKind(cursor)) {
+    case CXCursor_CXXMethod:
+    case CXCursor_Constructor:
+    case CXCursor_Destructor:
+    case CXCursor_ConversionFunction:
+    case CXCursor_FunctionTemplate:
+    case CXCursor_ClassTemplate:
+    case CXCursor_LambdaExpr:
+        reader->values_are_open = true;
+        break;
+    case CXCursor_VarDecl:
+    case CXCursor_ParmDecl: {
+        const CXType type = clang->getCanonicalType(clang->getCursorType(cursor));
+        if (type.kind == CXType_LValueReference || type.kind == CXType_RValueReference) {
+            const CXType to = clang->getPointeeType(type);
+            reader->values_are_open |=
+                lull_reader_is_integer(reader, to) && !clang->isConstQualifiedType(to);
+        }
+        break;
+    }
+    default:
+        break;
+    }
+    return reader->values_are_open ? CXChildVisit_Break : CXChildVisit_Recurse;
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
@@ -445,8 +486,9 @@ static lull_status read_around(struct lull_kernel_reader *reader, const struct a
     kernel->function = lull_reader_spelling(reader, around->function);
     lull_reader_extent(reader, around->loops[number], &begin, &end);
     kernel->omp_line = find_parallel_for(reader, begin);
-    kernel->executions = lull_reader_executions(reader, around->function, around->loops[number],
-                                                &kernel->whole_function);
+    if (!reader->values_are_open)
+        kernel->executions = lull_reader_executions(reader, around->function, around->loops[number],
+                                                    &kernel->whole_function);
     lull_kernel_suppose(kernel, reader->source->suppose_bytes);
     return lull_kernel_check(kernel, reader->err);
 }
@@ -461,11 +503,18 @@ static lull_status parse_around(struct lull_kernel_reader *reader)
     struct lull_error why = {""}, *err = reader->err;
     reader->clang->visitChildren(reader->clang->getTranslationUnitCursor(reader->unit), find_around,
                                  &around);
+    if (around.is_template)
+        return lull_fail(err, LULL_ERR_FORMAT,
+                         "%s: line %u: it is a template, whose types are known where it is used",
+                         source->path, source->first_line);
     if (!around.has_function || around.count == 0)
         return lull_fail(err, LULL_ERR_FORMAT,
                          "%s: line %u: no loop of this file is around it: it may be made by a "
                          "macro or a template, or stand in a header",
                          source->path, source->first_line);
+    if (reader->is_cpp)
+        reader->clang->visitChildren(reader->clang->getTranslationUnitCursor(reader->unit),
+                                     find_open_values, reader);
     size_t outermost = around.count - 1; /* of those that are for loops */
     while (outermost > 0 &&
            reader->clang->getCursorKind(around.loops[outermost - 1]) == CXCursor_ForStmt)
@@ -577,6 +626,7 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
                                    .macros = "",
                                    .is_file = is_in_program(source),
                                    .executions = NAN};
+    kernel->is_cpp = reader.is_cpp;
     reader.kernel = kernel;
     reader.as_macro = lull_arena_zero(arena, source->n_sizes + 1, sizeof *reader.as_macro);
     if (kernel->is_file)

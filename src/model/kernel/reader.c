@@ -209,7 +209,8 @@ CXCursor lull_reader_strip(const struct lull_kernel_reader *reader, CXCursor cur
             continue;
         }
         if (kind != CXCursor_UnexposedExpr && kind != CXCursor_ParenExpr &&
-            kind != CXCursor_CStyleCastExpr)
+            kind != CXCursor_CStyleCastExpr && kind != CXCursor_CXXStaticCastExpr &&
+            kind != CXCursor_CXXFunctionalCastExpr)
             return cursor;
         struct lull_cursors children = lull_reader_children(reader, cursor);
         if (children.count == 0)
@@ -273,8 +274,12 @@ static bool name_of_member(const struct lull_kernel_reader *reader, CXCursor cur
     *ret_named = (struct named){.member = "", .typed = clang->getCursorReferenced(cursor)};
     while (clang->getCursorKind(cursor) == CXCursor_MemberRefExpr) {
         struct lull_cursors parts = lull_reader_children(reader, cursor);
-        if (parts.count == 0)
-            return false;
+        if (parts.count == 0 || clang->getCursorKind(parts.items[0]) == CXCursor_CXXThisExpr) {
+            /* A member of the object whose method this is. */
+            ret_named->variable = clang->getCursorReferenced(cursor);
+            ret_named->member = *ret_named->member ? ret_named->member : NULL;
+            return clang->getCursorKind(ret_named->variable) == CXCursor_FieldDecl;
+        }
         ret_named->member = lull_arena_printf(
             reader->arena, ".%s%s", lull_reader_spelling(reader, cursor), ret_named->member);
         cursor = lull_reader_strip(reader, parts.items[0]);
@@ -336,6 +341,12 @@ static lull_status declare_size(struct lull_kernel_reader *reader, const struct 
                                 struct lull_name **ret_name);
 static lull_status declare_named(struct lull_kernel_reader *reader, const struct named *named,
                                  struct lull_name **ret_name);
+static lull_status declare_container(struct lull_kernel_reader *reader, const struct named *named,
+                                     CXType element, struct lull_name **ret_name);
+static bool is_container_call(const struct lull_kernel_reader *reader, CXCursor call,
+                              const char *method);
+static lull_status read_container_size(struct lull_kernel_reader *reader, CXCursor call,
+                                       struct lull_index *ret_index);
 static lull_status reader_declare(struct lull_kernel_reader *reader, CXCursor declaration,
                                   struct lull_name **ret_name);
 
@@ -570,6 +581,16 @@ static lull_status read_call_index(struct lull_kernel_reader *reader, CXCursor c
 
 /* ---- indices --------------------------------------------------------------------------------- */
 
+/* Reads an element of an array as an index. */
+static lull_status read_loaded_index(struct lull_kernel_reader *reader, CXCursor cursor,
+                                     struct lull_index *ret_index)
+{
+    lull_status status = reader_access(reader, cursor, false);
+    *ret_index = (struct lull_index){.access = (int)reader->kernel->n_accesses - 1,
+                                     .factor = lull_poly_constant(1)};
+    return status;
+}
+
 static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor cursor,
                                 struct lull_index *ret_index)
 {
@@ -580,15 +601,15 @@ static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor curs
     case CXCursor_MemberRefExpr:
         return read_name(reader, cursor, ret_index);
     case CXCursor_CallExpr:
-        return read_call_index(reader, cursor, ret_index);
+        if (is_container_call(reader, cursor, "size"))
+            return read_container_size(reader, cursor, ret_index);
+        return is_container_call(reader, cursor, "operator[]")
+                   ? read_loaded_index(reader, cursor, ret_index)
+                   : read_call_index(reader, cursor, ret_index);
+    case CXCursor_ArraySubscriptExpr:
+        return read_loaded_index(reader, cursor, ret_index);
     case CXCursor_BinaryOperator:
         return read_binary_index(reader, cursor, ret_index);
-    case CXCursor_ArraySubscriptExpr: {
-        lull_status status = reader_access(reader, cursor, false);
-        *ret_index = (struct lull_index){.access = (int)reader->kernel->n_accesses - 1,
-                                         .factor = lull_poly_constant(1)};
-        return status;
-    }
     default:
         break;
     }
@@ -615,6 +636,66 @@ static lull_status reader_poly(struct lull_kernel_reader *reader, CXCursor curso
                             lull_reader_source_text(reader, cursor));
     *ret_poly = index.poly;
     return LULL_OK;
+}
+
+/* ---- containers of C++ ----------------------------------------------------------------------- */
+
+/* Whether a call is that of a method of a container of the standard library whose elements lie one behind the other:
+ * v[i], v.size(). */
+static bool is_container_call(const struct lull_kernel_reader *reader, CXCursor call,
+                              const char *method)
+{
+    static const char *const containers[] = {"vector", "array", "valarray", "span", "unique_ptr"};
+    const struct lull_clang *clang = reader->clang;
+    if (!reader->is_cpp || clang->getCursorKind(call) != CXCursor_CallExpr ||
+        strcmp(lull_reader_spelling(reader, call), method) != 0)
+        return false;
+    CXCursor parent = clang->getCursorSemanticParent(clang->getCursorReferenced(call));
+    const char *name = lull_reader_spelling(reader, parent);
+    bool known = false;
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++)
+        known |= strcmp(name, containers[i]) == 0;
+    while (known && clang->getCursorKind(parent) != CXCursor_TranslationUnit &&
+           clang->getCursorKind(parent) != CXCursor_InvalidFile) {
+        if (clang->getCursorKind(parent) == CXCursor_Namespace &&
+            strcmp(lull_reader_spelling(reader, parent), "std") == 0)
+            return true;
+        parent = clang->getCursorSemanticParent(parent);
+    }
+    return false;
+}
+
+/* The variable or member that a container is; false: it is something else, as an element of another container, whose
+ * data may lie anywhere. */
+static bool name_of_container(const struct lull_kernel_reader *reader, CXCursor cursor,
+                              struct named *ret_named)
+{
+    cursor = lull_reader_strip(reader, cursor);
+    const enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+    if (kind == CXCursor_MemberRefExpr)
+        return name_of_member(reader, cursor, ret_named);
+    *ret_named = name_of_variable(reader->clang->getCursorReferenced(cursor));
+    return kind == CXCursor_DeclRefExpr;
+}
+
+/* Reads v.size(), as a size called "v.size". */
+static lull_status read_container_size(struct lull_kernel_reader *reader, CXCursor call,
+                                       struct lull_index *ret_index)
+{
+    struct lull_cursors parts = lull_reader_children(reader, call);
+    struct lull_cursors object = {0};
+    struct named named;
+    if (parts.count > 0)
+        object = lull_reader_children(reader, parts.items[0]);
+    if (object.count == 0 || !name_of_container(reader, object.items[0], &named))
+        return reader_wrong(reader, call, "'%s' is not affine",
+                            lull_reader_source_text(reader, call));
+    named.member = lull_arena_printf(reader->arena, "%s.size", named.member ? named.member : "");
+    struct lull_name *name = find_named(reader, &named);
+    lull_status status = name ? LULL_OK : declare_size(reader, &named, &name);
+    if (status == LULL_OK)
+        *ret_index = name->index;
+    return status;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -701,6 +782,32 @@ static lull_status follow_call(struct lull_kernel_reader *reader, CXCursor curso
     return status;
 }
 
+/* Follows v[i] of a container. */
+static lull_status follow_container(struct lull_kernel_reader *reader, CXCursor cursor,
+                                    struct place *ret_place)
+{
+    struct lull_cursors parts = lull_reader_children(reader, cursor); /* v, operator[], i */
+    struct lull_index moved;
+    struct named named;
+    if (parts.count != 3 || !name_of_container(reader, parts.items[0], &named))
+        return reader_wrong(reader, cursor, "where '%s' lies is not known",
+                            lull_reader_source_text(reader, cursor));
+    struct lull_name *name = find_named(reader, &named);
+    lull_status status =
+        name ? LULL_OK
+             : declare_container(reader, &named, reader->clang->getCursorType(cursor), &name);
+    if (status != LULL_OK)
+        return status;
+    *ret_place = (struct place){.array = name->number, .used = 0};
+    ret_place->offset.access = LULL_KERNEL_NONE;
+    status = reader_index(reader, parts.items[2], &moved);
+    if (status == LULL_OK && !advance(reader, ret_place, &moved, 1))
+        return reader_wrong(reader, cursor, "index of '%s' is not affine",
+                            lull_reader_source_text(reader, parts.items[0]));
+    ret_place->used = 1;
+    return status;
+}
+
 static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
                           struct place *ret_place)
 {
@@ -712,7 +819,9 @@ static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
     case CXCursor_MemberRefExpr:
         return follow_name(reader, cursor, ret_place);
     case CXCursor_CallExpr:
-        return follow_call(reader, cursor, ret_place);
+        return is_container_call(reader, cursor, "operator[]")
+                   ? follow_container(reader, cursor, ret_place)
+                   : follow_call(reader, cursor, ret_place);
     case CXCursor_ArraySubscriptExpr:
         return follow_index(reader, cursor, parts.items[0], parts.items[1], true, 1, ret_place);
     case CXCursor_BinaryOperator:
@@ -811,7 +920,7 @@ static lull_status declare_size(struct lull_kernel_reader *reader, const struct 
                                           .is_size = true,
                                           .is_member = named->member != NULL,
                                           .line = lull_reader_line(reader, named->variable)};
-    if (reader->source->first_line > 0 && !named->member &&
+    if (reader->source->first_line > 0 && !named->member && !reader->values_are_open &&
         lull_reader_value(reader, named->variable, &value)) {
         symbol->has_value = true;
         symbol->value = (double)value;
@@ -920,6 +1029,32 @@ static lull_status declare_array(struct lull_kernel_reader *reader, const struct
     return LULL_OK;
 }
 
+static lull_status declare_container(struct lull_kernel_reader *reader, const struct named *named,
+                                     CXType element, struct lull_name **ret_name)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_kernel *kernel = reader->kernel;
+    const CXType type = clang->getCanonicalType(element);
+    struct lull_kernel_array array = {.name = text_of_name(reader, named),
+                                      .is_member = named->member != NULL,
+                                      .line = lull_reader_line(reader, named->variable),
+                                      .n_dimensions = 1,
+                                      .is_pointer = true,
+                                      .floating = reader_is_floating(reader, type),
+                                      .is_const = clang->isConstQualifiedType(type)};
+    if (!array.floating && !lull_reader_is_integer(reader, type))
+        return reader_wrong(reader, named->variable, "'%s' is no array of numbers", array.name);
+    array.bytes = (unsigned)clang->Type_getSizeOf(type);
+    CXString spelling = clang->getTypeSpelling(type);
+    array.element = lull_arena_strdup(reader->arena, clang->getCString(spelling));
+    clang->disposeString(spelling);
+    kernel->arrays = lull_arena_grow(reader->arena, kernel->arrays, &reader->arrays_capacity,
+                                     kernel->n_arrays + 1, sizeof *kernel->arrays);
+    kernel->arrays[kernel->n_arrays] = array;
+    *ret_name = add_name(reader, named, LULL_NAME_ARRAY, kernel->n_arrays++);
+    return LULL_OK;
+}
+
 /* Notes a structure of the function around the nest, which the nest needs when it is compiled alone. */
 static void declare_object(struct lull_kernel_reader *reader, CXCursor variable)
 {
@@ -970,6 +1105,10 @@ static lull_status declare_named(struct lull_kernel_reader *reader, const struct
     if (*ret_name)
         return LULL_OK;
     CXType type = reader->clang->getCanonicalType(reader->clang->getCursorType(named->typed));
+    if (type.kind == CXType_LValueReference || type.kind == CXType_RValueReference)
+        return reader_wrong(reader, named->variable,
+                            "'%s' is a reference, which may be to anything",
+                            text_of_name(reader, named));
     if (!named->member && has_value(reader, named->variable, &value)) {
         *ret_name = add_name(reader, named, LULL_NAME_INDEX, 0);
         (*ret_name)->index.poly = lull_poly_constant(value);
@@ -1141,6 +1280,9 @@ static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
         return inside;
     }
     const double *flops = flops_of_call(name);
+    if (reader->is_cpp && strncmp(name, "operator", 8) == 0)
+        return reader_wrong(reader, cursor, "the operator of a class in '%s' is not understood",
+                            lull_reader_source_text(reader, cursor));
     if (!flops && !has_cost(reader, name))
         return reader_wrong(reader, cursor,
                             "call of '%s' has no cost: give its cycles with --call %s=CYCLES",
@@ -1187,7 +1329,9 @@ static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor
     case CXCursor_UnaryOperator:
         return read_unary_expression(reader, cursor);
     case CXCursor_CallExpr:
-        return read_call(reader, cursor);
+        return is_container_call(reader, cursor, "operator[]")
+                   ? reader_access(reader, cursor, false)
+                   : read_call(reader, cursor);
     case CXCursor_ConditionalOperator: {
         struct lull_cursors parts = lull_reader_children(reader, cursor);
         return read_all(reader, &parts, 0);
@@ -1195,6 +1339,7 @@ static lull_status reader_expression(struct lull_kernel_reader *reader, CXCursor
     case CXCursor_IntegerLiteral:
     case CXCursor_FloatingLiteral:
     case CXCursor_CharacterLiteral:
+    case CXCursor_CXXBoolLiteralExpr:
     case CXCursor_UnaryExpr: /* sizeof */
         return LULL_OK;
     default:
@@ -1506,6 +1651,8 @@ lull_status lull_reader_statement(struct lull_kernel_reader *reader, CXCursor cu
                    {CXCursor_SwitchStmt, "a switch, whose cost depends on data,"},
                    {CXCursor_WhileStmt, "unknown bound: a while loop"},
                    {CXCursor_DoStmt, "unknown bound: a do loop"},
+                   {CXCursor_CXXForRangeStmt, "unknown bound: a loop over a range"},
+                   {CXCursor_CXXTryStmt, "what may throw"},
                    {CXCursor_BreakStmt, "unknown bound: a break"},
                    {CXCursor_ContinueStmt, "a continue, whose cost depends on data,"},
                    {CXCursor_GotoStmt, "unknown bound: a goto"},

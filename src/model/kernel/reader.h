@@ -124,6 +124,10 @@ struct lull_kernel_reader {
     struct lull_reader_parameter parameters[LULL_READER_PARAMETERS];
     size_t n_parameters;
     size_t objects_capacity;
+    bool is_cpp; /* the file is C++ */
+    /* What other code gives its variables cannot be followed: it has templates, methods, lambdas, or references to
+     * integers. */
+    bool values_are_open;
     bool in_bound;         /* the end of a loop is being read */
     int loop;              /* the one that is being read */
     bool again;            /* parsing has shown which sizes are macros: parse once more */

@@ -3,6 +3,7 @@
 
 #include "base/fnv.h"
 #include "record/keep.h"
+#include "record/patience.h"
 #include "record/report.h"
 #include "record/site/map.h"
 #include "record/store/definitions.h"
@@ -329,15 +330,9 @@ static bool keep_finished(struct rec_stream *stream, const struct rec_operation 
     return good;
 }
 
-/* At the end the lock is waited for a second at most: the program may call exit() in a signal handler,
- * while its thread has the lock. */
 static unsigned take_finished(bool last)
 {
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    if ((last ? pthread_mutex_timedlock(&finished_lock, &until)
-              : pthread_mutex_lock(&finished_lock)) != 0)
+    if (last ? !rec_patience_lock(&finished_lock) : pthread_mutex_lock(&finished_lock) != 0)
         return 0;
     const unsigned n = n_finished;
     if (n > 0)
@@ -515,40 +510,45 @@ static bool drainer_runs(void)
     return thread == 0 || syscall(SYS_tgkill, getpid(), thread, 0) == 0;
 }
 
-/* Takes the lock for a second at most: the program may call exit() in a signal handler, while
- * its thread drains. */
-static bool lock_drain_to_stop(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    return pthread_mutex_timedlock(&drain_lock, &until) == 0;
-}
-
-static const struct timespec drain_turn = {.tv_nsec = 100000};
-
 bool rec_device_is_still(void)
 {
     return __atomic_load_n(&drain_still, __ATOMIC_ACQUIRE);
 }
 
-/* The runtime may never answer: the program may call exit() in a signal handler, while its thread has a lock of the
- * runtime. So the drainer asks, and is waited for until it has delivered nothing for two seconds. */
-static void let_drainer_end(void)
+/* Waits for some REC_PATIENCE_NS, while the drainer runs and is not still. */
+static void wait_for_drainer(bool still)
 {
-    enum { PATIENCE = 20000, LAST = 10000 }; /* turns */
-    uint64_t before = 0;
+    static const struct timespec turn = {.tv_nsec = 100000};
+    for (unsigned i = 0;
+         i < REC_PATIENCE_NS / turn.tv_nsec && drainer_runs() && rec_device_is_still() == still;
+         i++)
+        nanosleep(&turn, NULL);
+}
+
+/* The runtime may never answer: the program may call exit() in a signal handler, while its thread has a lock of the
+ * runtime. So the drainer asks, and is waited for until it has delivered nothing for two seconds; or more than
+ * runtimes have buffers for: then other threads of the program go on submitting. False: they do. */
+static bool let_drainer_end(void)
+{
+    enum { MOST_AT_THE_END = 1 << 22 };
+    struct rec_patience patience = rec_patience_of(2);
+    const uint64_t first = __atomic_load_n(&delivered, __ATOMIC_RELAXED);
+    uint64_t before = first;
     __atomic_store_n(&drain_last, true, __ATOMIC_RELEASE);
     sem_post(&drain_wake);
-    for (unsigned i = 0; i < PATIENCE && !rec_device_is_still() && drainer_runs(); i++) {
+    do {
         const uint64_t now = __atomic_load_n(&delivered, __ATOMIC_RELAXED);
+        if (now - first > MOST_AT_THE_END)
+            return false;
         if (now != before)
-            i = 0;
+            patience = rec_patience_of(2);
         before = now;
-        nanosleep(&drain_turn, NULL);
-    }
-    for (unsigned i = 0; i < LAST && rec_device_is_still() && drainer_runs(); i++)
-        nanosleep(&drain_turn, NULL);
+        wait_for_drainer(false);
+    } while (drainer_runs() && !rec_device_is_still() && rec_patience_lasts(&patience));
+    patience = rec_patience_of(1);
+    while (drainer_runs() && rec_device_is_still() && rec_patience_lasts(&patience))
+        wait_for_drainer(true);
+    return true;
 }
 
 void rec_device_stop(void)
@@ -561,15 +561,16 @@ void rec_device_stop(void)
     if (rec_device_is_still() || __atomic_exchange_n(&tried, true, __ATOMIC_RELAXED))
         return;
     const struct rec_aside aside = rec_step_aside();
-    if (has_drainer)
-        let_drainer_end();
-    if (!rec_device_is_still() && !(has_drainer && drainer_runs()) && lock_drain_to_stop()) {
+    const bool submitting = has_drainer && !let_drainer_end();
+    if (!rec_device_is_still() && !(has_drainer && drainer_runs()) &&
+        rec_patience_lock(&drain_lock)) {
         drain_for_the_last_time();
         pthread_mutex_unlock(&drain_lock);
     }
     if (!rec_device_is_still())
-        rec_report_say("devices: their runtime does not answer at the end: what they did last is "
-                       "not in the run");
+        rec_report_say("devices: %s: what they did last is not in the run",
+                       submitting ? "threads go on submitting while the program ends"
+                                  : "their runtime does not answer at the end");
     rec_step_back(&aside);
 }
 
@@ -612,6 +613,7 @@ const struct rec_device_interface *lull_record_device(void)
                                                           .doubt = doubt_times,
                                                           .aside = do_aside,
                                                           .charge = rec_report_charge,
+                                                          .lock_at_end = rec_patience_lock,
                                                           .drain = drain_if_free,
                                                           .say = rec_report_say};
     return rec_device_is_wanted() ? &interface : NULL;

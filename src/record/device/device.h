@@ -39,13 +39,14 @@
 #include "tape/layout.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 /* ==== the interface of back-ends ============================================================== */
 
-enum { REC_DEVICE_VERSION = 2, REC_MOST_LANES = 32 };
+enum { REC_DEVICE_VERSION = 3, REC_MOST_LANES = 32 };
 
 /* What an operation is. All but kernels move data; the regions of most of these are named after their
  * kind. */
@@ -155,6 +156,10 @@ struct rec_device_interface {
     /* Has all back-ends drained, unless another thread does that just now: for back-ends that
      * keep too many operations. */
     void (*drain)(void);
+
+    /* Takes a lock of a back-end, for `drain` with `last`; false: whoever has it does not give it back
+     * within a second (record/patience.h). */
+    bool (*lock_at_end)(pthread_mutex_t *lock);
 };
 
 /* The symbol `const struct rec_device_interface *lull_record_device(void)`. NULL: nothing is
@@ -192,8 +197,8 @@ void rec_device_prepare(void);
 bool rec_device_is_wanted(void);
 /* Drains all back-ends for the last time; from here on nobody writes to streams. Called before
  * recording ends, and safe to call again. The recorder's thread for devices asks the runtimes; it is
- * waited for until it has delivered nothing for two seconds, and then, for a second at most, until
- * it does not call the system any more. */
+ * waited for until it has delivered nothing for two seconds, or more than runtimes keep, and then for
+ * a second, until it does not call the system any more (record/patience.h says which time counts). */
 void rec_device_stop(void);
 /* Whether streams can be concluded: false where a thread hangs in a runtime, and may still
  * write. */

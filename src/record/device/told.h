@@ -309,25 +309,20 @@ static inline void rec_launch_lose_unseen(void)
 
 /* ==== records ================================================================================= */
 
-/* One thread at a time delivers. At the end the lock is waited for a second at most: the program
- * may call exit() in a signal handler, while its thread has the lock. */
+/* One thread at a time delivers. */
 static pthread_mutex_t rec_told_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool rec_told_over;    /* atomic: nothing is delivered any more */
 static bool rec_told_is_last; /* atomic: the runtime hands over all that it has, ended or not */
 
-static inline bool rec_told_try_lock(void)
-{
-    struct timespec until;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    return pthread_mutex_timedlock(&rec_told_lock, &until) == 0;
-}
-
-/* Takes the lock; false: nothing is delivered any more. */
+/* Takes the lock; false: nothing is delivered any more, which a thread learns within a second. */
 static inline bool rec_told_begin(void)
 {
     for (;;) {
-        const bool locked = rec_told_try_lock(), over = GET(rec_told_over);
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_sec++;
+        const bool locked = pthread_mutex_timedlock(&rec_told_lock, &until) == 0;
+        const bool over = GET(rec_told_over);
         if (locked && !over)
             return true;
         if (locked)
@@ -340,7 +335,7 @@ static inline bool rec_told_begin(void)
 /* The last operations have been delivered; what has no record by now counts as lost. */
 static inline void rec_told_end(void)
 {
-    const bool locked = rec_told_try_lock();
+    const bool locked = recorder->lock_at_end(&rec_told_lock);
     SET(rec_told_over, true);
     if (!locked)
         return;

@@ -518,9 +518,10 @@ static void *last_fields(size_t size)
 /* Appends a definition that ends with `size` bytes that will change. Returns where these are; NULL: nowhere. */
 static void *append_changing(unsigned kind, fill *body, const void *what, size_t size)
 {
+    const uint32_t id = kind == LULL_TAPE_DEFINE_REGION_MEMORY ? 0 : rec_process.number;
     void *place = NULL;
     const struct rec_aside aside = lock_all();
-    if (append(kind, rec_process.number, body, what)) {
+    if (append(kind, id, body, what)) {
         place = last_fields(size);
         own_definitions.holds_memory = true;
     }
@@ -544,6 +545,19 @@ struct lull_tape_reading *rec_define_readings(void)
 {
     return append_changing(LULL_TAPE_DEFINE_READINGS, fill_readings, NULL,
                            sizeof(struct lull_tape_reading[LULL_TAPE_READINGS]));
+}
+
+static void fill_region_memory(struct lull_tape_builder *builder, const void *what)
+{
+    lull_tape_build_u32(builder, *(const uint32_t *)what);
+    lull_tape_build_u32(builder, rec_process.number);
+    lull_tape_build_region_memory(builder, &(struct lull_tape_region_memory){.peak = 0});
+}
+
+struct lull_tape_region_memory *rec_define_region_memory(uint32_t region)
+{
+    return append_changing(LULL_TAPE_DEFINE_REGION_MEMORY, fill_region_memory, &region,
+                           sizeof(struct lull_tape_region_memory));
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

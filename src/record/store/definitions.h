@@ -83,6 +83,8 @@ void rec_define_property(const char *key, const char *value);
 struct lull_tape_memory *rec_define_memory(const struct lull_tape_memory *memory);
 /* Room for LULL_TAPE_READINGS readings, all of 0 bytes, likewise. */
 struct lull_tape_reading *rec_define_readings(void);
+/* Room for the memory of the process within a region, all 0, likewise. */
+struct lull_tape_region_memory *rec_define_region_memory(uint32_t region);
 
 /* The program was disturbed on purpose: what the user asked for, in lines, and the seed. */
 void rec_define_disturbance(uint64_t seed, const char *specs);

@@ -7,6 +7,7 @@
 
 #include "record/counters/counters.h"
 #include "record/omp/team.h"
+#include "record/patience.h"
 #include "record/report.h"
 #include "record/sample/sample.h"
 #include "record/store/buffer.h"
@@ -410,14 +411,17 @@ static bool watcher_runs(void)
  * complain. */
 void rec_window_unwatch(void)
 {
-    enum { TURNS = 10000 };
-    static const struct timespec turn = {.tv_nsec = 100000};
+    enum { TURNS = 1000 };
+    static const struct timespec turn = {.tv_nsec = REC_PATIENCE_NS / TURNS};
+    struct rec_patience patience = rec_patience_of(1);
     if (!is_watched)
         return;
     __atomic_store_n(&watch_is_over, true, __ATOMIC_RELEASE);
     sem_post(&wake);
-    for (unsigned i = 0; i < TURNS && watcher_runs(); i++)
-        nanosleep(&turn, NULL);
+    do {
+        for (unsigned i = 0; i < TURNS && watcher_runs(); i++)
+            nanosleep(&turn, NULL);
+    } while (watcher_runs() && rec_patience_lasts(&patience));
 }
 
 /* A program with one thread stays one: the C library takes other ways where there are several, and the

@@ -45,7 +45,7 @@ void rec_window_start(void);
  * with `alone`; then it is started only if time or signals are to be watched. Called again for each
  * further thread. */
 void rec_window_watch(bool alone);
-/* Ends the watching thread and waits, for a second at most, until it calls the system no more.
+/* Ends the watching thread and waits, for a second (record/patience.h), until it calls the system no more.
  * Signals change nothing from then on. */
 void rec_window_unwatch(void);
 

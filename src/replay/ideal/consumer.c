@@ -162,6 +162,8 @@ lull_status lull_ideal_create(const struct lull_trace *trace,
     ideal->presumes_masters = options->presumes_masters && !ideal->makes_threads;
     ideal->brief = ideal->presumes_masters && !options->calls_in_full && !options->has_span &&
                    !options->message && !ideal->synchronous;
+    ideal->n_parts = options->n_parts;
+    ideal->size_of_paths = options->n_parts ? options->n_parts + options->n_sites : 0;
     ideal->n_readers = workers;
     pthread_mutex_init(&ideal->lost_lock, NULL);
     atomic_init(&ideal->bound, options->waiting ? options->waiting : FIRST_BOUND);
@@ -354,7 +356,9 @@ static uint64_t wants_of(const struct lull_ideal *ideal)
     wants |= LULL_STEP_MASK(LULL_STEP_END);
     if (ideal->brief)
         wants = (wants & ~told_in_short) | LULL_STEP_MASK(LULL_STEP_CALL);
-    if (ideal->has_crews)
+    if (ideal->n_parts > 0)
+        wants |= LULL_STEP_MASK(LULL_STEP_USER);
+    if (ideal->has_crews || ideal->n_parts > 0)
         wants |= LULL_STEP_MASK(LULL_STEP_FORK) | LULL_STEP_MASK(LULL_STEP_JOIN);
     if (ideal->has_crews && ideal->makes_threads)
         wants |= LULL_STEPS_OF_THREADS;

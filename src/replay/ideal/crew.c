@@ -114,11 +114,12 @@ static void wake_waiting_streams(struct share *share, struct stream **waiting)
 }
 
 /* The stream goes on at `time` at the earliest; -1: it waits. */
-static void wait_until(struct stream *stream, const struct note *note, int64_t time,
-                       struct stream **waiting)
+static void wait_until(struct share *share, struct stream *stream, const struct note *note,
+                       int64_t time, uint32_t path, struct stream **waiting)
 {
     if (time >= 0) {
-        stream->time = time > stream->time ? time : stream->time;
+        lull_ideal_path_later(share->paths, &stream->time, &stream->path, time,
+                              lull_ideal_path_hold(share->paths, path));
         return;
     }
     stream->waited = *note;
@@ -133,12 +134,16 @@ static void take_barrier_note(struct share *share, struct stream *stream, const 
     struct barrier *barrier = &stream->process->crew->barriers[note->what];
     if (note->kind == LULL_STEP_THREAD_WAIT_END) {
         const bool over = barrier->arrived == barrier->size;
-        wait_until(stream, note, over ? barrier->latest : -1, &barrier->waiting);
-        if (over && ++barrier->left == barrier->size)
+        wait_until(share, stream, note, over ? barrier->latest : -1, barrier->path,
+                   &barrier->waiting);
+        if (over && ++barrier->left == barrier->size) {
             barrier->size = 0;
+            lull_ideal_path_set(share->paths, &barrier->path, 0);
+        }
         return;
     }
-    barrier->latest = stream->time > barrier->latest ? stream->time : barrier->latest;
+    lull_ideal_path_later(share->paths, &barrier->latest, &barrier->path, stream->time,
+                          lull_ideal_path_hold(share->paths, stream->path));
     if (++barrier->arrived == barrier->size)
         wake_waiting_streams(share, &barrier->waiting);
 }
@@ -155,17 +160,21 @@ void lull_lives_take(struct share *share, struct stream *stream, const struct no
     switch (note->kind) {
     case LULL_STEP_THREAD_CREATE:
         life->made_at = stream->time;
+        lull_ideal_path_set(share->paths, &life->made_path,
+                            lull_ideal_path_hold(share->paths, stream->path));
         wake_waiting_streams(share, &life->waiting);
         return;
     case LULL_STEP_THREAD_END:
         life->ended_at = stream->time;
+        lull_ideal_path_set(share->paths, &life->ended_path,
+                            lull_ideal_path_hold(share->paths, stream->path));
         wake_waiting_streams(share, &life->waiting);
         return;
     case LULL_STEP_THREAD_BEGIN:
-        wait_until(stream, note, life->made_at, &life->waiting);
+        wait_until(share, stream, note, life->made_at, life->made_path, &life->waiting);
         return;
     default:
-        wait_until(stream, note, life->ended_at, &life->waiting);
+        wait_until(share, stream, note, life->ended_at, life->ended_path, &life->waiting);
     }
 }
 
@@ -236,17 +245,20 @@ void lull_crew_meet(struct share *share, struct stream *stream, uint32_t meeting
 {
     struct crew *crew = stream->process->crew;
     stream->meeting = meeting + 1;
-    if (stream->time > crew->latest)
-        crew->latest = stream->time;
+    lull_ideal_path_later(share->paths, &crew->latest, &crew->latest_path, stream->time,
+                          lull_ideal_path_hold(share->paths, stream->path));
     if (++crew->arrived < size) {
         lull_crew_await(crew, stream, meeting);
         return;
     }
     crew->over = meeting;
     crew->left_at = crew->latest;
+    lull_ideal_path_set(share->paths, &crew->left_path, crew->latest_path);
     crew->arrived = 0;
     crew->latest = 0;
-    stream->time = crew->left_at;
+    crew->latest_path = 0;
+    lull_ideal_path_later(share->paths, &stream->time, &stream->path, crew->left_at,
+                          lull_ideal_path_hold(share->paths, crew->left_path));
     forget_meetings(crew);
     for (struct stream **link = &crew->waiting, *waiting; (waiting = *link);) {
         if (waiting->awaits != meeting) {

@@ -36,9 +36,10 @@ struct turn {
 
 /* A thread that the program has made. */
 struct life {
-    bool made, ended;          /* its making and its end have come in the common order */
-    int64_t made_at, ended_at; /* ideal; -1: not yet */
-    struct stream *waiting;    /* the streams that wait for its making or its end */
+    bool made, ended;               /* its making and its end have come in the common order */
+    int64_t made_at, ended_at;      /* ideal; -1: not yet */
+    uint32_t made_path, ended_path; /* of these times (path.h) */
+    struct stream *waiting;         /* the streams that wait for its making or its end */
 };
 
 /* A barrier of pthreads, from the first thread that comes to it until all have left it. */
@@ -49,6 +50,7 @@ struct barrier {
     uint32_t arrived, left; /* how many have come in ideal time; have left in ideal time, or in the
                                common order if they leave there before all have come */
     int64_t latest;         /* ideal time of the last arrival so far */
+    uint32_t path;          /* of `latest` */
     struct stream *waiting; /* the streams that wait for the others */
 };
 
@@ -66,9 +68,11 @@ struct crew {
     size_t first_kept, n_kept, capacity;
     uint32_t over;          /* number of the last meeting that all have come to ... */
     int64_t left_at;        /* ... and the ideal time at which they left it */
+    uint32_t left_path;     /* of `left_at` */
     struct stream *waiting; /* the streams that wait for the end of a meeting */
     uint32_t arrived;       /* how many have come to the next meeting ... */
     int64_t latest;         /* ... and the ideal time of the last of them */
+    uint32_t latest_path;   /* of `latest` */
 
     struct lull_hash lives_by_number;
     struct life *lives;

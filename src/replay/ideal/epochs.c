@@ -24,7 +24,7 @@ static bool are_epochs_wanted(const struct lull_ideal *ideal)
 {
     const char *wish = getenv("LULL_IDEAL_EPOCHS"); /* for tests: "0": never; else: always */
     if (ideal->options->without_epochs || ideal->has_crews || ideal->has_span ||
-        ideal->options->message)
+        ideal->options->message || ideal->n_parts > 0)
         return false;
     return wish ? strcmp(wish, "0") != 0 : ideal->n_shares > 1;
 }

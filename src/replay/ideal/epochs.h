@@ -26,7 +26,8 @@
 
 #include "replay/ideal/share.h"
 
-/* Decides whether this reading has epochs; called when it is known which processes have crews. */
+/* Decides whether this reading has epochs; called when it is known which processes have crews. A reading with paths
+ * (path.h) has none, because it has to know who came last. */
 void lull_epochs_begin(struct lull_ideal *ideal);
 /* Whether a communicator of `size` members has each process that is analysed, once; false where
  * this reading has no epochs. */

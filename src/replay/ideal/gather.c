@@ -175,9 +175,13 @@ struct gathering {
     int64_t
         *below; /* [size], scans: the latest arrival of the ranks up to this one, or -1. At home,
                         from first_missing on, the arrival of the rank itself, or -1 */
-    struct stream *waiting;   /* list of the streams that wait */
-    uint32_t arrived;         /* at home: members that have arrived */
-    uint32_t left;            /* members of this share that have left */
+    uint32_t latest_path, root_path;            /* of `latest` and `root_at` (path.h) */
+    uint32_t *below_path;                       /* [size]: of `below`; NULL: no paths are wanted */
+    uint32_t n_below;                           /* the size of both */
+    uint32_t latest_of_path[2], all_of_path[2]; /* of `latest_of` and `all_of` */
+    struct stream *waiting;                     /* list of the streams that wait */
+    uint32_t arrived;                           /* at home: members that have arrived */
+    uint32_t left;                              /* members of this share that have left */
     uint32_t first_missing;   /* scans, at home: the first rank that has not arrived */
     uint32_t root_share;      /* share of the root that waits for all, or LULL_NONE */
     bool all;                 /* all have arrived */
@@ -213,6 +217,20 @@ static struct gathering *find_gathering(struct share *share, uint32_t index, uin
     return found;
 }
 
+static void free_gathering(struct share *share, struct gathering *gathering)
+{
+    lull_ideal_path_drop(share->paths, gathering->latest_path);
+    lull_ideal_path_drop(share->paths, gathering->root_path);
+    for (unsigned group = 0; group < 2; group++) {
+        lull_ideal_path_drop(share->paths, gathering->latest_of_path[group]);
+        lull_ideal_path_drop(share->paths, gathering->all_of_path[group]);
+    }
+    for (uint32_t r = 0; gathering->below_path && r < gathering->n_below; r++)
+        lull_ideal_path_drop(share->paths, gathering->below_path[r]);
+    free(gathering->below);
+    free(gathering->below_path);
+}
+
 /* Closes the oldest gatherings, up to the first in which a member is yet to arrive or leave. */
 static void close_gatherings(struct share *share, struct series *series)
 {
@@ -222,7 +240,7 @@ static void close_gatherings(struct share *share, struct series *series)
         if (oldest->left < circle->here ||
             (circle->home == share->index && oldest->arrived < circle->size))
             return;
-        free(oldest->below);
+        free_gathering(share, oldest);
         lull_match_close(&series->open);
     }
 }
@@ -247,21 +265,28 @@ static bool needs_below(struct share *share, struct gathering *gathering, uint32
         return false;
     }
     memset(gathering->below, 0xff, size * sizeof *gathering->below);
+    gathering->n_below = size;
+    if (share->paths && !(gathering->below_path = calloc(size, sizeof *gathering->below_path))) {
+        lull_share_no_memory(share);
+        return false;
+    }
     return true;
 }
 
-static void tell_share(struct share *share, uint32_t to, const struct letter *news)
+/* The caller goes on to hold `path`, which is that of the time of the news. */
+static void tell_share(struct share *share, uint32_t to, const struct letter *news, uint32_t path)
 {
+    lull_post_path(share, to, path);
     struct letter *letter = lull_post(share, to, news->kind);
     if (letter)
         *letter = *news;
 }
 
-static void tell_others(struct share *share, const struct letter *news)
+static void tell_others(struct share *share, const struct letter *news, uint32_t path)
 {
     const struct circle *circle = &share->circles[news->a];
     for (uint32_t i = 0; i < circle->n_others; i++)
-        tell_share(share, circle->others[i], news);
+        tell_share(share, circle->others[i], news, path);
 }
 
 /* ---- at home ------------------------------------------------------------------------------- */
@@ -312,17 +337,23 @@ static void compare_operations(struct gathering *gathering, const struct letter 
 }
 
 static void note_scan(struct share *share, struct gathering *gathering,
-                      const struct letter *arrival)
+                      const struct letter *arrival, uint32_t path)
 {
     const struct circle *circle = &share->circles[arrival->a];
     if (!needs_below(share, gathering, circle->size))
         return;
     int64_t *below = gathering->below;
+    uint32_t none = 0, *paths = gathering->below_path;
     below[arrival->c] = arrival->time;
+    if (paths)
+        lull_ideal_path_set(share->paths, &paths[arrival->c],
+                            lull_ideal_path_hold(share->paths, path));
     while (gathering->first_missing < circle->size && below[gathering->first_missing] >= 0) {
         uint32_t at = gathering->first_missing++;
-        if (at > 0 && below[at - 1] > below[at])
-            below[at] = below[at - 1];
+        uint32_t *own = paths ? &paths[at] : &none;
+        if (at > 0)
+            lull_ideal_path_later(share->paths, &below[at], own, below[at - 1],
+                                  paths ? lull_ideal_path_hold(share->paths, paths[at - 1]) : 0);
         uint32_t process = lull_circle_process(share->ideal->trace, arrival->a, at);
         uint16_t to = share->ideal->share_of[process];
         const struct letter news = {.kind = LETTER_BELOW,
@@ -332,30 +363,33 @@ static void note_scan(struct share *share, struct gathering *gathering,
                                     .c = at,
                                     .time = below[at]};
         if (to != share->index)
-            tell_share(share, to, &news);
+            tell_share(share, to, &news, *own);
     }
     wake_gathering(share, gathering);
 }
 
 /* A member arrives in an operation between two groups, each of which waits for the other one. */
 static void note_group(struct share *share, struct gathering *gathering,
-                       const struct letter *arrival)
+                       const struct letter *arrival, uint32_t path)
 {
     const struct lull_trace *trace = share->ideal->trace;
     const unsigned group = lull_circle_side(trace, arrival->a, arrival->c);
     const uint32_t size = lull_circle_side_size(trace, arrival->a, group);
-    if (arrival->time > gathering->latest_of[group])
-        gathering->latest_of[group] = arrival->time;
+    lull_ideal_path_later(share->paths, &gathering->latest_of[group],
+                          &gathering->latest_of_path[group], arrival->time,
+                          lull_ideal_path_hold(share->paths, path));
     if (++gathering->arrived_of[group] < size)
         return;
     gathering->all_of[group] = gathering->latest_of[group];
+    gathering->all_of_path[group] =
+        lull_ideal_path_hold(share->paths, gathering->latest_of_path[group]);
     const struct letter news = {.kind = LETTER_GROUP,
                                 .series = arrival->series,
                                 .a = arrival->a,
                                 .b = arrival->b,
                                 .c = group,
                                 .time = gathering->all_of[group]};
-    tell_others(share, &news);
+    tell_others(share, &news, gathering->all_of_path[group]);
     wake_gathering(share, gathering);
 }
 
@@ -373,17 +407,18 @@ static void complete(struct share *share, struct gathering *gathering, const str
         lull_circle_needs(share->ideal->trace, arrival->a, gathering->low_op);
     if (gathering->other_rank != LULL_NONE) {
         complain_of_operations(share, arrival->a, gathering);
-        tell_others(share, &news);
+        tell_others(share, &news, gathering->latest_path);
     } else if (needs == LULL_NEEDS_ALL || (needs == LULL_NEEDS_ROOT && gathering->root_at < 0)) {
-        tell_others(share, &news);
+        tell_others(share, &news, gathering->latest_path);
     } else if (gathering->root_share != LULL_NONE && gathering->root_share != share->index) {
-        tell_share(share, gathering->root_share, &news);
+        tell_share(share, gathering->root_share, &news, gathering->latest_path);
     }
     wake_gathering(share, gathering);
 }
 
+/* `path`: of the time of the arrival; the caller goes on to hold it. */
 static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
-                           const struct letter *arrival)
+                           const struct letter *arrival, uint32_t path)
 {
     struct gathering *gathering = find_gathering(share, index, arrival->b);
     if (!gathering)
@@ -391,25 +426,27 @@ static void arrive_at_home(struct share *share, uint32_t from, uint32_t index,
     enum lull_collective_needs needs =
         lull_circle_needs(share->ideal->trace, arrival->a, arrival->op);
     gathering->arrived++;
-    if (arrival->time > gathering->latest)
-        gathering->latest = arrival->time;
+    lull_ideal_path_later(share->paths, &gathering->latest, &gathering->latest_path, arrival->time,
+                          lull_ideal_path_hold(share->paths, path));
     compare_operations(gathering, arrival);
     if (needs == LULL_NEEDS_OTHERS || needs == LULL_ROOT_NEEDS_OTHERS)
-        note_group(share, gathering, arrival);
+        note_group(share, gathering, arrival, path);
     if (arrival->is_root && needs == LULL_ROOT_NEEDS_ALL)
         gathering->root_share = from;
     if (arrival->is_root && needs == LULL_NEEDS_ROOT) {
         gathering->root_at = arrival->time;
+        lull_ideal_path_set(share->paths, &gathering->root_path,
+                            lull_ideal_path_hold(share->paths, path));
         const struct letter news = {.kind = LETTER_ROOT,
                                     .series = arrival->series,
                                     .a = arrival->a,
                                     .b = arrival->b,
                                     .time = arrival->time};
-        tell_others(share, &news);
+        tell_others(share, &news, path);
         wake_gathering(share, gathering);
     }
     if (needs == LULL_NEEDS_LOWER)
-        note_scan(share, gathering, arrival);
+        note_scan(share, gathering, arrival, path);
     if (gathering->arrived == share->circles[arrival->a].size)
         complete(share, gathering, arrival);
     close_gatherings(share, &share->series[index]);
@@ -475,9 +512,9 @@ bool lull_gather_arrive(struct share *share, struct stream *stream, const struct
                                     .time = letter.time};
     share->n_arrivals++;
     if (circle->home == share->index)
-        arrive_at_home(share, share->index, member->series, &letter);
+        arrive_at_home(share, share->index, member->series, &letter, arrival->path);
     else
-        tell_share(share, circle->home, &letter);
+        tell_share(share, circle->home, &letter, arrival->path);
     return true;
 }
 
@@ -498,11 +535,13 @@ void lull_gather_skip(struct share *share, struct stream *stream, const struct a
         lull_epoch_move(share, stream, arrival, member->count);
 }
 
+/* *ret_path: of the time; 0 where the stream itself has come so far already. */
 static bool is_ready(const struct share *share, const struct gathering *gathering,
-                     const struct pending *pending, int64_t *ret_time)
+                     const struct pending *pending, int64_t *ret_time, uint32_t *ret_path)
 {
     const struct lull_trace *trace = share->ideal->trace;
     *ret_time = pending->time;
+    *ret_path = 0;
     switch ((enum lull_awaited)pending->awaits) {
     case LULL_AWAITS_NOBODY:
         return true;
@@ -510,19 +549,24 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
         if (gathering->root_at < 0)
             break;
         *ret_time = gathering->root_at;
+        *ret_path = gathering->root_path;
         return true;
     case LULL_AWAITS_OTHERS: {
         const unsigned other = !lull_circle_side(trace, pending->comm, pending->rank);
         const int64_t all = gathering->all_of[other];
         if (lull_circle_side_size(trace, pending->comm, other) == 0)
             return true; /* nobody of that group was recorded */
-        *ret_time = all > pending->time ? all : pending->time;
+        if (all >= pending->time) {
+            *ret_time = all;
+            *ret_path = gathering->all_of_path[other];
+        }
         return all >= 0;
     }
     case LULL_AWAITS_LOWER:
         if (!gathering->below)
             return false;
         *ret_time = gathering->below[pending->rank];
+        *ret_path = gathering->below_path ? gathering->below_path[pending->rank] : 0;
         return share->circles[pending->comm].home == share->index
                    ? pending->rank < gathering->first_missing
                    : *ret_time >= 0;
@@ -530,14 +574,17 @@ static bool is_ready(const struct share *share, const struct gathering *gatherin
         break;
     }
     *ret_time = gathering->latest;
+    *ret_path = gathering->latest_path;
     return gathering->all;
 }
 
-bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time)
+bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time,
+                       uint32_t *ret_path)
 {
     struct gathering *gathering = find_gathering(share, pending->what, pending->number);
-    if (!gathering || !is_ready(share, gathering, pending, ret_time))
+    if (!gathering || !is_ready(share, gathering, pending, ret_time, ret_path))
         return false;
+    *ret_path = lull_ideal_path_hold(share->paths, *ret_path);
     gathering->left++;
     close_gatherings(share, &share->series[pending->what]);
     return true;
@@ -552,34 +599,48 @@ void lull_gather_wait(struct share *share, struct stream *stream, const struct p
     gathering->waiting = stream;
 }
 
+static void take_news(struct share *share, struct gathering *gathering, const struct letter *letter,
+                      uint32_t path)
+{
+    uint32_t *kept = &gathering->root_path;
+    switch (letter->kind) {
+    case LETTER_ROOT:
+        gathering->root_at = letter->time;
+        break;
+    case LETTER_GROUP:
+        gathering->all_of[letter->c] = letter->time;
+        kept = &gathering->all_of_path[letter->c];
+        break;
+    case LETTER_ALL:
+        gathering->all = true;
+        gathering->latest = letter->time;
+        kept = &gathering->latest_path;
+        break;
+    default:
+        gathering->below[letter->c] = letter->time;
+        kept = gathering->below_path ? &gathering->below_path[letter->c] : &path;
+    }
+    if (kept != &path)
+        lull_ideal_path_set(share->paths, kept, lull_ideal_path_hold(share->paths, path));
+    wake_gathering(share, gathering);
+}
+
 void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter)
 {
+    const uint32_t path = lull_post_path_of(share, from);
     const struct circle *circle = circle_open(share, letter->a);
     uint32_t index = circle ? circle_series(share, letter->a, letter->series) : LULL_NONE;
     if (index == LULL_NONE) {
         lull_share_no_memory(share);
-        return;
-    }
-    if (letter->kind == LETTER_ARRIVAL) {
-        arrive_at_home(share, from, index, letter);
-        return;
-    }
-    struct gathering *gathering = find_gathering(share, index, letter->b);
-    if (!gathering)
-        return;
-    if (letter->kind == LETTER_ROOT) {
-        gathering->root_at = letter->time;
-    } else if (letter->kind == LETTER_GROUP) {
-        gathering->all_of[letter->c] = letter->time;
-    } else if (letter->kind == LETTER_ALL) {
-        gathering->all = true;
-        gathering->latest = letter->time;
+    } else if (letter->kind == LETTER_ARRIVAL) {
+        arrive_at_home(share, from, index, letter, path);
     } else {
-        if (!needs_below(share, gathering, circle->size))
-            return;
-        gathering->below[letter->c] = letter->time;
+        struct gathering *gathering = find_gathering(share, index, letter->b);
+        if (gathering &&
+            (letter->kind != LETTER_BELOW || needs_below(share, gathering, circle->size)))
+            take_news(share, gathering, letter, path);
     }
-    wake_gathering(share, gathering);
+    lull_ideal_path_drop(share->paths, path);
 }
 
 /* ---- the end ------------------------------------------------------------------------------- */
@@ -609,7 +670,7 @@ void lull_gather_free(struct share *share)
     for (size_t s = 0; s < share->n_series; s++) {
         struct series *series = &share->series[s];
         for (uint32_t i = 0; i < series->open.operations.count; i++)
-            free(gathering_at(series, i)->below);
+            free_gathering(share, gathering_at(series, i));
         lull_ring_free(&series->open.operations);
     }
     for (uint32_t c = 0; share->circles && c < share->ideal->trace->n_comms; c++)

@@ -32,8 +32,10 @@ bool lull_gather_ends_epoch(struct share *share, const struct stream *stream,
 /* The stream goes on in the next epoch; its tail will tell how late it came to the end of this one.
  */
 void lull_gather_skip(struct share *share, struct stream *stream, const struct arrival *arrival);
-/* Whether the process may leave the operation, and at which ideal time; if so, it has left. */
-bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time);
+/* Whether the process may leave the operation, and at which ideal time, with its path, which the
+ * caller holds then; if so, it has left. */
+bool lull_gather_leave(struct share *share, const struct pending *pending, int64_t *ret_time,
+                       uint32_t *ret_path);
 void lull_gather_wait(struct share *share, struct stream *stream, const struct pending *pending);
 void lull_gather_letter(struct share *share, uint32_t from, const struct letter *letter);
 /* At the end: complains about operations that are still open and contradict each other. */

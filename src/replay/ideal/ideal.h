@@ -63,6 +63,9 @@ struct lull_ideal_message {
     bool with_sends;  /* the call that received it waited for sends, too */
 };
 
+/* The most parts of a critical path, and the most places where it changes that are told apart. */
+enum { LULL_IDEAL_PARTS = 256, LULL_IDEAL_SITES = 256 };
+
 struct lull_ideal_options {
     /* That of the pass; may be NULL. In a team all members do the same together (create, pass,
      * conclude), and the first has the result. Its windows are not looked at (see has_span). */
@@ -88,13 +91,30 @@ struct lull_ideal_options {
     size_t ahead;     /* in a team: letters that a share may be ahead of other members; 0: 64 MiB of
                          letters for all shares of a member */
     unsigned readers; /* workers of a share, which evaluate it in turns; 0: 4 */
+    /* The critical path is wanted: which part of the ideal runtime is spent in which region. `part_of` says of
+     * each region of the user and of each parallel region ([n_regions]) to which of `n_parts` parts (at most LULL_IDEAL_PARTS) its time belongs, those that it
+     * calls excluded; part 0 is that of time in no region. n_parts 0: the path is not wanted. */
+    const uint32_t *part_of;
+    unsigned n_parts;
+    /* With a path: of each region of MPI ([n_regions]) which of `n_sites` (at most LULL_IDEAL_SITES) numbers counts where
+     * the path changes to another thread, number 0 also where that is in no call. */
+    const uint32_t *site_of;
+    unsigned n_sites;
 };
 
 struct lull_ideal_result {
-    int64_t runtime;    /* ns; meaningless if absent */
-    const char *absent; /* why there is none, in a few words ("collectives were not
+    int64_t runtime; /* ns; meaningless if absent */
+    /* The critical path, [n_parts], ns, of which `runtime` is the sum: begin at the last thread to end, and
+     * go back; where a thread waited, go on at the one for which it waited last. NULL: not wanted, or
+     * the runtime is absent. Where two paths are as long, the one with more in its first parts counts. */
+    const int64_t *path;
+    /* With `path`: how long all threads that were followed together were in each part, ns: if threads differ in
+     * nothing, each part has the same share of this and of the path. */
+    const int64_t *spent;
+    const int64_t *changes; /* with `path`: how often it comes from another thread, [n_sites] */
+    const char *absent;     /* why there is none, in a few words ("collectives were not
                                        recorded"); NULL: there is one */
-    const char *detail; /* with `absent`: one line for the user with the place */
+    const char *detail;     /* with `absent`: one line for the user with the place */
     /* With `absent` where threads wait for what was not recorded: until when the operations of each
      * thread are complete, [n_locations] on each member, ns. For the master of a process that never
      * came to MPI_Finalize that is its last event, at most; INT64_MAX: to its end. Else NULL. */

@@ -134,6 +134,39 @@ struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind)
     return letter;
 }
 
+void lull_post_path(struct share *share, uint32_t to, uint32_t path)
+{
+    const int64_t *numbers = path ? lull_ideal_path_numbers(share->paths, path) : NULL;
+    struct letter *half = NULL;
+    for (uint32_t i = 0; numbers && i < share->ideal->size_of_paths; i++) {
+        if (numbers[i] == 0)
+            continue;
+        if (half) {
+            half->b = i;
+            half->measured = numbers[i];
+            half = NULL;
+        } else if ((half = lull_post(share, to, LETTER_PATH))) {
+            half->a = i;
+            half->time = numbers[i];
+            half->b = LULL_NONE;
+        }
+    }
+}
+
+void lull_post_path_letter(struct share *share, uint32_t from, const struct letter *letter)
+{
+    lull_ideal_path_add(share->paths, &share->coming[from], letter->a, letter->time);
+    if (letter->b != LULL_NONE)
+        lull_ideal_path_add(share->paths, &share->coming[from], letter->b, letter->measured);
+}
+
+uint32_t lull_post_path_of(struct share *share, uint32_t from)
+{
+    const uint32_t path = share->coming[from];
+    share->coming[from] = 0;
+    return path;
+}
+
 void lull_post_flush(struct share *share)
 {
     share->blocks = 0;

@@ -14,6 +14,12 @@
 void lull_post_put(struct share *target, struct batch *batch, bool wakes);
 /* A new letter, for the caller to fill. NULL: no memory, which is noted. */
 struct letter *lull_post(struct share *share, uint32_t to, uint8_t kind);
+/* Posts a path to another share, before the letter that it belongs to; the caller goes on to hold it. */
+void lull_post_path(struct share *share, uint32_t to, uint32_t path);
+/* A letter with a part of a path has come. */
+void lull_post_path_letter(struct share *share, uint32_t from, const struct letter *letter);
+/* The path that came before a letter from that share; the caller holds it. */
+uint32_t lull_post_path_of(struct share *share, uint32_t from);
 /* Hands over the letters for one share, or all. */
 void lull_post_hand_over(struct share *share, uint32_t to);
 void lull_post_flush(struct share *share);

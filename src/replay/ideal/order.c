@@ -66,8 +66,8 @@ static bool meet_before(struct share *share, struct stream *stream, const struct
         int64_t before = meeting->time - stream->point_time;
         int64_t kept = stream->point_kept + (before > 0 ? before : 0);
         kept = kept < note->kept ? kept : note->kept;
-        stream->time += kept - stream->kept;
-        stream->kept = stream->point_kept = kept;
+        lull_ideal_stream_move(share, stream, kept);
+        stream->point_kept = kept;
         stream->point_time = meeting->time;
         stream->stopped_at = meeting->time;
         lull_crew_meet(share, stream, stream->meeting, meeting->size);
@@ -85,9 +85,10 @@ static void go_on_in_order(struct share *share, struct stream *stream)
 {
     while (!lull_notes_at_middle(&stream->notes) && share->status == LULL_OK) {
         const struct note note = *lull_notes_front(&stream->notes);
-        bool is_master = stream == stream->process->crew->streams[0];
+        const bool meets =
+            stream != stream->process->crew->streams[0] && note.kind != LULL_STEP_USER;
         if (stream->blocked != ENDED &&
-            (stream->blocked != RUNNABLE || (!is_master && !meet_before(share, stream, &note))))
+            (stream->blocked != RUNNABLE || (meets && !meet_before(share, stream, &note))))
             return;
         lull_notes_pop(&share->pool, &stream->notes);
         if (stream->blocked != ENDED)
@@ -100,8 +101,8 @@ static void go_on_as_crew(struct share *share, struct stream *stream)
     const struct crew *crew = stream->process->crew;
     if (stream->blocked == RUNNABLE && stream->awaits > 0 && stream->awaits <= crew->over) {
         stream->awaits = 0;
-        if (crew->left_at > stream->time)
-            stream->time = crew->left_at;
+        lull_ideal_path_later(share->paths, &stream->time, &stream->path, crew->left_at,
+                              lull_ideal_path_hold(share->paths, crew->left_path));
     }
     go_on_in_order(share, stream);
 }
@@ -123,7 +124,7 @@ static bool note_communicates(const struct share *share, const struct note *note
 }
 
 /* The thread is followed from the last meeting on. */
-static void begin_following(struct crew *crew, struct stream *stream)
+static void begin_following(struct share *share, struct crew *crew, struct stream *stream)
 {
     stream->calls = true;
     if (!stream->follows) { /* it never meets the master: its time counts from the begin */
@@ -135,6 +136,8 @@ static void begin_following(struct crew *crew, struct stream *stream)
     crew->followers++;
     if (crew->over == crew->n_meetings) {
         stream->time = crew->left_at;
+        lull_ideal_path_set(share->paths, &stream->path,
+                            lull_ideal_path_hold(share->paths, crew->left_path));
     } else {
         lull_crew_await(crew, stream, crew->n_meetings);
     }
@@ -178,7 +181,7 @@ static void order_note(struct share *share, struct crew *crew, struct stream *st
             lull_notes_pop(&share->pool, &stream->notes);
             return;
         }
-        begin_following(crew, stream);
+        begin_following(share, crew, stream);
         note->flags |= NOTE_MOVES; /* also inside a call whose begin was passed over */
     }
     lull_notes_advance_middle(&stream->notes);
@@ -251,6 +254,26 @@ static void bring_into_order(struct share *share, struct crew *crew)
     }
 }
 
+static void push_note(struct share *share, struct stream *stream, const struct note *note)
+{
+    struct note *pushed = lull_notes_push(&share->pool, &stream->notes);
+    if (pushed)
+        *pushed = *note;
+    else
+        lull_share_no_memory(share);
+}
+
+static void push_notes(struct share *share, struct stream *stream, const struct lull_step *step,
+                       const struct lull_channels *channels)
+{
+    struct note note, parts[LULL_IDEAL_PARTS];
+    lull_read_note(share, stream, step, channels, &note);
+    const uint32_t count = lull_read_path(stream, &note, parts);
+    for (uint32_t i = 0; i < count; i++)
+        push_note(share, stream, &parts[i]);
+    push_note(share, stream, &note);
+}
+
 void lull_order_steps(struct share *share, struct stream *stream, const struct lull_steps *steps)
 {
     struct crew *crew = stream->process->crew;
@@ -261,11 +284,7 @@ void lull_order_steps(struct share *share, struct stream *stream, const struct l
             stream->until = is_last ? INT64_MAX : step->time;
         if (lull_read_is_silent(share, stream, step))
             continue;
-        struct note *note = lull_notes_push(&share->pool, &stream->notes);
-        if (note)
-            lull_read_note(share, stream, step, steps->channels, note);
-        else
-            lull_share_no_memory(share);
+        push_notes(share, stream, step, steps->channels);
     }
     if (steps->ledger && stream->until < INT64_MAX && steps->ledger->now > stream->until)
         stream->until = steps->ledger->now;

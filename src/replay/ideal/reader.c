@@ -199,7 +199,9 @@ void lull_reader_take_letters(struct share *share)
         next = batch->next;
         for (uint32_t i = 0; i < batch->count && share->status == LULL_OK; i++) {
             const struct letter *letter = &batch->letters[i];
-            if (letter->kind <= LETTER_MESSAGE)
+            if (letter->kind == LETTER_PATH)
+                lull_post_path_letter(share, batch->from, letter);
+            else if (letter->kind <= LETTER_MESSAGE)
                 lull_channel_letter(share, batch->from, letter);
             else if (letter->kind <= LETTER_ANSWER)
                 lull_synchronous_letter(share, batch->from, letter);
@@ -241,6 +243,8 @@ static void evaluate(struct reader *reader, struct share *share)
 {
     lull_reader_take_letters(share);
     lull_order_run(share);
+    if (share->paths && lull_ideal_paths_failed(share->paths))
+        lull_share_no_memory(share);
     if (share != reader->share)
         return;
     const struct note *notes = reader->notes;
@@ -291,15 +295,26 @@ static bool read_notes(struct reader *reader, struct stream *stream, const struc
 {
     struct share *share = reader->share;
     size_t before = reader->n_notes;
-    if (!lull_array_reserve(&reader->notes, &reader->note_capacity, before + steps->count,
+    /* each USER adds one part to those of which no note has told yet */
+    if (!lull_array_reserve(&reader->notes, &reader->note_capacity,
+                            before + 2 * (size_t)steps->count + share->ideal->n_parts,
                             sizeof *reader->notes) ||
         !lull_array_reserve(&reader->sheaves, &reader->sheaf_capacity, reader->n_sheaves + 1,
                             sizeof *reader->sheaves))
         return false;
     struct note *note = reader->notes + before;
-    for (uint32_t i = 0; i < steps->count; i++)
-        if (!lull_read_is_silent(share, stream, &steps->steps[i]))
+    for (uint32_t i = 0; i < steps->count; i++) {
+        if (lull_read_is_silent(share, stream, &steps->steps[i]))
+            continue;
+        if (stream->reading.path) {
+            struct note read;
+            lull_read_note(share, stream, &steps->steps[i], steps->channels, &read);
+            note += lull_read_path(stream, &read, note);
+            *note++ = read;
+        } else {
             lull_read_note(share, stream, &steps->steps[i], steps->channels, note++);
+        }
+    }
     reader->n_notes = (size_t)(note - reader->notes);
     if (reader->n_notes > before)
         reader->sheaves[reader->n_sheaves++] =
@@ -341,7 +356,8 @@ lull_status lull_reader_steps(struct reader *reader, const struct lull_steps *st
     atomic_exchange(&reader->hungry, false); /* after this, whatever made it hungry is seen */
     if (!take_share(share, crew || !good || reader->n_notes >= MOST_AT_HAND))
         return LULL_OK;
-    if (!good)
+    const struct path_reading *path = stream ? stream->reading.path : NULL;
+    if (!good || (path && path->failed))
         lull_share_no_memory(share);
     evaluate(reader, share);
     if (crew) {

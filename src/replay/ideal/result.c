@@ -355,6 +355,71 @@ static struct facts find_facts(const struct lull_ideal *ideal, const bool *recor
     return facts;
 }
 
+/* ---- the critical path ---------------------------------------------------------------------- */
+
+/* The latest end of a thread, and its path. */
+struct last_end {
+    int64_t time;
+    int64_t path[LULL_IDEAL_PARTS + LULL_IDEAL_SITES]; /* the numbers of path.h */
+};
+
+static void take_later_end(struct last_end *last, int64_t time, const int64_t *path, unsigned size)
+{
+    bool is_later = time > last->time;
+    for (unsigned p = 0; time == last->time && !is_later && p < size; p++)
+        if (path[p] != last->path[p]) {
+            is_later = path[p] > last->path[p];
+            break;
+        }
+    if (!is_later)
+        return;
+    last->time = time;
+    memcpy(last->path, path, size * sizeof *path);
+}
+
+static lull_status take_last_end(void *context, uint32_t member, const void *bytes, size_t size,
+                                 struct lull_error *err)
+{
+    struct last_end more;
+    if (size != sizeof more)
+        return lull_fail(err, LULL_ERR_FORMAT, "rank %u is another lull", member);
+    memcpy(&more, bytes, sizeof more);
+    if (member > 0)
+        take_later_end(context, more.time, more.path, LULL_IDEAL_PARTS + LULL_IDEAL_SITES);
+    return LULL_OK;
+}
+
+/* By all members together: the critical path, on the first. */
+static lull_status gather_path(struct conclusion *conclusion, struct lull_error *err)
+{
+    static const int64_t none[LULL_IDEAL_PARTS + LULL_IDEAL_SITES];
+    const struct lull_ideal *ideal = conclusion->ideal;
+    struct last_end own = {.time = -1}, last;
+    if (ideal->n_parts == 0)
+        return LULL_OK;
+    int64_t *spent = lull_arena_zero(conclusion->arena, ideal->n_parts, sizeof *spent);
+    for (uint32_t l = 0; l < ideal->trace->n_locations; l++) {
+        const struct stream *stream = ideal->streams[l];
+        if (!stream || !stream->calls)
+            continue;
+        const struct share *share = ideal->shares[ideal->share_of[stream->process->index]];
+        const int64_t *path = lull_ideal_path_numbers(share->paths, stream->path);
+        take_later_end(&own, stream->time, path ? path : none, ideal->size_of_paths);
+        for (unsigned p = 0; p < ideal->n_parts; p++)
+            spent[p] += stream->reading.path->all[p];
+    }
+    last = own;
+    lull_status status =
+        lull_team_collect(team_of(ideal), &own, sizeof own, take_last_end, &last, err);
+    int64_t *path = lull_arena_zero(conclusion->arena, ideal->size_of_paths, sizeof *path);
+    memcpy(path, last.path, ideal->size_of_paths * sizeof *path);
+    conclusion->result.path = path;
+    conclusion->result.changes = path + ideal->n_parts;
+    conclusion->result.spent = spent;
+    return status == LULL_OK ? lull_team_sum_to_all(team_of(ideal), spent, ideal->n_parts, err)
+                             : status;
+}
+
 static void judge_facts(struct conclusion *conclusion)
 {
     const struct facts *facts = &conclusion->facts;
@@ -401,12 +466,16 @@ lull_status lull_ideal_conclude(struct lull_ideal *ideal, struct lull_arena *are
         status = lull_epochs_sum(ideal, &epochs, err);
     if (status == LULL_OK)
         status = gather_ends(&conclusion, err);
+    if (status == LULL_OK)
+        status = gather_path(&conclusion, err);
     if (status != LULL_OK)
         return status;
     conclusion.facts.runtime += epochs;
     conclusion.facts.collectives += ideal->n_epochs;
     conclusion.facts.arrivals += ideal->n_epochs * ideal->n_ranks;
     judge_facts(&conclusion);
+    if (conclusion.result.absent)
+        conclusion.result.path = NULL;
     *ret_result = conclusion.result;
     return LULL_OK;
 }

@@ -32,7 +32,10 @@ struct share *lull_share_create(struct lull_ideal *ideal, unsigned index)
     pthread_mutex_init(&share->evaluation, NULL);
     share->outboxes = calloc(ideal->n_shares, sizeof *share->outboxes);
     share->ports = calloc(ideal->n_shares, sizeof *share->ports);
-    if (share->outboxes && share->ports)
+    share->coming = calloc(ideal->n_shares, sizeof *share->coming);
+    share->paths =
+        ideal->n_parts > 0 ? lull_ideal_paths_create(ideal->n_parts, ideal->size_of_paths) : NULL;
+    if (share->outboxes && share->ports && share->coming && (share->paths || ideal->n_parts == 0))
         return share;
     lull_share_destroy(share);
     return NULL;
@@ -96,6 +99,8 @@ void lull_share_destroy(struct share *share)
     lull_match_queues_free(&share->queues);
     free(share->handshakes);
     free(share->epochs);
+    lull_ideal_paths_destroy(share->paths);
+    free(share->coming);
     free_all_tails(share);
     pthread_mutex_destroy(&share->lock);
     pthread_mutex_destroy(&share->evaluation);
@@ -110,11 +115,23 @@ bool lull_share_is_crew(const struct lull_ideal *ideal, uint32_t process)
            !ideal->presumes_masters;
 }
 
+/* Gives a stream what its path needs. False: no memory. */
+static bool want_path(const struct share *share, struct stream *stream)
+{
+    const struct lull_ideal *ideal = share->ideal;
+    if (ideal->n_parts == 0)
+        return true;
+    stream->to_come = calloc(ideal->n_parts, sizeof *stream->to_come);
+    stream->reading.path = lull_ideal_path_reading_create(ideal->options->part_of, ideal->n_parts);
+    return stream->to_come && stream->reading.path;
+}
+
 static struct stream *create_stream(struct share *share, struct process *process, uint32_t location)
 {
     const struct lull_trace *trace = share->ideal->trace;
     struct stream *stream = calloc(1, sizeof *stream);
-    if (!stream) {
+    if (!stream || !want_path(share, stream)) {
+        lull_share_free_stream(stream);
         lull_share_no_memory(share);
         return NULL;
     }
@@ -184,6 +201,8 @@ void lull_share_free_stream(struct stream *stream)
     lull_share_end_stream(stream);
     free(stream->routes.queues);
     free(stream->losses);
+    lull_ideal_path_reading_destroy(stream->reading.path);
+    free(stream->to_come);
     free(stream->reading.open);
     free(stream);
 }

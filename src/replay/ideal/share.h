@@ -11,6 +11,7 @@
  * The files, each of which calls those above it alone:
  *
  * share.c     shares, their processes and streams
+ * path.c      which regions an ideal time is made of
  * mail.c      letters to other shares, also of different members of a team
  * epochs.c    times that count from the last operation of all
  * gather.c    collective operations, and the members of communicators
@@ -33,6 +34,7 @@
 #include "base/parallel.h"
 #include "match/queue.h"
 #include "replay/ideal/ideal.h"
+#include "replay/ideal/path.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -50,7 +52,7 @@ struct note {
     int64_t time;   /* measured, ns */
     int64_t kept;   /* ns, kept_ns of the step */
     uint64_t value; /* RECV: bytes; SEND, SEND_DONE, COLLECTIVE_*: the request; CALL_END: when the
-                        call began; THREAD_*: the number of the thread or barrier */
+                        call began; THREAD_*: the number of the thread or barrier; USER: ns */
     union {
         struct {
             /* SEND, RECV of a crew: number of the message in its channel, also RECV where posts
@@ -65,9 +67,10 @@ struct note {
     };
     uint32_t what; /* SEND, RECV: queue; COLLECTIVE_*: communicator; CALL_END: region; FORK, JOIN of
                       a master: the number of the meeting; THREAD_*: index in crew->lives or
-                      crew->barriers, or LULL_NONE */
-    uint8_t kind;  /* enum lull_step_kind */
-    uint8_t op;    /* of the step; SEND_DONE: enum lull_call of the call that it is in */
+                      crew->barriers, or LULL_NONE; USER: the part of the path */
+    uint8_t
+        kind;   /* enum lull_step_kind; LULL_STEP_USER: a part of the path (path.h), and no step */
+    uint8_t op; /* of the step; SEND_DONE: enum lull_call of the call that it is in */
     uint8_t flags; /* enum note_flags */
     uint8_t posts; /* receives that were posted since the note before */
 };
@@ -204,6 +207,7 @@ struct lull_steps;
  * say below what its fields mean. */
 struct message {
     int64_t time, sent; /* when it was sent: ideal time; measured time, ns */
+    uint32_t path;      /* of `time` (path.h) */
 };
 
 /* What is kept of a channel where sends may be synchronous: lists whose items come from the store
@@ -239,8 +243,9 @@ struct pending {
 /* A non-blocking collective operation in flight. */
 struct open_collective {
     uint64_t request;
-    int64_t time; /* ideal, when it began */
-    bool arrived; /* false: it arrives when it ends, as its communicator is not known before */
+    int64_t time;  /* ideal, when it began */
+    uint32_t path; /* of `time`, unless it has arrived */
+    bool arrived;  /* false: it arrives when it ends, as its communicator is not known before */
     struct pending pending;
 };
 
@@ -260,6 +265,7 @@ struct read_post {
  * comes to the completion. */
 struct posting {
     int64_t time;    /* ideal, when the receive began; -1: the thread has not come to the post */
+    uint32_t path;   /* of `time` */
     uint32_t post;   /* its number, as in struct read_post */
     uint32_t queue;  /* where its message comes; LULL_NONE: the completion has not been read */
     uint32_t number; /* of the message in its channel */
@@ -291,7 +297,8 @@ struct reading {
     bool recorded[FORMS_OF_CALLS]; /* some call of this form has records */
     struct read_post *open;        /* where posts matter: receives that are posted, not complete */
     size_t n_open, open_capacity;
-    uint32_t n_posts; /* so far; the next post has this number */
+    uint32_t n_posts;          /* so far; the next post has this number */
+    struct path_reading *path; /* path.h; NULL: the path is not wanted */
 };
 
 /* A process arrives at a collective operation. */
@@ -304,6 +311,7 @@ struct arrival {
     bool in_call;           /* false: the thread waits for the operation itself, outside of calls */
     uint32_t ticket;        /* number of the operation in its series; LULL_NONE: the next */
     int64_t time, measured; /* of the arrival: ideal; measured */
+    uint32_t path;          /* of `time` */
 };
 
 /* A thread that may call MPI, or a tail: the rest of an epoch that such a thread has left behind
@@ -323,7 +331,12 @@ struct stream {
     int64_t time;         /* ideal */
     int64_t kept;         /* kept time of the steps that `time` contains, ns */
     int64_t done;         /* ideal time when all that the call has waited for so far was there */
-    int64_t call_began;   /* measured: begin of its last call, for options->message */
+    uint32_t path, done_path; /* of `time` and of `done` (path.h) */
+    int64_t
+        *to_come; /* [n_parts]: what `time` is yet to grow by at the next note that moves it; NULL:
+                         the path is not wanted */
+    int64_t call_began; /* measured: begin of its last call, for options->message */
+    uint32_t call;      /* region of the call that ends now, or LULL_NONE */
     int64_t stopped_at; /* measured: begin of the call or step that it waits in, for messages to the
                            user */
     struct pending *pending; /* what the call waits for; [0, pending_at) has come */
@@ -377,6 +390,8 @@ struct process {
  * operation in the series of kind `series`. The last four go from the home of the communicator to
  * shares with members. */
 enum letter_kind {
+    LETTER_PATH,    /* of the path of the next letter that has one, two numbers: a: which; time: it;
+                       b, measured: the same of another one, or LULL_NONE */
     LETTER_CHANNEL, /* a channel gets a port; a: the port; b, c: source and target; time: comm;
                        measured: tag */
     LETTER_MESSAGE, /* a message was sent; a: port; b: number; time, measured */
@@ -445,6 +460,8 @@ struct share {
     size_t n_epochs, epoch_capacity;
     struct stream *spare_tails;
 
+    struct lull_ideal_paths *paths; /* NULL: paths are not wanted */
+    uint32_t *coming;               /* [n_shares]: the path of the next letter from there */
     struct outbox *outboxes;        /* [n_shares] */
     struct lull_match_ports *ports; /* [n_shares] */
     struct batch *spare;            /* list of batches to be filled again, n_spare of them */
@@ -521,6 +538,8 @@ struct lull_ideal {
     bool presumes_masters;           /* as in the options, unless the program makes threads */
     bool synchronous;                /* sends may be synchronous, so posts of receives matter */
     bool makes_threads;              /* the program may make threads itself */
+    unsigned n_parts;                /* of paths (path.h); 0: paths are not wanted */
+    unsigned size_of_paths;          /* numbers of a path: n_parts and the options' n_sites */
     bool brief;                      /* the pass is asked for CALLs, not CALL_BEGINs and
                                         CALL_ENDs */
     uint64_t takes;               /* LULL_STEP_MASK of the kinds that it takes; others may come */

@@ -59,16 +59,17 @@ static uint32_t channel_queue(struct share *share, const struct lull_channel *ch
     return LULL_NONE;
 }
 
-/* Posts a message to the holder of a queue; `time`: ideal, `sent`: measured. */
+/* Posts a message of a stream to the holder of a queue; `sent`: measured. */
 static void post_message(struct share *share, const struct lull_match_queue *queue, uint32_t number,
-                         int64_t time, int64_t sent)
+                         const struct stream *stream, int64_t sent)
 {
+    lull_post_path(share, queue->holder, stream->path);
     struct letter *letter = lull_post(share, queue->holder, LETTER_MESSAGE);
     if (!letter)
         return;
     letter->a = queue->port;
     letter->b = number;
-    letter->time = time;
+    letter->time = stream->time;
     letter->measured = sent;
 }
 
@@ -88,16 +89,16 @@ static void wake_receiver(struct share *share, uint32_t index, uint32_t number)
     lull_share_ready(share, stream);
 }
 
-/* A message of the queue `index` has been sent; `time`: ideal, `sent`: measured. */
-static inline void put_message(struct share *share, uint32_t index, uint32_t number, int64_t time,
-                               int64_t sent)
+/* A message of the queue `index` has been sent. */
+static inline void put_message(struct share *share, uint32_t index, uint32_t number,
+                               struct message sent)
 {
     struct message *message = lull_match_put(&share->queues, sizeof *message, index, number);
     if (!message) {
         lull_share_no_memory(share);
         return;
     }
-    *message = (struct message){time, sent};
+    *message = sent;
     if (share->queues.all[index].waiting)
         wake_receiver(share, index, number);
 }
@@ -106,7 +107,9 @@ void lull_channel_letter(struct share *share, uint32_t from, const struct letter
 {
     struct lull_match_ports *ports = &share->ports[from];
     if (letter->kind == LETTER_MESSAGE) {
-        put_message(share, ports->queues[letter->a], letter->b, letter->time, letter->measured);
+        put_message(
+            share, ports->queues[letter->a], letter->b,
+            (struct message){letter->time, letter->measured, lull_post_path_of(share, from)});
         return;
     }
     const struct lull_channel channel = {letter->b, letter->c, (uint32_t)letter->time,
@@ -144,10 +147,11 @@ static bool remove_item(struct share *share, uint32_t *list, uint32_t number,
 
 /* ---- the sender ---------------------------------------------------------------------------- */
 
-static void take_answer(struct share *share, uint32_t queue, uint32_t number, int64_t time)
+static void take_answer(struct share *share, uint32_t queue, uint32_t number, int64_t time,
+                        uint32_t path)
 {
     struct handshake *handshake = &share->handshakes[queue];
-    add_to_list(share, &handshake->answers, number, (struct message){.time = time});
+    add_to_list(share, &handshake->answers, number, (struct message){.time = time, .path = path});
     for (struct stream **at = &handshake->waiting; *at; at = &(*at)->next_waiting)
         if ((*at)->pending[(*at)->pending_at].number == number) {
             struct stream *stream = *at;
@@ -159,24 +163,24 @@ static void take_answer(struct share *share, uint32_t queue, uint32_t number, in
 
 /* Whether the answer has come: when the receive began. The answer is forgotten then. */
 static bool synchronous_answer(struct share *share, uint32_t queue, uint32_t number,
-                               int64_t *ret_time)
+                               struct message *ret_answer)
 {
-    struct message answer;
-    if (!remove_item(share, &share->handshakes[queue].answers, number, &answer))
-        return false;
-    *ret_time = answer.time;
-    return true;
+    return remove_item(share, &share->handshakes[queue].answers, number, ret_answer);
 }
 
 /* ---- the receiver -------------------------------------------------------------------------- */
 
-static void tell_sender(struct share *share, uint64_t asker, uint32_t number, int64_t time)
+/* The caller holds `path` no more. */
+static void tell_sender(struct share *share, uint64_t asker, uint32_t number, int64_t time,
+                        uint32_t path)
 {
     const uint32_t to = (uint32_t)(asker >> 32), queue = (uint32_t)asker;
     if (to == share->index) {
-        take_answer(share, queue, number, time);
+        take_answer(share, queue, number, time, path);
         return;
     }
+    lull_post_path(share, to, path);
+    lull_ideal_path_drop(share->paths, path);
     struct letter *letter = lull_post(share, to, LETTER_ANSWER);
     if (!letter)
         return;
@@ -185,14 +189,16 @@ static void tell_sender(struct share *share, uint64_t asker, uint32_t number, in
     letter->time = time;
 }
 
-static void begin_receive(struct share *share, uint32_t queue, uint32_t number, int64_t time)
+static void begin_receive(struct share *share, uint32_t queue, uint32_t number, int64_t time,
+                          uint32_t path)
 {
     struct handshake *handshake = &share->handshakes[queue];
     struct message asked;
+    const uint32_t held = lull_ideal_path_hold(share->paths, path);
     if (remove_item(share, &handshake->asked, number, &asked))
-        tell_sender(share, (uint64_t)asked.sent, number, time);
+        tell_sender(share, (uint64_t)asked.sent, number, time, held);
     else
-        add_to_list(share, &handshake->begun, number, (struct message){.time = time});
+        add_to_list(share, &handshake->begun, number, (struct message){.time = time, .path = held});
 }
 
 static void take_question(struct share *share, uint32_t queue, uint32_t number, uint64_t asker)
@@ -200,7 +206,7 @@ static void take_question(struct share *share, uint32_t queue, uint32_t number, 
     struct handshake *handshake = &share->handshakes[queue];
     struct message begun;
     if (remove_item(share, &handshake->begun, number, &begun))
-        tell_sender(share, asker, number, begun.time);
+        tell_sender(share, asker, number, begun.time, begun.path);
     else
         add_to_list(share, &handshake->asked, number, (struct message){.sent = (int64_t)asker});
 }
@@ -211,7 +217,8 @@ static void synchronous_taken(struct share *share, uint32_t queue, uint32_t numb
     if (!share->ideal->synchronous)
         return;
     struct message begun; /* is in the list unless its sender has asked */
-    remove_item(share, &share->handshakes[queue].begun, number, &begun);
+    if (remove_item(share, &share->handshakes[queue].begun, number, &begun))
+        lull_ideal_path_drop(share->paths, begun.path);
 }
 
 /* A synchronous message is sent next: asks its receiver when the receive begins. */
@@ -233,7 +240,7 @@ static void synchronous_ask(struct share *share, uint32_t index, uint32_t number
 void lull_synchronous_letter(struct share *share, uint32_t from, const struct letter *letter)
 {
     if (letter->kind == LETTER_ANSWER)
-        take_answer(share, letter->a, letter->b, letter->time);
+        take_answer(share, letter->a, letter->b, letter->time, lull_post_path_of(share, from));
     else
         take_question(share, share->ports[from].queues[letter->a], letter->b,
                       (uint64_t)from << 32 | letter->c);
@@ -265,7 +272,7 @@ static void release_asked(struct share *share, uint32_t queue, bool all)
         const uint32_t number = item->number;
         struct message asked;
         remove_item(share, &share->handshakes[queue].asked, number, &asked);
-        tell_sender(share, (uint64_t)asked.sent, number, 0);
+        tell_sender(share, (uint64_t)asked.sent, number, 0, 0);
     }
 }
 
@@ -308,8 +315,9 @@ static struct posting *find_posting(struct stream *stream, uint32_t post)
     return i < stream->n_postings && post != LULL_NONE ? &stream->postings[i] : NULL;
 }
 
-static void remove_posting(struct stream *stream, struct posting *posting)
+static void remove_posting(struct share *share, struct stream *stream, struct posting *posting)
 {
+    lull_ideal_path_drop(share->paths, posting->path);
     *posting = stream->postings[--stream->n_postings];
 }
 
@@ -333,7 +341,7 @@ void lull_synchronous_foresee(struct share *share, struct stream *stream, const 
     posting->queue = note->what;
     posting->number = note->number;
     if (posting->time >= 0)
-        begin_receive(share, posting->queue, posting->number, posting->time);
+        begin_receive(share, posting->queue, posting->number, posting->time, posting->path);
 }
 
 /* The thread comes to a post, to a receive of a message, and to a CANCEL or FREE of a post. */
@@ -343,8 +351,10 @@ static void synchronous_post(struct share *share, struct stream *stream, const s
     if (!posting)
         return;
     posting->time = stream->time;
+    lull_ideal_path_set(share->paths, &posting->path,
+                        lull_ideal_path_hold(share->paths, stream->path));
     if (posting->queue != LULL_NONE)
-        begin_receive(share, posting->queue, posting->number, posting->time);
+        begin_receive(share, posting->queue, posting->number, posting->time, posting->path);
 }
 
 static void synchronous_receive(struct share *share, struct stream *stream, const struct note *note)
@@ -353,16 +363,16 @@ static void synchronous_receive(struct share *share, struct stream *stream, cons
         return;
     struct posting *posting = find_posting(stream, note->ticket);
     if (posting)
-        remove_posting(stream, posting);
+        remove_posting(share, stream, posting);
     else
-        begin_receive(share, note->what, note->number, stream->time);
+        begin_receive(share, note->what, note->number, stream->time, stream->path);
 }
 
-static void synchronous_drop(struct stream *stream, uint32_t post)
+static void synchronous_drop(struct share *share, struct stream *stream, uint32_t post)
 {
     struct posting *posting = find_posting(stream, post);
     if (posting)
-        remove_posting(stream, posting);
+        remove_posting(share, stream, posting);
 }
 
 /* ==== reading of steps ======================================================================== */
@@ -498,22 +508,24 @@ static void send_message(struct share *share, struct stream *stream, const struc
     if (note->flags & NOTE_SYNCHRONOUS && queue->holder != LULL_NONE)
         begin_synchronous(share, stream, note, number);
     if (queue->holder == share->index)
-        put_message(share, note->what, number, stream->time, note->time);
+        put_message(share, note->what, number,
+                    (struct message){stream->time, note->time,
+                                     lull_ideal_path_hold(share->paths, stream->path)});
     else if (queue->holder != LULL_NONE)
-        post_message(share, queue, number, stream->time, note->time);
+        post_message(share, queue, number, stream, note->time);
     else
         share->n_nobody++;
 }
 
 static bool take_awaited_message(struct share *share, const struct stream *stream,
-                                 const struct pending *wanted, int64_t *ret_time)
+                                 const struct pending *wanted, struct message *ret_message)
 {
     const struct lull_ideal_options *options = share->ideal->options;
     struct message message;
     if (!lull_match_take(&share->queues, sizeof message, wanted->what, wanted->number, &message))
         return false;
     synchronous_taken(share, wanted->what, wanted->number);
-    *ret_time = message.time;
+    *ret_message = message;
     if (!options->message)
         return true;
     const struct lull_channel channel = lull_match_channel(&share->queues, wanted->what);
@@ -534,13 +546,14 @@ static bool take_awaited_message(struct share *share, const struct stream *strea
  */
 static void take_or_await(struct share *share, struct stream *stream, const struct pending *wanted)
 {
-    int64_t time;
+    struct message message;
     share->n_received++;
     if (share->ideal->options->message || stream->first_tail ||
-        !take_awaited_message(share, stream, wanted, &time))
+        !take_awaited_message(share, stream, wanted, &message))
         add_pending(share, stream, wanted);
-    else if (time > stream->done)
-        stream->done = time;
+    else
+        lull_ideal_path_later(share->paths, &stream->done, &stream->done_path, message.time,
+                              message.path);
 }
 
 static void receive_message(struct share *share, struct stream *stream, const struct note *note)
@@ -565,7 +578,7 @@ static void receive_message(struct share *share, struct stream *stream, const st
 /* ---- collective operations ----------------------------------------------------------------- */
 
 static bool arrive(struct share *share, struct stream *stream, const struct note *note,
-                   int64_t time, struct pending *ret_pending)
+                   int64_t time, uint32_t path, struct pending *ret_pending)
 {
     const struct arrival arrival = {.comm = note->what,
                                     .op = note->op,
@@ -575,7 +588,8 @@ static bool arrive(struct share *share, struct stream *stream, const struct note
                                     .in_call = !(note->flags & NOTE_WAITS),
                                     .ticket = note->ticket,
                                     .time = time,
-                                    .measured = note->time};
+                                    .measured = note->time,
+                                    .path = path};
     return lull_gather_arrive(share, stream, &arrival, ret_pending);
 }
 
@@ -587,10 +601,12 @@ static void begin_collective(struct share *share, struct stream *stream, const s
         return;
     }
     struct open_collective *open = &stream->open[stream->n_open++];
-    *open = (struct open_collective){.request = note->value, .time = stream->time};
+    *open = (struct open_collective){.request = note->value,
+                                     .time = stream->time,
+                                     .path = lull_ideal_path_hold(share->paths, stream->path)};
     if (lull_circle_knows(share->ideal->trace, note->what, note->op) &&
         !lull_circle_is_alone(share->ideal->trace, note->what))
-        open->arrived = arrive(share, stream, note, stream->time, &open->pending);
+        open->arrived = arrive(share, stream, note, stream->time, stream->path, &open->pending);
 }
 
 /* Takes an operation off the list of those in flight; false: it began before the trace. */
@@ -612,16 +628,19 @@ static void end_collective(struct share *share, struct stream *stream, const str
         return; /* the call is left without a record, which is counted at its end */
     struct open_collective now = {.time = stream->time};
     int64_t time;
-    if ((note->flags & NOTE_REQUEST) && !close_collective(stream, note->value, &now))
+    uint32_t path;
+    const bool closes = note->flags & NOTE_REQUEST;
+    if (closes && !close_collective(stream, note->value, &now))
         return;
-    if (lull_circle_is_alone(share->ideal->trace, note->what))
-        return;
-    if (!now.arrived && !arrive(share, stream, note, now.time, &now.pending))
-        return;
-    if (!lull_gather_leave(share, &now.pending, &time))
-        add_pending(share, stream, &now.pending);
-    else if (time > stream->done)
-        stream->done = time;
+    if (!lull_circle_is_alone(share->ideal->trace, note->what) &&
+        (now.arrived ||
+         arrive(share, stream, note, now.time, closes ? now.path : stream->path, &now.pending))) {
+        if (!lull_gather_leave(share, &now.pending, &time, &path))
+            add_pending(share, stream, &now.pending);
+        else
+            lull_ideal_path_later(share->paths, &stream->done, &stream->done_path, time, path);
+    }
+    lull_ideal_path_drop(share->paths, now.path);
 }
 
 static void count_lost_epoch(const struct share *share, struct stream *stream,
@@ -636,9 +655,9 @@ static void count_lost_epoch(const struct share *share, struct stream *stream,
 
 /* Whether the receive of a synchronous send has begun; else the stream is blocked. */
 static bool has_begun(struct share *share, struct stream *stream, const struct pending *pending,
-                      int64_t *ret_time)
+                      struct message *ret_begun)
 {
-    if (synchronous_answer(share, pending->what, pending->number, ret_time))
+    if (synchronous_answer(share, pending->what, pending->number, ret_begun))
         return true;
     struct handshake *handshake = &share->handshakes[pending->what];
     lull_stream_set(stream, ON_RECEIVE);
@@ -647,17 +666,18 @@ static bool has_begun(struct share *share, struct stream *stream, const struct p
     return false;
 }
 
+/* Whether what the stream waits for is there: at which time, with its path, which the caller holds then. */
 static bool is_there(struct share *share, struct stream *stream, const struct pending *pending,
-                     int64_t *ret_time)
+                     struct message *ret_there)
 {
     if (pending->is_send)
-        return has_begun(share, stream, pending, ret_time);
+        return has_begun(share, stream, pending, ret_there);
     if (pending->comm == LULL_NONE) {
         if (stream->first_tail) { /* tails take their messages first; the last wakes the stream */
             lull_stream_set(stream, ON_MESSAGE);
             return false;
         }
-        if (take_awaited_message(share, stream, pending, ret_time))
+        if (take_awaited_message(share, stream, pending, ret_there))
             return true;
         struct lull_match_queue *queue = &share->queues.all[pending->what];
         lull_stream_set(stream, ON_MESSAGE);
@@ -665,30 +685,41 @@ static bool is_there(struct share *share, struct stream *stream, const struct pe
         queue->waiting = stream;
         return false;
     }
-    if (lull_gather_leave(share, pending, ret_time))
+    if (lull_gather_leave(share, pending, &ret_there->time, &ret_there->path))
         return true;
     lull_stream_set(stream, ON_GATHERING);
     lull_gather_wait(share, stream, pending);
     return false;
 }
 
+/* The path has come from another thread. */
+static void count_change(struct share *share, struct stream *stream)
+{
+    const struct lull_ideal_options *options = share->ideal->options;
+    if (share->paths && options->n_sites > 0)
+        lull_ideal_path_add(
+            share->paths, &stream->path,
+            options->n_parts + (stream->call == LULL_NONE ? 0 : options->site_of[stream->call]), 1);
+}
+
 /* Moves the time of the stream to when all that its call waits for is there. If something is not
  * there yet, the stream is blocked, and this is called again. */
 static void wait_for_all(struct share *share, struct stream *stream)
 {
-    for (int64_t time; stream->pending_at < stream->n_pending; stream->pending_at++) {
-        if (!is_there(share, stream, &stream->pending[stream->pending_at], &time))
+    for (struct message there; stream->pending_at < stream->n_pending; stream->pending_at++) {
+        if (!is_there(share, stream, &stream->pending[stream->pending_at], &there))
             return;
-        if (time > stream->done)
-            stream->done = time;
+        lull_ideal_path_later(share->paths, &stream->done, &stream->done_path, there.time,
+                              there.path);
     }
     stream->pending_at = stream->n_pending = 0;
-    if (stream->done > stream->time) {
-        if (lull_epoch_is_later(share, stream, stream->done))
-            lull_epochs_spoil(share->ideal);
-        stream->time = stream->done;
-    }
+    if (stream->done > stream->time && lull_epoch_is_later(share, stream, stream->done))
+        lull_epochs_spoil(share->ideal);
+    if (lull_ideal_path_later(share->paths, &stream->time, &stream->path, stream->done,
+                              stream->done_path))
+        count_change(share, stream);
     stream->done = 0;
+    stream->done_path = 0;
 }
 
 /* ==== lost calls ============================================================================== */
@@ -837,15 +868,10 @@ static void look_for_lost(struct share *share, struct stream *stream, const stru
 
 /* ==== notes =================================================================================== */
 
-static inline void move_on(struct stream *stream, int64_t kept)
-{
-    stream->time += kept - stream->kept;
-    stream->kept = kept;
-}
-
 static void end_noted_call(struct share *share, struct stream *stream, const struct note *note)
 {
     stream->stopped_at = (int64_t)note->value;
+    stream->call = note->what;
     if (!stream->tells_calls)
         stream->call_began = stream->stopped_at;
     stream->waits_for_sends = note->flags & NOTE_SENDS;
@@ -878,7 +904,7 @@ static void take_noted_operation(struct share *share, struct stream *stream,
     case LULL_STEP_CANCEL:
     case LULL_STEP_FREE:
         stream->open_receives -= stream->open_receives > 0;
-        synchronous_drop(stream, note->ticket);
+        synchronous_drop(share, stream, note->ticket);
         return;
     default: /* RECV_POST */
         synchronous_post(share, stream, note);
@@ -890,8 +916,11 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
 {
     stream->open_receives += note->posts;
     if (note->flags & NOTE_MOVES)
-        move_on(stream, note->kept);
+        lull_ideal_stream_move(share, stream, note->kept);
     switch (note->kind) {
+    case LULL_STEP_USER:
+        stream->to_come[note->what] += (int64_t)note->value;
+        return;
     case LULL_STEP_CALL_BEGIN:
         stream->call_began = note->time;
         return;
@@ -921,6 +950,7 @@ void lull_ideal_stream_take(struct share *share, struct stream *stream, const st
         take_noted_operation(share, stream, note);
         if (note->flags & NOTE_WAITS) {
             stream->stopped_at = note->time;
+            stream->call = LULL_NONE;
             wait_for_all(share, stream);
         }
     }

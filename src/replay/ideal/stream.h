@@ -43,6 +43,8 @@ static inline void lull_read_call_end(struct reading *reading, const struct lull
 static inline bool lull_read_is_silent_in_short(struct reading *reading,
                                                 const struct lull_step *step)
 {
+    if (step->kind == LULL_STEP_FORK || step->kind == LULL_STEP_JOIN)
+        return true; /* only the path asked for them */
     reading->in_call = step->region != LULL_NONE;
     reading->call_kept = step->kept_ns;
     switch (step->kind) {
@@ -73,6 +75,16 @@ static inline bool lull_read_is_silent_in_short(struct reading *reading,
     }
 }
 
+/* The path follows regions of the user and parallel regions. Whether the step says nothing else; else false. */
+static inline bool lull_read_region_change(struct path_reading *path, const struct lull_step *step)
+{
+    if (step->kind == LULL_STEP_USER)
+        lull_ideal_path_change(path, step->kept_ns, step->region, step->op == LULL_USER_LEFT);
+    else if (step->kind == LULL_STEP_FORK || step->kind == LULL_STEP_JOIN)
+        lull_ideal_path_change(path, step->kept_ns, step->region, step->kind == LULL_STEP_JOIN);
+    return step->kind == LULL_STEP_USER;
+}
+
 /* Whether a step needs no note; notes what it says of the call that the thread is in. */
 static inline bool lull_read_is_silent(const struct share *share, struct stream *stream,
                                        const struct lull_step *step)
@@ -80,6 +92,8 @@ static inline bool lull_read_is_silent(const struct share *share, struct stream 
     struct reading *reading = &stream->reading;
     if (!(share->ideal->takes >> step->kind & 1))
         return true; /* others asked for it: nothing may depend on who is in the pass */
+    if (reading->path && lull_read_region_change(reading->path, step))
+        return true;
     if (share->ideal->has_span) {
         if (reading->over)
             return true;
@@ -265,12 +279,43 @@ static inline void lull_read_note(struct share *share, struct stream *stream,
     }
 }
 
+/* The notes of the path that come before the note of a step; returns their number, at most n_parts. */
+static inline uint32_t lull_read_path(struct stream *stream, const struct note *note,
+                                      struct note *ret_notes)
+{
+    struct path_reading *path = stream->reading.path;
+    if (!path || !(note->flags & NOTE_MOVES))
+        return 0;
+    lull_ideal_path_reach(path, note->kept);
+    const uint32_t count = path->n_some;
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t part = path->some[i];
+        ret_notes[i] = (struct note){.kind = LULL_STEP_USER,
+                                     .time = note->time,
+                                     .kept = note->kept,
+                                     .what = part,
+                                     .value = (uint64_t)path->ns[part]};
+        path->ns[part] = 0;
+    }
+    path->n_some = 0;
+    return count;
+}
+
 /* ==== one thread ============================================================================== */
 
 /* The next notes of a stream that is alone in its process: takes them, or keeps them in its queue
  * while it is blocked. */
 void lull_ideal_stream_notes(struct share *share, struct stream *stream, const struct note *notes,
                              size_t count);
+/* The ideal time of a stream moves up to a kept time. */
+static inline void lull_ideal_stream_move(struct share *share, struct stream *stream, int64_t kept)
+{
+    const int64_t ns = kept - stream->kept;
+    stream->time += ns;
+    stream->kept = kept;
+    if (stream->to_come)
+        lull_ideal_path_spend(share->paths, &stream->path, stream->to_come, ns);
+}
 /* A stream that is not blocked comes to a note; it may be blocked then. */
 void lull_ideal_stream_take(struct share *share, struct stream *stream, const struct note *note);
 /* What the stream was blocked on may have come; it may be blocked again then. */

@@ -34,9 +34,10 @@ struct search_of_hot {
     const struct lull_hot_wish *wish;
     const struct lull_code_times *code;
     const struct lull_code_table *table;
+    const int64_t *ns; /* [n_places of the code]: useful time of all threads */
     struct candidate *candidates;
     size_t n_candidates;
-    bool predicts; /* else kernels are read */
+    bool predicts; /* else kernels and machine code are read */
     atomic_size_t next;
 };
 
@@ -88,8 +89,10 @@ static const char *find_compilation(const struct search_of_hot *search, struct c
     const struct lull_compilation compiled =
         lull_symbols_compilation(symbols, place->offset, arena);
     lull_symbols_close(symbols);
-    if (*compiled.language && strcmp(compiled.language, "C") != 0)
-        return lull_arena_printf(arena, "it is %s, and C is what is read", compiled.language);
+    if (*compiled.language && strcmp(compiled.language, "C") != 0 &&
+        strcmp(compiled.language, "C++") != 0)
+        return lull_arena_printf(arena, "it is %s, and C and C++ are what is read",
+                                 compiled.language);
     if (*compiled.file && strcmp(compiled.file, file) != 0)
         return lull_arena_printf(arena, "it stands in a header, %s", lull_code_base_name(file));
     const struct lull_incore_options *incore = &search->wish->incore;
@@ -133,6 +136,81 @@ static const char *find_hot_source(const struct search_of_hot *search, struct ca
         return "it stands in a header of the system";
     const char *why = find_compilation(search, candidate, place);
     return why ? why : check_source(search, candidate, place);
+}
+
+/* ---- the machine code ------------------------------------------------------------------------ */
+
+static int64_t *time_of_places(const struct search_of_hot *search, struct lull_arena *arena)
+{
+    int64_t *ns = lull_arena_zero(arena, search->code->n_places + (size_t)1, sizeof *ns);
+    for (uint32_t l = 0; l < search->run->trace->n_locations; l++) {
+        const struct lull_code_thread *thread = &search->code->threads[l];
+        for (uint32_t i = 0; i < thread->n_parts; i++)
+            ns[thread->parts[i].place] += thread->parts[i].ns;
+    }
+    return ns;
+}
+
+/* A place in that loop of the machine code in which a row has most time; NULL: there is none. */
+static const struct lull_code_place *place_in_code(const struct search_of_hot *search,
+                                                   const struct lull_code_row *row)
+{
+    const struct lull_code_times *code = search->code;
+    const struct lull_code_place *found = NULL;
+    int64_t most = 0;
+    for (uint32_t i = 0; i < code->n_places; i++) {
+        const struct lull_code_place *place = &code->places[i];
+        if (search->table->row_of[i] >= search->table->n_rows || !place->loop ||
+            &search->table->rows[search->table->row_of[i]] != row)
+            continue;
+        int64_t ns = 0;
+        for (uint32_t k = 0; k < code->n_places; k++)
+            if (code->places[k].loop == place->loop && code->places[k].object == place->object)
+                ns += search->ns[k];
+        if (ns > most) {
+            most = ns;
+            found = place;
+        }
+    }
+    return found;
+}
+
+/* Asks llvm-mca about the machine code of a loop. Returns why it cannot; NULL: it can. */
+static const char *read_code(const struct search_of_hot *search, struct candidate *candidate)
+{
+    const struct lull_hot_wish *wish = search->wish;
+    struct lull_arena *arena = candidate->arena;
+    const struct lull_code_place *place = place_in_code(search, candidate->loop->row);
+    struct lull_hot_code *code = lull_arena_zero(arena, 1, sizeof *code);
+    struct lull_symbols *symbols;
+    struct lull_loop_code machine_code;
+    struct lull_error err = {""};
+    double clock;
+    if (!place || place->object >= search->run->trace->n_objects)
+        return "no loop of its machine code is known";
+    const struct lull_object *object = &search->run->trace->objects[place->object];
+    if (lull_symbols_open(object->path, object->build_id, &symbols) != LULL_SYMBOLS_FOUND)
+        return "the program is not there any more";
+    const bool found = lull_symbols_loop_code(symbols, place->offset, arena, &machine_code);
+    lull_symbols_close(symbols);
+    if (!found)
+        return "its machine code has another loop inside, or is not of x86-64";
+    code->n_others = machine_code.n_others;
+    code->n_calls = machine_code.n_calls;
+    const bool whole = code->n_others == 0 && code->n_calls == 0;
+    if (lull_ecm_clock(wish->machine, &clock, &err) != LULL_OK ||
+        lull_incore_of_code(machine_code.code, machine_code.size, whole, wish->machine,
+                            &wish->incore, arena, &code->in_core, &err) != LULL_OK)
+        return lull_arena_strdup(arena, err.text);
+    code->seconds = code->in_core.cycles / clock;
+    candidate->loop->code = code;
+    return NULL;
+}
+
+/* Whether all passes execute the same instructions, and no other functions. */
+static bool is_whole_pass(const struct lull_hot_code *code)
+{
+    return code && code->n_others == 0 && code->n_calls == 0;
 }
 
 /* ---- the kernel ------------------------------------------------------------------------------ */
@@ -238,6 +316,8 @@ static const char *read_candidate(const struct search_of_hot *search, struct can
     candidate->body = find_body(candidate->kernel, row);
     if (candidate->body == LULL_KERNEL_NONE)
         return "it is around loops, and has little to do with arrays itself";
+    if (candidate->kernel->is_cpp && lull_kernel_count_innermost(candidate->kernel) > 1)
+        return "its nest has several innermost loops, which are looked at in C only";
     take_indices(search, candidate);
     tell_sizes(candidate);
     if (candidate->kernel->around)
@@ -249,6 +329,40 @@ static const char *read_candidate(const struct search_of_hot *search, struct can
 }
 
 /* ---- the prediction -------------------------------------------------------------------------- */
+
+static double line_bytes_of(const struct lull_machine *machine)
+{
+    return machine->n_caches > 0 && machine->caches[0].line_bytes > 0
+               ? machine->caches[0].line_bytes
+               : 64;
+}
+
+/* Takes the in-core times of a nest that cannot be compiled alone from the machine code of the program. Returns
+ * why that is not possible; NULL: it is. */
+static const char *take_machine_code(const struct search_of_hot *search,
+                                     struct candidate *candidate,
+                                     struct lull_kernel_incores *incores)
+{
+    struct lull_hot_loop *loop = candidate->loop;
+    struct lull_arena *arena = candidate->arena;
+    struct lull_incore *incore = lull_arena_zero(arena, 1, sizeof *incore);
+    if (!loop->code)
+        return loop->no_code;
+    if (!is_whole_pass(loop->code))
+        return "its machine code has branches or calls, and its own compilation is what it is "
+               "judged by";
+    const struct lull_kernel body = lull_kernel_look_at(candidate->kernel, candidate->body);
+    if (!lull_incore_of_body(&body, &loop->code->in_core, line_bytes_of(search->wish->machine),
+                             arena, incore))
+        return "how many iterations a pass of its machine code is cannot be told";
+    incores->loops[candidate->body] = incore;
+    const char *vectors = lull_hot_vectors(loop->code, search->wish->machine, arena);
+    loop->notes = lull_arena_printf(
+        arena, "%sThe time in the core is that of its machine code%s%s. ", loop->notes,
+        vectors ? ", whose instructions of floating point calculate with " : "",
+        vectors ? vectors : "");
+    return NULL;
+}
 
 static const char *predict_candidate(const struct search_of_hot *search,
                                      struct candidate *candidate)
@@ -262,8 +376,14 @@ static const char *predict_candidate(const struct search_of_hot *search,
         options.incore.more_flags = NULL;
     }
     candidate->nest = lull_arena_zero(candidate->arena, 1, sizeof *candidate->nest);
+    struct lull_kernel_incores incores =
+        lull_kernel_no_incores(candidate->kernel, candidate->arena);
+    const char *why =
+        candidate->kernel->is_cpp ? take_machine_code(search, candidate, &incores) : NULL;
+    if (why)
+        return why;
     if (lull_kernel_predict(candidate->kernel, search->wish->machine, &candidate->source, &options,
-                            NULL, candidate->arena, candidate->nest, &err) == LULL_OK)
+                            &incores, candidate->arena, candidate->nest, &err) == LULL_OK)
         return NULL;
     return without_path(err.text, candidate->source.path, candidate->arena);
 }
@@ -274,6 +394,8 @@ static void look_at_candidates(void *context, unsigned worker)
     (void)worker;
     for (size_t at; (at = atomic_fetch_add(&search->next, 1)) < search->n_candidates;) {
         struct candidate *candidate = &search->candidates[at];
+        if (!search->predicts)
+            candidate->loop->no_code = read_code(search, candidate);
         if (candidate->loop->why)
             continue;
         if (!search->predicts)
@@ -442,10 +564,12 @@ static void count_iterations(const struct lull_run *run, const struct candidate 
     }
     if (loop->counted == LULL_HOT_NOT_COUNTED)
         loop->uncounted = lull_arena_printf(
-            arena,
-            "How often %s executes it is not known: mark the nest as a region, or compile with "
-            "-finstrument-functions.",
-            kernel->function);
+            arena, "How often %s executes it is not known: %s.", kernel->function,
+            kernel->is_cpp && !kernel->whole_function
+                ? "in a file of C++ with methods, templates or lambdas only a parallel region "
+                  "right "
+                  "before the nest tells"
+                : "mark the nest as a region, or compile with -finstrument-functions");
     else if (!lull_kernel_knows_iterations(kernel, candidate->body))
         loop->uncounted =
             lull_arena_printf(arena, "Its trip count is not known: say -D NAME=VALUE for %s.",
@@ -515,15 +639,6 @@ static void take_away(struct state_of_loop *state, int part)
     }
 }
 
-static const char *busiest_port(const struct lull_incore *incore, struct lull_arena *arena)
-{
-    const struct lull_incore_port *busiest = NULL;
-    for (size_t i = 0; i < incore->n_ports; i++)
-        if (!incore->ports[i].loads && (!busiest || incore->ports[i].cycles > busiest->cycles))
-            busiest = &incore->ports[i];
-    return busiest ? lull_arena_printf(arena, "port %s", busiest->name) : "instructions";
-}
-
 static const char *name_of_part(const struct lull_kernel_prediction *prediction, int part,
                                 struct lull_arena *arena)
 {
@@ -533,7 +648,7 @@ static const char *name_of_part(const struct lull_kernel_prediction *prediction,
     case PART_CHAIN:
         return "dependency chain";
     case PART_OL:
-        return busiest_port(&prediction->incore, arena);
+        return lull_incore_busiest_port(&prediction->incore, arena);
     case PART_NOL:
         return "loads from L1";
     default:
@@ -559,6 +674,64 @@ static void find_limits(const struct lull_kernel_prediction *prediction, unsigne
     loop->gain = after > 0 ? before / after : INFINITY;
     if (after > 0)
         loop->next = name_of_part(prediction, limiting_part(&state), arena);
+}
+
+/* What the model allows with the in-core time of the program's own machine code, instead of that of the compiler
+ * that the model asks; NAN where it is not known how many iterations a pass is, or not all of it is. */
+static double time_as_compiled(const struct lull_kernel_prediction *prediction,
+                               const struct lull_hot_code *code, unsigned cores,
+                               struct lull_arena *arena)
+{
+    struct lull_incore incore;
+    if (!is_whole_pass(code) || !lull_incore_of_body(prediction->kernel, &code->in_core,
+                                                     prediction->line_bytes, arena, &incore))
+        return NAN;
+    struct state_of_loop state = {.ecm = prediction->ecm,
+                                  .chain = incore.chain,
+                                  .level = prediction->ecm.n_links,
+                                  .shared = cores > 1 ? cores * prediction->ecm.shared : 0};
+    state.ecm.t_ol = incore.t_ol;
+    state.ecm.t_nol = incore.t_nol;
+    return cycles_of_state(&state) / prediction->clock / prediction->unit;
+}
+
+const char *lull_hot_lanes(const struct lull_hot_code *code, struct lull_arena *arena)
+{
+    const struct lull_incore_binary *in_core = &code->in_core;
+    if (in_core->element_bytes == 0)
+        return NULL;
+    return lull_arena_printf(arena, "%u %s%s", in_core->lanes,
+                             in_core->element_bytes == 8 ? "double" : "float",
+                             in_core->lanes == 1 ? "" : "s");
+}
+
+const char *lull_hot_vectors(const struct lull_hot_code *code, const struct lull_machine *machine,
+                             struct lull_arena *arena)
+{
+    const char *lanes = lull_hot_lanes(code, arena);
+    const unsigned most =
+        lanes ? lull_machine_vector_bits(machine) / 8 / code->in_core.element_bytes : 0;
+    if (!lanes)
+        return NULL;
+    return code->in_core.lanes < most
+               ? lull_arena_printf(arena, "%s each, where a vector of the machine holds %u", lanes,
+                                   most)
+               : lull_arena_printf(arena, "%s each", lanes);
+}
+
+/* How a loop was compiled, if the model allows more than that: nearer than LULL_HOT_AT_LIMIT it does not tell. */
+static const char *tell_compilation(const struct lull_hot_loop *loop,
+                                    const struct lull_machine *machine, struct lull_arena *arena)
+{
+    if (!(loop->compiled * LULL_HOT_AT_LIMIT > loop->allowed))
+        return NULL;
+    const char *vectors = lull_hot_vectors(loop->code, machine, arena);
+    return lull_arena_printf(arena,
+                             "As it was compiled an iteration takes at least %.3g ns: its "
+                             "instructions%s%s, and the core is limited by %s.",
+                             1e9 * loop->compiled,
+                             vectors ? " of floating point calculate with " : " have no vectors",
+                             vectors ? vectors : "", loop->code->in_core.limit);
 }
 
 /* ==== all of it =============================================================================== */
@@ -621,6 +794,7 @@ static void choose_loops(struct search_of_hot *search, struct lull_hot_loops *lo
                                        .iterations = NAN,
                                        .measured = NAN,
                                        .allowed = NAN,
+                                       .compiled = NAN,
                                        .share = NAN};
         loop->cores = cores_in_domain(search->wish->machine, count_cores(search, row, arena));
         if (has_loop_inside(table, row))
@@ -661,6 +835,8 @@ static void conclude_candidate(const struct search_of_hot *search,
     if (loop->why)
         return;
     find_limits(loop->prediction, loop->cores, loop, arena);
+    loop->compiled = time_as_compiled(loop->prediction, loop->code, loop->cores, arena);
+    loop->compilation = tell_compilation(loop, search->wish->machine, arena);
     count_iterations(search->run, candidate, arena);
     if (loop->iterations > 0) {
         loop->measured = 1e-9 * time_with_core(search, loop->row) / loop->iterations;
@@ -685,6 +861,7 @@ lull_status lull_hot_loops_find(const struct lull_run *run, const struct lull_ho
         return status;
     search.table = table;
     search.code = lull_run_code(run, arena, &ignored);
+    search.ns = time_of_places(&search, arena);
     choose_loops(&search, ret_loops, arena);
     ret_loops->gaps = table->gaps;
     ret_loops->n_gaps = table->n_gaps;

@@ -41,9 +41,20 @@ enum lull_hot_count {
     LULL_HOT_BY_SOURCE    /* loops of known lengths, from main() on */
 };
 
+/* The machine code of a loop, or of that of its loops in which most of its samples are: where a compiler makes
+ * several of a loop, as of what is left of vectors, each has passes of its own. */
+struct lull_hot_code {
+    struct lull_incore_binary in_core; /* per pass */
+    double seconds;                    /* in_core.cycles on the machine */
+    unsigned n_others; /* blocks that some passes leave out, which are not counted */
+    unsigned n_calls;  /* of functions, whose time is not counted */
+};
+
 struct lull_hot_loop {
     const struct lull_code_row *row;
-    const char *why; /* in a few words, why it is not understood; NULL: it is */
+    const char *why;                  /* in a few words, why it is not understood; NULL: it is */
+    const struct lull_hot_code *code; /* NULL: it was not read */
+    const char *no_code;              /* why not */
     /* What follows is of loops that are understood. */
     const struct lull_kernel_prediction *prediction; /* of the innermost loop */
     const char *sizes; /* "N 1000, grid.rows 250": what is known of them, and from whom */
@@ -56,9 +67,13 @@ struct lull_hot_loop {
     double executions; /* of the nest, in all processes together; NAN: not known */
     double iterations; /* of the loop, in all processes together; NAN: not known */
     const char *uncounted; /* why iterations are not known; NULL: they are */
-    double allowed;    /* s: an iteration of one thread by the model, with so many cores in use */
-    double measured;   /* s: the same as measured; NAN: iterations are not known */
-    double share;      /* allowed / measured; NAN */
+    double allowed;  /* s: an iteration of one thread by the model, with so many cores in use */
+    double measured; /* s: the same as measured; NAN: iterations are not known */
+    double share;    /* allowed / measured; NAN */
+    double compiled; /* s: `allowed` with the in-core time of the machine code; NAN: not known */
+    const char *
+        compilation; /* a sentence: how it was compiled keeps it from what the model allows; NULL: it
+                                does not, or it is not known */
     const char *limit; /* "memory", "L2", "chain", "port HWPort0" ... */
     const char *next;  /* what would limit it then; NULL: nothing that the model knows */
     double gain;       /* by which factor it would be faster then */
@@ -83,5 +98,12 @@ struct lull_hot_loops {
 lull_status lull_hot_loops_find(const struct lull_run *run, const struct lull_hot_wish *wish,
                                 struct lull_arena *arena, struct lull_hot_loops *ret_loops,
                                 struct lull_error *err);
+
+/* With what the floating-point instructions of machine code calculate: "1 double", "4 doubles"; NULL: it has none. */
+const char *lull_hot_lanes(const struct lull_hot_code *code, struct lull_arena *arena);
+/* The same with what the machine could do, where it is not done: "1 double each, where a vector of the machine
+ * holds 4". NULL: there are no such instructions. */
+const char *lull_hot_vectors(const struct lull_hot_code *code, const struct lull_machine *machine,
+                             struct lull_arena *arena);
 
 #endif

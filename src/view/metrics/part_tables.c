@@ -2,6 +2,8 @@
 /* Tables of the parts of a run: regions, call sites, processes, threads, files. */
 #include "view/metrics/metrics_tables.h"
 
+#include "study/critical_path.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,6 +135,45 @@ static uint32_t outside_of_regions(const struct lull_breakdown *breakdown,
     return n;
 }
 
+static bool has_path(const struct lull_run *run)
+{
+    return run->path_parts && run->ideal && run->ideal->path && !run->breakdown->ideal_absent;
+}
+
+/* How long a region is on the critical path, and how its share of that compares with its share of what all
+ * processes do outside MPI. */
+static void set_on_path(struct lull_table *table, uint32_t row, uint32_t first,
+                        const struct lull_region_breakdown *region, const struct lull_run *run)
+{
+    const bool is_outside = region->name == outside_name;
+    const unsigned part = is_outside ? 0 : lull_critical_part_of(run->path_parts, region->name);
+    if (part == run->path_parts->n_parts || (is_outside && region->activity != LULL_USEFUL))
+        return;
+    const struct lull_ideal_result *ideal = run->ideal;
+    int64_t spent = 0;
+    for (unsigned p = 0; p < run->path_parts->n_parts; p++)
+        spent += ideal->spent[p];
+    lull_table_set(table, row, first, lull_cell_time(ideal->path[part]));
+    if (ideal->spent[part] > 0 && ideal->runtime > 0)
+        lull_table_set(table, row, first + 1,
+                       lull_cell_number((double)ideal->path[part] / (double)ideal->runtime *
+                                            (double)spent / (double)ideal->spent[part],
+                                        2));
+}
+
+/* What the columns of the critical path leave unsaid. */
+static void note_of_path(struct lull_document *document, const struct lull_run *run)
+{
+    const struct lull_critical_parts *parts = run->path_parts;
+    if (parts->left_out > 0)
+        lull_document_note(
+            document, LULL_NOTE_INFO,
+            "%s: the critical path is told for the %u regions that the run defines first; %u "
+            "others have %.1f %% of it together.",
+            run->name, parts->n_parts - 2, parts->left_out,
+            100 * (double)run->ideal->path[parts->n_parts - 1] / (double)run->ideal->runtime);
+}
+
 static void add_region_table(struct lull_document *document, const struct lull_run *run,
                              struct lull_arena *arena)
 {
@@ -143,7 +184,13 @@ static void add_region_table(struct lull_document *document, const struct lull_r
         qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "regions", "Regions", "Region", run, arena);
+    const bool with_path = has_path(run);
     add_region_columns(table);
+    if (with_path) {
+        lull_table_column(table, "on_path", "on the\ncritical path");
+        lull_table_column(table, "path_ratio", "share of path /\nshare of time");
+        note_of_path(document, run);
+    }
     for (uint32_t i = 0; i < count; i++) {
         const bool is_outside = regions[i].name == outside_name;
         if (!regions[i].visits && !is_outside)
@@ -153,6 +200,8 @@ static void add_region_table(struct lull_document *document, const struct lull_r
                                                               : "(no region), not useful";
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
+        if (with_path)
+            set_on_path(table, row, 5, &regions[i], run);
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
@@ -171,13 +220,21 @@ static void add_call_sites(struct lull_document *document, const struct lull_run
     qsort(regions, count, sizeof(*regions), by_exclusive_time);
     struct lull_table *table =
         lull_table_of_parts(document, "call_sites", "Call sites", "Call", run, arena);
+    const bool with_path = has_path(run);
     lull_table_column(table, "site", "called from");
     add_region_columns(table);
+    if (with_path)
+        lull_table_column(table, "path_changes", "critical path comes\nfrom another rank");
     for (uint32_t i = 0; i < count; i++) {
         const char *id = lull_arena_printf(arena, "%s @ %s", regions[i].name, regions[i].site);
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         lull_table_set(table, row, 0, lull_cell_text(regions[i].site));
         set_region(table, row, 1, &regions[i], run->breakdown);
+        const unsigned site =
+            with_path ? lull_critical_site_of(run->path_parts, regions[i].name, regions[i].site)
+                      : 0;
+        if (with_path && site < run->path_parts->n_sites)
+            lull_table_set(table, row, 6, lull_cell_count((uint64_t)run->ideal->changes[site]));
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
@@ -235,12 +292,51 @@ static void add_parallel_regions(struct lull_document *document, const struct lu
     }
 }
 
+/* The most that a process had in each marked region: of all processes the one with most. */
+static void add_memory_of_regions(struct lull_document *document, const struct lull_run *run,
+                                  struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    if (!trace || trace->n_region_memory == 0)
+        return;
+    struct lull_region_memory *all = lull_arena_zero(arena, trace->n_regions, sizeof *all);
+    for (uint32_t i = 0; i < trace->n_region_memory; i++) {
+        const struct lull_region_memory *one = &trace->region_memory[i];
+        struct lull_region_memory *sum = &all[one->region];
+        if (one->peak > sum->peak) {
+            sum->process = one->process;
+            sum->peak = one->peak;
+        }
+        sum->measured += one->measured;
+        sum->visits += one->visits;
+    }
+    struct lull_table *table = lull_table_of_parts(
+        document, "region_memory", "Memory of the process in marked regions", "Region", run, arena);
+    lull_table_column(table, "memory", "most\nmemory");
+    lull_table_column(table, "rank", "of\nrank");
+    lull_table_column(table, "measured", "visits\nmeasured");
+    lull_table_column(table, "visits", "visits");
+    for (uint32_t r = 0; r < trace->n_regions; r++) {
+        if (all[r].visits == 0)
+            continue;
+        const char *name = trace->regions[r].name;
+        const uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
+        if (all[r].peak > 0) {
+            lull_table_set(table, row, 0, lull_cell_bytes(all[r].peak));
+            lull_table_set(table, row, 1, lull_cell_count(trace->processes[all[r].process].rank));
+        }
+        lull_table_set(table, row, 2, lull_cell_count(all[r].measured));
+        lull_table_set(table, row, 3, lull_cell_count(all[r].visits));
+    }
+}
+
 void lull_tables_by_region(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena)
 {
     for (uint32_t i = 0; i < runs->count; i++) {
         add_region_table(document, &runs->runs[i], arena);
         add_parallel_regions(document, &runs->runs[i], arena);
+        add_memory_of_regions(document, &runs->runs[i], arena);
     }
 }
 
@@ -319,6 +415,43 @@ void lull_tables_by_process(struct lull_document *document, const struct lull_ru
     }
 }
 
+static int compare_rank_of_process(const void *rank, const void *process)
+{
+    const uint32_t x = *(const uint32_t *)rank,
+                   y = ((const struct lull_process_breakdown *)process)->rank;
+    return (x > y) - (x < y);
+}
+
+/* What the system did for each thread of the breakdown, in its whole life; NULL: it is not known of any. */
+static const struct lull_usage **usage_of_threads(const struct lull_run *run,
+                                                  struct lull_arena *arena)
+{
+    const struct lull_trace *trace = run->trace;
+    const struct lull_breakdown *breakdown = run->breakdown;
+    const uint32_t application = lull_reading_of(run->reading)->application;
+    const struct lull_usage **usage = lull_arena_zero(arena, breakdown->n_threads, sizeof *usage);
+    bool any = false;
+    for (uint32_t p = 0; trace && p < trace->n_processes; p++) {
+        const struct lull_process *process = &trace->processes[p];
+        const struct lull_process_breakdown *of =
+            process->application != application && application != LULL_NONE
+                ? NULL
+                : bsearch(&process->rank, breakdown->processes, breakdown->n_processes,
+                          sizeof *breakdown->processes, compare_rank_of_process);
+        for (uint32_t i = 0; of && i < of->n_cpu_threads && i < process->n_locations; i++) {
+            const struct lull_location *location = &trace->locations[process->first_location + i];
+            const uint32_t t = of->first_thread + i;
+            if (location->kind != LULL_LOCATION_THREAD ||
+                location->number != breakdown->threads[t].number ||
+                location->usage.user + location->usage.system == 0)
+                continue;
+            usage[t] = &location->usage;
+            any = true;
+        }
+    }
+    return any ? usage : NULL;
+}
+
 void lull_tables_by_thread(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena)
 {
@@ -327,7 +460,10 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
         struct activities activities = activities_of(breakdown);
         struct lull_table *table =
             lull_table_of_parts(document, "threads", "Threads", "Thread", &runs->runs[i], arena);
+        const struct lull_usage **usage = usage_of_threads(&runs->runs[i], arena);
         add_activity_columns(table, &activities);
+        if (usage)
+            lull_table_column(table, "faults", "page\nfaults");
         for (uint32_t t = 0; t < breakdown->n_threads; t++) {
             const struct lull_thread_breakdown *thread = &breakdown->threads[t];
             const struct lull_process_breakdown *process = &breakdown->processes[thread->process];
@@ -340,6 +476,9 @@ void lull_tables_by_thread(struct lull_document *document, const struct lull_run
                                                  device ? "stream" : "thread", thread->number),
                                LULL_NO_ROW);
             set_thread_times(table, row, &activities, thread, 1, process->window_ns);
+            if (usage && usage[t])
+                lull_table_set(table, row, activities.count + 1,
+                               lull_cell_count(usage[t]->minor + usage[t]->major));
         }
     }
 }

@@ -959,6 +959,8 @@ struct lull_document *lull_report_document(const struct lull_report *report,
     lull_note_of_loss(document, runs, lull_scheme_of(additive, lull_runs_are_hybrid(runs)), arena);
     add_file_tables(document, runs, arena);
     for (uint32_t i = 0; i < runs->count; i++)
+        lull_report_add_memory_table(document, &runs->runs[i], &report->of[i], arena);
+    for (uint32_t i = 0; i < runs->count; i++)
         if (report->of[i].hot)
             lull_hot_loops_add(document, &runs->runs[i], report->of[i].hot, arena);
     lull_document_details(document);
@@ -976,6 +978,7 @@ struct lull_document *lull_report_document(const struct lull_report *report,
         lull_report_add_traffic(document, &runs->runs[i], &report->of[i], arena);
         lull_report_add_iterations(document, &runs->runs[i], &report->of[i], arena);
     }
+    lull_report_attach_memory(document, report, arena);
     add_properties(document, runs, arena);
     add_findings(document, report, arena);
     add_charts(document, runs, arena);

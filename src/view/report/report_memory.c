@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* How much memory a run had over time, by node. */
+/* How much memory a run had over time, by node: a chart of the page, a table, and all values in JSON. */
+#include "base/text.h"
 #include "metrics/windows.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOMENTS = 100, NODES_SHOWN = 5 };
+/* Of the moments the table shows the first one, and every TABLE_STEP-th one behind it. */
+enum { MOMENTS = 101, NODES_SHOWN = 5, TABLE_STEP = 25 };
 
 /* A line for what there is, dashed, stands in the picture where they had this share of it. */
 #define SHOWS_CAPACITY 0.5
@@ -18,6 +20,12 @@ struct memory_of_node {
     uint32_t node, processes;
 };
 
+/* The time of moment `m`, in ns. */
+static double time_of_moment(int64_t begin, int64_t end, int m)
+{
+    return (double)begin + (double)(end - begin) * ((double)m / (double)(MOMENTS - 1));
+}
+
 /* From one reading to the next a process has what it had at the first of them; before the first one as
  * much as there. */
 static void add_process(struct memory_of_node *sum, const struct lull_memory_reading *readings,
@@ -25,8 +33,7 @@ static void add_process(struct memory_of_node *sum, const struct lull_memory_rea
 {
     uint32_t at = 0;
     for (int m = 0; m < MOMENTS; m++) {
-        const double time =
-            (double)begin + (double)(end - begin) * ((double)m / (double)(MOMENTS - 1));
+        const double time = time_of_moment(begin, end, m);
         while (at + 1 < count && (double)readings[at + 1].time <= time)
             at++;
         sum->bytes[m] += (double)readings[at].bytes;
@@ -78,15 +85,26 @@ static struct memory_of_node *add_nodes(const struct lull_run *run, int64_t begi
     return nodes;
 }
 
+/* Which part of the run a report shows: the axis of its timeline, or all of it. False: nothing. */
+static bool find_axis(const struct lull_run *run, const struct lull_report_run *of,
+                      int64_t *ret_begin, int64_t *ret_end)
+{
+    if (!run->trace || run->trace->duration <= 0)
+        return false;
+    const bool knows_axis = of->timeline && of->timeline->begin < of->timeline->end;
+    *ret_begin = knows_axis ? of->timeline->begin : 0;
+    *ret_end = knows_axis ? of->timeline->end : run->trace->duration;
+    return true;
+}
+
 static void add_line_of_node(struct lull_chart *chart, const struct lull_trace *trace,
                              const struct memory_of_node *node, int64_t begin, int64_t end,
                              struct lull_arena *arena)
 {
     struct lull_chart_point points[MOMENTS];
     for (int m = 0; m < MOMENTS; m++)
-        points[m] = (struct lull_chart_point){
-            1e-9 * ((double)begin + (double)(end - begin) * ((double)m / (MOMENTS - 1))),
-            node->bytes[m], NAN, NAN};
+        points[m] = (struct lull_chart_point){1e-9 * time_of_moment(begin, end, m), node->bytes[m],
+                                              NAN, NAN};
     const char *name = node->node < trace->n_nodes ? trace->nodes[node->node].name : "a node";
     const char *label = node->processes > 1
                             ? lull_arena_printf(arena, "%u processes on %s", node->processes, name)
@@ -103,13 +121,10 @@ static void add_line_of_node(struct lull_chart *chart, const struct lull_trace *
 void lull_report_add_memory(struct lull_document *document, const struct lull_run *run,
                             const struct lull_report_run *of, struct lull_arena *arena)
 {
-    const struct lull_trace *trace = run->trace;
     uint32_t count;
-    if (!trace || trace->duration <= 0)
+    int64_t begin, end;
+    if (!find_axis(run, of, &begin, &end))
         return;
-    const bool knows_axis = of->timeline && of->timeline->begin < of->timeline->end;
-    const int64_t begin = knows_axis ? of->timeline->begin : 0,
-                  end = knows_axis ? of->timeline->end : trace->duration;
     const struct memory_of_node *nodes = add_nodes(run, begin, end, arena, &count);
     if (count == 0)
         return;
@@ -118,6 +133,127 @@ void lull_report_add_memory(struct lull_document *document, const struct lull_ru
     lull_chart_x_axis(chart, "time from the begin of the run", "s", LULL_CHART_LINEAR);
     lull_chart_y_axis(chart, "resident or swapped out", "B", LULL_CHART_LINEAR);
     for (uint32_t i = 0; i < count && i < NODES_SHOWN; i++)
-        add_line_of_node(chart, trace, &nodes[i], begin, end, arena);
+        add_line_of_node(chart, run->trace, &nodes[i], begin, end, arena);
     lull_document_chart_of_time(document, lull_arena_printf(arena, "memory:%s", run->name), chart);
+}
+
+/* ---- text and JSON --------------------------------------------------------------------------- */
+
+static void add_row_of_node(struct lull_table *table, const struct lull_trace *trace,
+                            const struct memory_of_node *node)
+{
+    const char *name = node->node < trace->n_nodes ? trace->nodes[node->node].name : "a node";
+    const uint32_t row = lull_table_row(table, name, name, LULL_NO_ROW);
+    uint32_t column = 0;
+    lull_table_set(table, row, column++, lull_cell_count(node->processes));
+    lull_table_set(table, row, column++, lull_cell_bytes((uint64_t)node->most));
+    if (node->capacity > 0)
+        lull_table_set(table, row, column, lull_cell_share(node->most / node->capacity));
+    column++;
+    for (int m = 0; m < MOMENTS; m += TABLE_STEP)
+        lull_table_set(table, row, column++, lull_cell_bytes((uint64_t)node->bytes[m]));
+}
+
+void lull_report_add_memory_table(struct lull_document *document, const struct lull_run *run,
+                                  const struct lull_report_run *of, struct lull_arena *arena)
+{
+    uint32_t count;
+    int64_t begin, end;
+    if (!find_axis(run, of, &begin, &end))
+        return;
+    const struct memory_of_node *nodes = add_nodes(run, begin, end, arena, &count);
+    if (count == 0)
+        return;
+    struct lull_table *table = lull_document_table(
+        document, lull_arena_printf(arena, "memory:%s", run->name),
+        lull_arena_printf(arena, "Memory of %s, resident or swapped out", run->name),
+        LULL_BY_COLUMN);
+    lull_table_corner(table, "Node");
+    lull_table_column(table, "processes", "processes");
+    lull_table_column(table, "most", "most\nread");
+    lull_table_column(table, "share", "of what\nit has");
+    for (int m = 0; m < MOMENTS; m += TABLE_STEP) {
+        char text[32];
+        const int64_t time = (int64_t)time_of_moment(begin, end, m);
+        lull_table_column(
+            table, lull_arena_printf(arena, "at_%d", 100 * m / (MOMENTS - 1)),
+            lull_arena_printf(arena, "at\n%s", lull_format_time(time, text, sizeof text)));
+    }
+    for (uint32_t i = 0; i < count && i < NODES_SHOWN; i++)
+        add_row_of_node(table, run->trace, &nodes[i]);
+    if (count > NODES_SHOWN)
+        lull_document_note(document, LULL_NOTE_INFO,
+                           "Memory: the %d nodes with most of %u; JSON has all of them.",
+                           NODES_SHOWN, count);
+}
+
+/* What is written of the memory of all runs. */
+struct memory_of_runs {
+    const struct lull_report *report;
+    struct lull_arena *arena;
+};
+
+static void write_node(struct lull_json *json, const struct lull_trace *trace,
+                       const struct memory_of_node *node)
+{
+    lull_json_object_begin(json);
+    lull_json_key(json, "node");
+    lull_json_string(json, node->node < trace->n_nodes ? trace->nodes[node->node].name : NULL);
+    lull_json_key(json, "processes");
+    lull_json_uint(json, node->processes);
+    lull_json_key(json, "capacity");
+    if (node->capacity > 0)
+        lull_json_uint(json, (uint64_t)node->capacity);
+    else
+        lull_json_null(json);
+    lull_json_key(json, "bytes");
+    lull_json_array_begin(json);
+    for (int m = 0; m < MOMENTS; m++)
+        lull_json_uint(json, (uint64_t)node->bytes[m]);
+    lull_json_array_end(json);
+    lull_json_object_end(json);
+}
+
+static void write_memory_of_run(struct lull_json *json, const struct lull_run *run, int64_t begin,
+                                int64_t end, const struct memory_of_node *nodes, uint32_t count)
+{
+    lull_json_object_begin(json);
+    lull_json_key(json, "run");
+    lull_json_string(json, run->name);
+    lull_json_key(json, "time");
+    lull_json_array_begin(json);
+    for (int m = 0; m < MOMENTS; m++)
+        lull_json_number(json, 1e-9 * time_of_moment(begin, end, m));
+    lull_json_array_end(json);
+    lull_json_key(json, "nodes");
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < count; i++)
+        write_node(json, run->trace, &nodes[i]);
+    lull_json_array_end(json);
+    lull_json_object_end(json);
+}
+
+static void write_memory(struct lull_json *json, const void *data)
+{
+    const struct memory_of_runs *of = data;
+    lull_json_array_begin(json);
+    for (uint32_t i = 0; i < of->report->runs.count; i++) {
+        const struct lull_run *run = &of->report->runs.runs[i];
+        uint32_t count = 0;
+        int64_t begin, end;
+        const struct memory_of_node *nodes = NULL;
+        if (find_axis(run, &of->report->of[i], &begin, &end))
+            nodes = add_nodes(run, begin, end, of->arena, &count);
+        if (count > 0)
+            write_memory_of_run(json, run, begin, end, nodes, count);
+    }
+    lull_json_array_end(json);
+}
+
+void lull_report_attach_memory(struct lull_document *document, const struct lull_report *report,
+                               struct lull_arena *arena)
+{
+    struct memory_of_runs *of = lull_arena_zero(arena, 1, sizeof *of);
+    *of = (struct memory_of_runs){report, arena};
+    lull_document_attach(document, "memory", write_memory, of);
 }

@@ -28,6 +28,12 @@ void lull_report_add_timeline(struct lull_document *document, const struct lull_
 void lull_report_add_memory(struct lull_document *document, const struct lull_run *run,
                             const struct lull_report_run *of, struct lull_arena *arena);
 
+/* The same as a table of five moments, and in JSON, of all runs of the report, which outlives the document. */
+void lull_report_add_memory_table(struct lull_document *document, const struct lull_run *run,
+                                  const struct lull_report_run *of, struct lull_arena *arena);
+void lull_report_attach_memory(struct lull_document *document, const struct lull_report *report,
+                               struct lull_arena *arena);
+
 /* How even the work of a run is: over rows and time, and over threads. */
 void lull_report_add_load(struct lull_document *document, const struct lull_run *run,
                           const struct lull_report_run *of, struct lull_arena *arena);

@@ -15,7 +15,8 @@
  *     forever      until it is killed
  *     unfinished   ends without having waited
  *     exit, abort, quick, in-call, exit-callback   ends in that way; in-call: by exit() in a signal handler, within a call that
- *                  waits; exit-callback: by exit() on a thread of the driver
+ *                  waits; exit-callback: by exit() on a thread of the driver; exit-submitting: likewise, while another thread
+ *                  goes on launching
  *     fork-first   a child is made before CUDA is used, and uses it
  *     seccomp      system calls are filtered
  *     late         COUNT steps: the host prepares, launches a kernel of 2 ms (with the mock's word `sized`), waits for it, and
@@ -513,11 +514,15 @@ static void end_by(const char *how)
     fflush(stdout);
     if (strcmp(how, "abort") == 0)
         abort();
-    if (strcmp(how, "exit-callback") == 0) {
+    const bool goes_on = strcmp(how, "exit-submitting") == 0;
+    if (goes_on || strcmp(how, "exit-callback") == 0) {
         CHECK(cuLaunchHostFunc(NULL, leave_by_callback, NULL));
         __atomic_store_n(&is_outside, true, __ATOMIC_RELEASE);
         for (;;)
-            pause();
+            if (goes_on)
+                launch(2, NULL);
+            else
+                pause();
     }
     if (strcmp(how, "quick") == 0)
         quick_exit(4);

@@ -19,10 +19,13 @@
  *     managed       kernels find some of their memory on the processor, or on another device; and other events of managed
  *                   memory are told
  *     no-managed    CUPTI does not tell of managed memory; old-managed: not of migrations between devices
+ *     reuse         names of kernels stand at one address, as where code is unloaded and other code is loaded there: another
+ *                   name in each buffer
  *     drops         records are dropped now and then
  *     starved       for a while nobody gives any more buffers, because there are too many, and records are dropped
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
+ *     busy-end      who asks for all records at the end computes for four seconds first, as if it had no core
  *     silent        who asks for all records at the end waits for ever
  *     no-clock      CUPTI keeps its own clock
  *     step          which is set an hour ahead after 10 operations
@@ -31,7 +34,8 @@
  *     two-copies    the program has loaded libcupti of both versions
  *     no-device     cuInit finds no device
  *     mig           devices are parts of cards
- *     driver-12     the driver is that of CUDA 12; driver-11: of CUDA 11
+ *     driver-12     the driver is that of CUDA 12; driver-11: of CUDA 11; driver-14: of CUDA 14
+ *     unknown       CUPTI says that its version is that of CUDA 14
  *     killed        truth is on disk before records are handed over, and again when they have been
  *
  * MOCK_TRUTH names a file, with a rank's number behind it under MPI, to which lines are written; threads have numbers in the order in which they call:

@@ -380,7 +380,10 @@ EXPORT result cuInit(unsigned flags)
 EXPORT result cuDriverGetVersion(int *version);
 EXPORT result cuDriverGetVersion(int *version)
 {
-    *version = mock_is("driver-11") ? 11080 : mock_is("driver-12") ? 12040 : 13000;
+    *version = mock_is("driver-11")   ? 11080
+               : mock_is("driver-12") ? 12040
+               : mock_is("driver-14") ? 14000
+                                      : 13000;
     return 0;
 }
 

@@ -88,12 +88,24 @@ static void another_machine_is_said(void **state)
     assert_non_null(strstr(findings[0].sentence, "on another machine"));
 }
 
+static void how_it_was_compiled_is_the_cause(void **state)
+{
+    struct lull_evidence_loop loop = slow;
+    struct lull_finding *findings;
+    (void)state;
+    loop.compilation = "Its instructions have no vectors.";
+    assert_int_equal(ask_loops(&loop, 1, &findings), 1);
+    assert_non_null(strstr(findings[0].cause, " allows 2 ns. Its instructions have no vectors."));
+    assert_null(strstr(findings[0].cause, "powers of two"));
+}
+
 TEST_GROUP(test_slow_loop_rule)
 {
     const struct CMUnitTest tests[] = {
         ARENA_TEST(a_slow_loop_is_told),
         ARENA_TEST(others_are_not),
         ARENA_TEST(another_machine_is_said),
+        ARENA_TEST(how_it_was_compiled_is_the_cause),
     };
     return run_cases(tests, NULL, NULL);
 }

@@ -190,6 +190,110 @@ static void the_chain_bounds_the_prediction(void **state)
     lull_arena_destroy(arena);
 }
 
+/* A triad that is repeated is still a triad for each repetition: its loops are not exchanged. */
+static void loops_stay_in_order(void **state)
+{
+    static const char *const compilers[] = {"gcc", "clang"};
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        struct lull_arena *arena = lull_arena_create(NULL);
+        struct lull_incore incore;
+        struct lull_kernel *kernel = nest("repeated-triad.c", arena);
+        struct lull_machine *machine = lull_machine_create(arena);
+        const struct lull_incore_options options = {.compiler = compilers[i]};
+        struct lull_incore_code code = {.arena = arena};
+        struct lull_error err;
+        machine->core.llvm_cpu = "haswell";
+        if (lull_incore_find(kernel, machine, &options, 64, &code, arena, &incore, &err) != LULL_OK)
+            printf("skipped: %s\n", err.text);
+        else
+            fail_if(!(fabs(incore.t_nol - 2) < 0.05), "%s: T_nOL %g", compilers[i], incore.t_nol);
+        lull_arena_destroy(arena);
+    }
+}
+
+/* Machine code as GNU as makes it. Ports of Haswell and its latencies: A. Fog, Instruction tables: two loads and
+ * one store a cycle; an addition of floating-point numbers takes 3 cycles; a load of an address from the first
+ * cache 4, and 5 by Intel's manual, which llvm-mca has. */
+static const uint8_t dot_code[] = {0xf2, 0x0f, 0x10, 0x04, 0xc6,   /* movsd (%rsi,%rax,8), %xmm0 */
+                                   0xf2, 0x0f, 0x59, 0x04, 0xc2,   /* mulsd (%rdx,%rax,8), %xmm0 */
+                                   0xf2, 0x0f, 0x58, 0xc8,         /* addsd %xmm0, %xmm1 */
+                                   0x48, 0x83, 0xc0, 0x01,         /* add $1, %rax */
+                                   0x48, 0x39, 0xc8,               /* cmp %rcx, %rax */
+                                   0x75, 0xe9};                    /* jne to the begin */
+static const uint8_t triad_code[] = {0xc5, 0xfd, 0x10, 0x04, 0x06, /* vmovupd (%rsi,%rax), %ymm0 */
+                                     0xc4, 0xe2, 0xf5, 0xa8, 0x04,
+                                     0x02, /* vfmadd213pd (%rdx,%rax), %ymm1, %ymm0 */
+                                     0xc5, 0xfd, 0x11, 0x04, 0x07, /* vmovupd %ymm0, (%rdi,%rax) */
+                                     0x48, 0x83, 0xc0, 0x20,       /* add $32, %rax */
+                                     0x48, 0x39, 0xc8,             /* cmp %rcx, %rax */
+                                     0x75, 0xe7};                  /* jne to the begin */
+static const uint8_t list_code[] = {0x48, 0x8b, 0x00,              /* mov (%rax), %rax */
+                                    0x48, 0x85, 0xc0,              /* test %rax, %rax */
+                                    0x75, 0xf8};                   /* jne to the begin */
+
+static struct lull_incore_binary look_at_code(const uint8_t *code, size_t size, bool whole,
+                                              struct lull_arena *arena)
+{
+    const struct lull_incore_options options = {0};
+    struct lull_machine *machine = lull_machine_create(arena);
+    struct lull_incore_binary binary;
+    struct lull_error err;
+    machine->core.llvm_cpu = "haswell";
+    const lull_status status =
+        lull_incore_of_code(code, size, whole, machine, &options, arena, &binary, &err);
+    fail_if(status != LULL_OK, "%s", err.text);
+    assert_int_equal(binary.incore.source, LULL_INCORE_MCA);
+    return binary;
+}
+
+static void machine_code_has_its_time(void **state)
+{
+    struct lull_arena *arena = lull_arena_create(NULL);
+    (void)state;
+    struct lull_incore_binary binary = look_at_code(dot_code, sizeof dot_code, true, arena);
+    assert_int_equal(binary.n_instructions, 6);
+    assert_int_equal(binary.scalar, 2);
+    assert_int_equal(binary.packed, 0);
+    assert_int_equal(binary.lanes, 1);
+    assert_int_equal(binary.element_bytes, 8);
+    fail_if(binary.incore.t_nol != 1 || binary.incore.chain != 3 || binary.cycles != 3,
+            "dot: T_nOL %g, chain %g, %g cycles", binary.incore.t_nol, binary.incore.chain,
+            binary.cycles);
+    assert_string_equal(binary.limit, "dependency chain");
+    binary = look_at_code(dot_code, sizeof dot_code, false, arena); /* others may lie between */
+    assert_true(isnan(binary.incore.chain) && binary.cycles < 3);
+
+    binary = look_at_code(triad_code, sizeof triad_code, true, arena);
+    assert_int_equal(binary.scalar, 0);
+    assert_int_equal(binary.packed, 1);
+    assert_int_equal(binary.lanes, 4);
+    fail_if(binary.incore.t_nol != 1 || binary.incore.chain != 1, "triad: T_nOL %g, chain %g",
+            binary.incore.t_nol, binary.incore.chain);
+
+    binary = look_at_code(list_code, sizeof list_code, true, arena);
+    fail_if(!(binary.incore.chain >= 4 && binary.incore.chain <= 5), "list: chain %g",
+            binary.incore.chain);
+    assert_string_equal(binary.limit, "dependency chain");
+    assert_int_equal(binary.element_bytes, 0);
+    lull_arena_destroy(arena);
+}
+
+static void code_that_is_none_is_refused(void **state)
+{
+    static const uint8_t bad[] = {0x48, 0x83, 0xc0, 0x01, 0x06, 0xff, 0xff};
+    struct lull_arena *arena = lull_arena_create(NULL);
+    const struct lull_incore_options options = {0};
+    struct lull_incore_binary binary;
+    struct lull_error err;
+    (void)state;
+    assert_int_equal(lull_incore_of_code(bad, sizeof bad, true, lull_machine_create(arena),
+                                         &options, arena, &binary, &err),
+                     LULL_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "llvm-mc"));
+    lull_arena_destroy(arena);
+}
+
 TEST_GROUP(test_mca)
 {
     struct lull_arena *arena = lull_arena_create(NULL);
@@ -205,6 +309,9 @@ TEST_GROUP(test_mca)
                                        cmocka_unit_test(loops_of_a_nest_are_told_apart),
                                        cmocka_unit_test(one_sum_is_a_chain),
                                        cmocka_unit_test(points_wait_for_each_other),
+                                       cmocka_unit_test(loops_stay_in_order),
+                                       cmocka_unit_test(machine_code_has_its_time),
+                                       cmocka_unit_test(code_that_is_none_is_refused),
                                        cmocka_unit_test(the_chain_bounds_the_prediction)};
     return run_cases(tests, NULL, NULL);
 }

@@ -251,6 +251,57 @@ static void test_bad_throttled(void **state)
     assert_non_null(strstr(err.text, "bad definition of kind 15, id 7"));
 }
 
+/* Two processes call regions by different ids. One says that it measured more visits than there were. */
+static void test_memory_of_regions(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    for (uint32_t process = 0; process < 2; process++) {
+        definitions_begin(&maker, process);
+        for (uint32_t id = process; id < 2; id++)
+            define_region(&maker, 1 + id - process, id == 0 ? "assembly" : "solver");
+        for (uint32_t id = process; id < 2; id++)
+            definitions_add(&maker, LULL_TAPE_DEFINE_REGION_MEMORY, 0, "uuUUU", 1 + id - process,
+                            process, UINT64_C(1000) * (1 + id) + process, UINT64_C(2), UINT64_C(3));
+        definitions_add(&maker, LULL_TAPE_DEFINE_REGION_MEMORY, 0, "uuUUU", 1u, process,
+                        UINT64_C(5), UINT64_C(4), UINT64_C(3));
+        definitions_write(&maker, run);
+        write_tape(process, 1, 1);
+    }
+    struct lull_trace *trace = open_run();
+    static const struct {
+        const char *region;
+        uint32_t process;
+        uint64_t peak;
+    } expected[] = {{"assembly", 0, 1000}, {"solver", 0, 2000}, {"solver", 1, 2001}};
+    assert_int_equal(trace->n_region_memory, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        const struct lull_region_memory *memory = &trace->region_memory[i];
+        assert_string_equal(trace->regions[memory->region].name, expected[i].region);
+        assert_int_equal(memory->process, expected[i].process);
+        assert_int_equal(memory->peak, expected[i].peak);
+        assert_int_equal(memory->measured, 2);
+        assert_int_equal(memory->visits, 3);
+    }
+    lull_trace_close(trace);
+}
+
+static void test_memory_of_an_unknown_region(void **state)
+{
+    (void)state;
+    struct definitions_maker maker;
+    struct lull_trace *trace;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 1, "solver");
+    definitions_add(&maker, LULL_TAPE_DEFINE_REGION_MEMORY, 0, "uuUUU", 7u, 0u, UINT64_C(1),
+                    UINT64_C(1), UINT64_C(1));
+    definitions_write(&maker, run);
+    write_tape(0, 1, 0);
+    together_check(run);
+    assert_int_equal(lull_trace_open(run, &trace, &err), LULL_ERR_FORMAT);
+    assert_non_null(strstr(err.text, "bad definition of kind 23, id 0"));
+}
+
 static void add_point(struct definitions_maker *maker, uint64_t ticks, int64_t ns)
 {
     definitions_add(maker, LULL_TAPE_DEFINE_CLOCK, 0, "UUf", ticks, (uint64_t)ns, 1.0);
@@ -411,6 +462,8 @@ TEST_GROUP(test_tape_sites)
         cmocka_unit_test_setup_teardown(test_bad_sites, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_functions, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bad_throttled, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_of_regions, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_memory_of_an_unknown_region, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clocks_of_two_nodes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_compared_once, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_clock_with_one_point, set_up, tear_down),

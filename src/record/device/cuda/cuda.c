@@ -877,7 +877,7 @@ static void look_up_driver(void)
 
 enum { OLDEST = 12, NEWEST = 13 };
 
-/* Newest versions first, but none that is newer than the driver. `mode` is that of dlopen;
+/* Newest versions first, but none that is newer than the driver, or than what is known here. `mode` is that of dlopen;
  * `folder` ends with a slash, or is empty. */
 static void *open_version(const char *folder, int newest, int mode)
 {
@@ -910,8 +910,8 @@ static void *open_below(const char *home, int newest)
  * version; 0: not known. */
 static void *open_cupti(int major)
 {
-    const int newest = major > 0 ? major : NEWEST;
-    void *found = open_version("", newest > NEWEST ? newest : NEWEST, RTLD_LAZY | RTLD_NOLOAD);
+    const int newest = major > 0 && major < NEWEST ? major : NEWEST;
+    void *found = open_version("", NEWEST, RTLD_LAZY | RTLD_NOLOAD);
     found = found ? found : open_below(getenv("CUDA_HOME"), newest);
     found = found ? found : open_version("", newest, RTLD_LAZY | RTLD_LOCAL);
     return found ? found : open_below("/usr/local/cuda", newest);
@@ -997,6 +997,12 @@ static void start_cupti(void)
         return;
     tell_two_copies();
     cupti.cuptiGetVersion(&cupti_version);
+    if (cupti_version >= CUPTI_VERSION_NOT_KNOWN) {
+        recorder->say("CUDA: libcupti is of version %u, which is newer than those that lull knows: "
+                      "what is done with CUDA is not recorded",
+                      cupti_version);
+        return;
+    }
     int result = subscribe(&subscriber, holder);
     if (result == CUPTI_TAKEN) {
         recorder->say("CUDA: %s has CUPTI, which one tool alone can have: what is done with CUDA "

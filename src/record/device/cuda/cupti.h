@@ -18,9 +18,10 @@ enum {
     CUPTI_END_OF_BUFFER = 12,
     CUPTI_TAKEN = 39,           /* there is a subscriber, and there can be one only */
     CUPTI_VERSION_OF_NULL = 27, /* from CUDA 12.9 on CUPTI bears that no buffer is given to it */
-    CUPTI_FLUSH_FORCED = 1,     /* also records of what has not ended */
-    CUPTI_ZEROED_BUFFERS = 5,   /* an attribute: buffers are given zeroed */
-    CUPTI_ENTER = 0,            /* sites of callbacks */
+    CUPTI_VERSION_NOT_KNOWN = 140000, /* and later ones: that of CUDA 14 */
+    CUPTI_FLUSH_FORCED = 1,           /* also records of what has not ended */
+    CUPTI_ZEROED_BUFFERS = 5,         /* an attribute: buffers are given zeroed */
+    CUPTI_ENTER = 0,                  /* sites of callbacks */
     CUPTI_EXIT = 1,
     CUPTI_DRIVER = 1, /* domains of callbacks */
     CUPTI_RUNTIME = 2,

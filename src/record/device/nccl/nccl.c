@@ -18,7 +18,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 enum { MOST_COMMUNICATORS = 1024, MOST_EXCHANGES = 8192, MOST_CHANNELS = 65536, NOT_KNOWN = 0 };
 
@@ -233,16 +232,9 @@ static void finish_if_over(struct exchange *exchange)
         finish(exchange, true);
 }
 
-/* At the end the lock is waited for a second at most: the program may call exit() in a signal handler,
- * while its thread has the lock. */
 static void drain_nccl(bool last)
 {
-    struct timespec until;
-    if (!last)
-        return;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    if (pthread_mutex_timedlock(&nccl_lock, &until) != 0)
+    if (!last || !recorder->lock_at_end(&nccl_lock))
         return;
     for (size_t i = 0; i < MOST_EXCHANGES; i++)
         if (exchanges[i].place.taken)

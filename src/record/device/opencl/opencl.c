@@ -27,7 +27,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef void (*any_function)(void);
 
@@ -387,22 +386,10 @@ static bool keep(const struct kept *kept)
     return many;
 }
 
-/* At the end the lock is waited for a second at most: the program may call exit() in a signal handler,
- * while its thread has the lock. */
-static bool lock_incoming(bool last)
-{
-    struct timespec until;
-    if (!last)
-        return pthread_mutex_lock(&incoming_lock) == 0;
-    clock_gettime(CLOCK_REALTIME, &until);
-    until.tv_sec++;
-    return pthread_mutex_timedlock(&incoming_lock, &until) == 0;
-}
-
 /* Moves what has come to the operations that are waited for, as far as there is room. */
 static void take_incoming(bool last)
 {
-    if (!lock_incoming(last))
+    if (last ? !recorder->lock_at_end(&incoming_lock) : pthread_mutex_lock(&incoming_lock) != 0)
         return;
     const unsigned room = MOST_KEPT - n_waiting, n = n_incoming < room ? n_incoming : room;
     memcpy(waiting + n_waiting, incoming, n * sizeof *incoming);

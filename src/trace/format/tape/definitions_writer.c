@@ -187,6 +187,17 @@ static void fill_readings(struct lull_tape_builder *builder, const struct lull_t
                                                  .bytes = process->readings[i].bytes});
 }
 
+static void fill_region_memory(struct lull_tape_builder *builder, const struct lull_trace *trace,
+                               uint32_t i)
+{
+    const struct lull_region_memory *memory = &trace->region_memory[i];
+    lull_tape_build_u32(builder, memory->region);
+    lull_tape_build_u32(builder, memory->process);
+    lull_tape_build_region_memory(
+        builder, &(struct lull_tape_region_memory){
+                     .peak = memory->peak, .measured = memory->measured, .visits = memory->visits});
+}
+
 static bool knows_memory(const struct lull_trace *trace)
 {
     for (uint32_t p = 0; p < trace->n_processes; p++)
@@ -215,6 +226,7 @@ static void write_definitions(struct definitions_output *out, const struct lull_
         {LULL_TAPE_DEFINE_MEMORY, knows_memory(trace) ? trace->n_processes : 0, fill_memory},
         {LULL_TAPE_DEFINE_READINGS, has_readings(trace) ? trace->n_processes : 0, fill_readings},
         {LULL_TAPE_DEFINE_REGION, trace->n_regions, fill_region},
+        {LULL_TAPE_DEFINE_REGION_MEMORY, trace->n_region_memory, fill_region_memory},
         {LULL_TAPE_DEFINE_STATE, trace->n_states, fill_state},
         {LULL_TAPE_DEFINE_COMM, trace->n_comms, fill_comm},
         {LULL_TAPE_DEFINE_COUNTER, trace->n_counters, fill_counter},

@@ -228,12 +228,13 @@ struct lull_tape_data {
     struct lull_tape_member *members; /* of worlds of MPI, by number */
     uint32_t n_members;               /* 0: communicators name processes by their numbers */
     int64_t origin;                   /* ns, subtracted from all times */
-    bool closed;             /* there is a RUN definition: when it begins, how long it is */
-    double worst_clocks[2];  /* ns: the two largest errors of clocks of other nodes */
-    bool spawns;             /* some processes of the run may have spawned others */
-    bool *outside;           /* per communicator: some of its members were not recorded */
-    size_t objects_capacity; /* of trace->objects */
-    size_t devices_capacity; /* of trace->devices */
+    bool closed;                   /* there is a RUN definition: when it begins, how long it is */
+    double worst_clocks[2];        /* ns: the two largest errors of clocks of other nodes */
+    bool spawns;                   /* some processes of the run may have spawned others */
+    bool *outside;                 /* per communicator: some of its members were not recorded */
+    size_t objects_capacity;       /* of trace->objects */
+    size_t devices_capacity;       /* of trace->devices */
+    size_t region_memory_capacity; /* of trace->region_memory */
     const struct lull_tape_site *sites; /* a list; the last one that was added comes first */
     size_t n_addresses;                 /* of all sites together */
     struct lull_tape_throttled *throttled;

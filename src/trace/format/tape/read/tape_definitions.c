@@ -279,6 +279,34 @@ static void tape_define_marker(struct lull_tape_merge *merge, struct lull_tape_f
     marker->name = lull_tape_take_text(merge, fields);
 }
 
+/* ==== memory of regions ======================================================================= */
+
+static void tape_define_region_memory(struct lull_tape_merge *merge, struct lull_tape_scope *scope,
+                                      struct lull_tape_fields *fields)
+{
+    struct lull_trace *trace = merge->trace;
+    struct lull_tape_data *data = trace->format_data;
+    const uint32_t region =
+                       lull_tape_index_of(&tape_names_of(merge, scope)->maps[LULL_TAPE_MAP_REGION],
+                                          lull_tape_field_u32(fields)),
+                   process = lull_tape_process_index(trace, lull_tape_field_u32(fields));
+    const struct lull_tape_region_memory memory = lull_tape_field_region_memory(fields);
+    if (region == LULL_NONE)
+        fields->bad = true;
+    if (fields->bad || process == LULL_NONE)
+        return;
+    if ((memory.peak | memory.visits) > INT64_MAX || memory.measured > memory.visits) {
+        lull_trace_add_quirk(trace, "the memory of a region contradicts itself; ignored", "%s",
+                             trace->regions[region].name);
+        return;
+    }
+    trace->region_memory =
+        lull_arena_grow(trace->arena, trace->region_memory, &data->region_memory_capacity,
+                        trace->n_region_memory + 1, sizeof *trace->region_memory);
+    trace->region_memory[trace->n_region_memory++] =
+        (struct lull_region_memory){process, region, memory.peak, memory.measured, memory.visits};
+}
+
 /* ==== throttled =============================================================================== */
 
 /* Functions whose calls were left out because they are short: the user has to know that there were
@@ -658,6 +686,9 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
     case LULL_TAPE_DEFINE_THROTTLED:
         tape_define_throttled(merge, scope, definition->id, fields);
         return LULL_OK;
+    case LULL_TAPE_DEFINE_REGION_MEMORY:
+        tape_define_region_memory(merge, scope, fields);
+        return LULL_OK;
     default: /* of a later version */
         lull_trace_add_quirk(merge->trace, "a definition of unknown kind; ignored", "kind %u",
                              definition->kind);
@@ -949,6 +980,12 @@ static void change_process(const struct lull_tape_scope *scope, unsigned char *f
         change_id(scope, LULL_TAPE_MAP_NODE, fields + NODE);
 }
 
+static void change_region(const struct lull_tape_scope *scope, unsigned char *fields, size_t size)
+{
+    if (size >= sizeof(uint32_t))
+        change_id(scope, LULL_TAPE_MAP_REGION, fields);
+}
+
 /* The fields are those of a site that was read without a failure. */
 static void change_site(const struct lull_tape_scope *scope, unsigned char *fields, size_t size)
 {
@@ -990,6 +1027,8 @@ static lull_status tell_definition(struct lull_tape_merge *merge, struct lull_ta
         return tell_shared(merge, scope, definition, fields);
     if (definition->kind == LULL_TAPE_DEFINE_PROCESS)
         translation.change = change_process;
+    if (definition->kind == LULL_TAPE_DEFINE_REGION_MEMORY)
+        translation.change = change_region;
     if (definition->kind == LULL_TAPE_DEFINE_THROTTLED) {
         translation.id = lull_tape_index_of(&scope->maps[LULL_TAPE_MAP_REGION], definition->id);
         if (translation.id == LULL_NONE)
