@@ -132,7 +132,9 @@ class Run:
 
         table: another table of the same part, as by("region", "parallel_regions"), by("wait", "mpi_time")."""
         tables = _frame.Tables()
-        found = self._ask("metrics", "lull-metrics/1", _options(by=part, no_replay=True),
+        # the critical path, which these two tell, is that of the runtime on an ideal network
+        without = part not in ("region", "callsite")
+        found = self._ask("metrics", "lull-metrics/1", _options(by=part, no_replay=without),
                           {_frame.Tables.LARGE: tables.take})
         names = {name.split(":", 1)[0]: name for name in found["tables"] if ":" in name}
         if table is None and names:
