@@ -140,19 +140,26 @@ static bool has_path(const struct lull_run *run)
     return run->path_parts && run->ideal && run->ideal->path && !run->breakdown->ideal_absent;
 }
 
-/* How long a region is on the critical path, and how its share of that compares with its share of what all
- * processes do outside MPI. */
+/* What all processes did outside MPI, in ns. */
+static int64_t time_outside_mpi(const struct lull_run *run)
+{
+    int64_t spent = 0;
+    for (unsigned p = 0; p < run->path_parts->n_parts; p++)
+        spent += run->ideal->spent[p];
+    return spent;
+}
+
+/* How long a region is on the critical path, and how its share of the path compares with its share of `spent`, what all
+ * processes did outside MPI. */
 static void set_on_path(struct lull_table *table, uint32_t row, uint32_t first,
-                        const struct lull_region_breakdown *region, const struct lull_run *run)
+                        const struct lull_region_breakdown *region, const struct lull_run *run,
+                        int64_t spent)
 {
     const bool is_outside = region->name == outside_name;
     const unsigned part = is_outside ? 0 : lull_critical_part_of(run->path_parts, region->name);
     if (part == run->path_parts->n_parts || (is_outside && region->activity != LULL_USEFUL))
         return;
     const struct lull_ideal_result *ideal = run->ideal;
-    int64_t spent = 0;
-    for (unsigned p = 0; p < run->path_parts->n_parts; p++)
-        spent += ideal->spent[p];
     lull_table_set(table, row, first, lull_cell_time(ideal->path[part]));
     if (ideal->spent[part] > 0 && ideal->runtime > 0)
         lull_table_set(table, row, first + 1,
@@ -185,6 +192,7 @@ static void add_region_table(struct lull_document *document, const struct lull_r
     struct lull_table *table =
         lull_table_of_parts(document, "regions", "Regions", "Region", run, arena);
     const bool with_path = has_path(run);
+    const int64_t spent = with_path ? time_outside_mpi(run) : 0;
     add_region_columns(table);
     if (with_path) {
         lull_table_column(table, "on_path", "on the\ncritical path");
@@ -201,7 +209,7 @@ static void add_region_table(struct lull_document *document, const struct lull_r
         uint32_t row = lull_table_row(table, id, regions[i].name, LULL_NO_ROW);
         set_region(table, row, 0, &regions[i], run->breakdown);
         if (with_path)
-            set_on_path(table, row, 5, &regions[i], run);
+            set_on_path(table, row, 5, &regions[i], run, spent);
         leave_out_region(table, row, count, &regions[i], run->breakdown);
     }
 }
