@@ -15,13 +15,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { REC_PATIENCE_NS = 100000000 };
+enum { REC_PATIENCE_NS = 100000000 }; /* between two looks */
 
 struct rec_patience {
     unsigned left;  /* waits of REC_PATIENCE_NS */
     int64_t others; /* ns of processor time that other threads had spent */
 };
 
+/* Patience for so many seconds of the time that counts. */
 struct rec_patience rec_patience_of(unsigned seconds);
 /* Called between the waits. It takes no memory of the heap and no lock. */
 bool rec_patience_lasts(struct rec_patience *patience);

@@ -344,8 +344,8 @@ static void other_threads_are_found_out(void **state)
     assert_reached("masters alone communicate", without, count / 20, count);
 }
 
-/* The path does not depend on who reads what when. It is that of what the run as a whole spends in each
- * region only where test_ideal knows it; here it adds up. */
+/* The path adds up to the runtime, and is the same whoever reads which steps when. Whether it is the right one is tested by
+ * test_ideal, which knows its programs. */
 static void paths_are_the_same_by_all(void **state)
 {
     (void)state;

@@ -8,7 +8,8 @@
 
 #define N 200000
 enum { TRIADS = 1000, SWEEPS = 120, PRODUCTS = 120, WIDTH = 1000, HEIGHT = 500, PER_ROW = 80 };
-/* What the loops that are not understood are done, so that each of the eight has dozens of samples and the loops around them, with a few, do not take their place among the ten hottest. */
+/* How often the loops that are not understood are executed: so that each of the eight loops has dozens of samples. The
+ * loops around them have a few, and do not take their place among the ten hottest. */
 enum { BRANCHES = 3000, JUMPS = 240, WALKS = 400000 };
 
 static double a[N], b[N], c[N];

@@ -17,6 +17,10 @@
  * holds the path: lull_ideal_path_hold makes one holder more, lull_ideal_path_drop one less. A path that has several holders is
  * copied before it grows. Each share has a store; to another share a path goes as letters (mail.h).
  *
+ * The simulator keeps its longest path as nodes that point at each other, and drops from time to time those that no
+ * state refers to (sim/engine/path.h). For that somebody has to know all states; here they lie in several shares, which
+ * evaluate side by side, and a path has to fit into letters. So a path is a list of numbers, and holders are counted.
+ *
  * Where paths are not wanted, the store is NULL, all numbers are 0, and the inline functions do nothing. Memory:
  * 8 bytes for each part, for each thread and each time that somebody may wait for. */
 #ifndef LULL_REPLAY_IDEAL_PATH_H

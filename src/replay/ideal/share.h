@@ -244,7 +244,7 @@ struct pending {
 struct open_collective {
     uint64_t request;
     int64_t time;  /* ideal, when it began */
-    uint32_t path; /* of `time`, unless it has arrived */
+    uint32_t path; /* of `time` (path.h) */
     bool arrived;  /* false: it arrives when it ends, as its communicator is not known before */
     struct pending pending;
 };
