@@ -10,7 +10,7 @@
 #include "replay/shared_replay.h"
 #include "sim/engine/engine.h"
 #include "sim/setup.h"
-#include "study/interference.h"
+#include "study/circumstances.h"
 #include "team/team.h"
 
 #include <math.h>
