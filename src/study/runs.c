@@ -5,12 +5,10 @@
 #include "base/text.h"
 #include "metrics/breakdown.h"
 #include "metrics/profile.h"
+#include "study/circumstances.h"
 #include "study/critical_path.h"
-#include "study/interference.h"
 #include "study/joint_pass.h"
-#include "study/memory_use.h"
 #include "study/replay/replayed_run.h"
-#include "study/start_up.h"
 #include "trace/scan.h"
 #include "trace/trace.h"
 
