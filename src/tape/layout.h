@@ -99,9 +99,10 @@ struct lull_tape_stream {
     uint32_t in_order; /* 1: an operation begins when the one that was submitted before it has
                            ended; 0: when the operations that it was told to wait for have ended */
     uint64_t lost;     /* operations that were submitted and have no record */
-    double clock_error; /* ns: by so much the times of the records may be wrong */
-    uint32_t summary;   /* 1: its operations are in its sums alone */
-    uint32_t reserved;
+    double clock_error;    /* ns: by so much the times of the records may be wrong */
+    uint32_t summary;      /* 1: its operations are in its sums alone */
+    int16_t priority;      /* with has_priority: lower numbers go first, by the runtime's count */
+    uint16_t has_priority; /* 0 or 1 */
 };
 
 /* The number of a device stream among the locations of its process is this plus its own, so that

@@ -199,6 +199,8 @@ struct lull_stream {
     bool in_order;      /* its operations run one after the other */
     bool is_default;    /* lull_is_default_stream */
     bool summary;       /* its operations are in its sums alone: it has no events but pauses */
+    bool has_priority;  /* the next member is told */
+    int16_t priority;   /* as the runtime counts; CUDA: what has the lowest number goes first */
     uint64_t lost;      /* operations that were submitted and have no record */
     double clock_error; /* ns: by so much the times of the stream may be wrong beside those of
                            threads; negative: not known */

@@ -119,6 +119,8 @@ static struct lull_stream *stream_of(struct lull_trace *trace,
                                    .is_default = is_numbered &&
                                                  lull_is_default_stream(runtime, header->name + 7),
                                    .summary = told->summary != 0,
+                                   .has_priority = told->has_priority != 0,
+                                   .priority = told->has_priority ? told->priority : 0,
                                    .lost = told->lost,
                                    .clock_error = told->clock_error >= 0 ? told->clock_error : -1};
     trace->devices = lull_arena_grow(trace->arena, trace->devices, &data->devices_capacity,
