@@ -402,7 +402,8 @@ if(Python3_FOUND)
                             --lull $<TARGET_FILE:lull> --source ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.c
                             --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC}
                             --cpp ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.cpp --cxx "g++;clang++"
-                            --faults ${PROJECT_SOURCE_DIR}/tests/record/hot_faults.c)
+                            --faults ${PROJECT_SOURCE_DIR}/tests/record/hot_faults.c
+                            --fortran ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.f90 --fc "${LULL_GFORTRAN}")
                 set_tests_properties(record.hot_loops PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
             endif()
             add_test(NAME record.shares_kinds
