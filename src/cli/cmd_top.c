@@ -157,8 +157,8 @@ const struct lull_command lull_cmd_top = {
     .details =
         "RUN is the folder that lull record writes, on any machine that sees it. Each look prints\n"
         "the metrics so far and those since the last look, the processes that computed most,\n"
-        "the regions with most time, and the calls that have not returned. A run that has ended\n"
-        "is shown once.\n\n"
+        "the regions with most time, and in which calls threads are now. A run that has ended is\n"
+        "shown once.\n\n"
         "examples:\n"
         "  lull top run.lull\n"
         "  lull top run.lull --every 10 --format json > looks.jsonl\n",

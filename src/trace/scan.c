@@ -740,10 +740,10 @@ static lull_status scan_pull(const struct lull_trace *trace,
     return scheduler.status;
 }
 
-/* NULL: its events cannot be read. */
+/* NULL: its events cannot be read by a scan, which does not wait for any. */
 static const struct lull_reader *reader_of(const struct lull_trace *trace)
 {
-    return trace->format ? trace->format->reader : NULL;
+    return trace->format && !trace->live ? trace->format->reader : NULL;
 }
 
 bool lull_in_range(struct lull_process_range range, uint32_t process)

@@ -458,13 +458,14 @@ struct lull_exchange;
 lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
                                      struct lull_trace **ret_trace, struct lull_error *err);
 /* Opens a run that may still be recorded. Its definitions are those that there were at that moment;
- * scans and cursors read the events of its locations as they come (trace/scan.h says how), and the
- * duration is LULL_LIVE_DURATION, because nobody knows it. There are no samples. Fails with
+ * cursors read the events of its locations as they come (lull_cursor_state), scans do not read it, and
+ * the duration is LULL_LIVE_DURATION, because nobody knows it. There are no samples. Fails with
  * LULL_ERR_UNSUPPORTED where that is not possible: formats other than lull's own, and runs that keep
  * their newest events only. */
 lull_status lull_trace_open_live(const char *path, struct lull_trace **ret_trace,
                                  struct lull_error *err);
 #define LULL_LIVE_DURATION (INT64_C(1) << 60)
+
 /* Why no events of a location come. */
 enum lull_events_state {
     LULL_EVENTS_ENDED, /* there are no more events */
@@ -472,6 +473,7 @@ enum lull_events_state {
     LULL_EVENTS_STALE /* the next event needs definitions that were made after the trace was opened:
                           the run must be opened again */
 };
+
 /* Whether a process of a run is still there, as far as that can be known here. */
 enum lull_living {
     LULL_LIVING_UNKNOWN, /* it runs on another node, or nothing tells which process it is */

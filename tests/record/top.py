@@ -49,9 +49,19 @@ def calls_of(told):
     return {int(row["label"].split()[1]): tuple(row["values"][:2]) for row in rows}
 
 
+def gathered(expected):
+    """By call the ranks that are in it, as text; ranks that are in none are in the program."""
+    ranks = {}
+    for rank in range(2):
+        ranks.setdefault(expected.get(rank, "code of the program"), []).append(str(rank))
+    return {call: "-".join(of) for call, of in ranks.items()}
+
+
 def fits(told, expected, stopped):
     calls = calls_of(told)
+    where = {row["label"]: row["values"][2] for row in told["tables"].get("waiting", {}).get("rows", [])}
     return ({rank: call for rank, (call, _) in calls.items()} == expected and
+            gathered(expected) == where and
             all(site and "hangs.c:" in site for _, site in calls.values()) and
             told["facts"].get("processes_stopped", 0) == (0 if stopped is None else 1))
 
@@ -72,8 +82,8 @@ def check_hang(options, what, folder):
         twice = top(options.lull, run, "--count", "2", "--every", "0.01", "--format", "json")
         assert twice.returncode == 0 and len(twice.stdout.splitlines()) == 2, twice
         text = top(options.lull, run, "--count", "1").stdout
-        for rank, call in expected.items():
-            assert any(line.startswith("rank %d" % rank) and call in line for line in text.splitlines()), text
+        for call in expected.values():
+            assert any(line.startswith(call) and "hangs.c:" in line for line in text.splitlines()), text
     finally:
         program.terminate()
         program.wait(LIMIT)

@@ -77,8 +77,53 @@ static void test_schedules(void **state)
     assert_reached("budget", ends[REACHES_BUDGET], rounds / 10, rounds);
 }
 
+/* Where a record needs a definition that was made after the run was opened, reading goes on once the
+ * run is opened again. */
+static void test_stale(void **state)
+{
+    (void)state;
+    struct lull_random random;
+    struct lull_trace *trace;
+    lull_random_seed(&random, 1);
+    folder_make();
+    const char *run = folder_path("run");
+    struct live_tape *tape = live_tape_begin(run, &random);
+    assert_int_equal(lull_trace_open_live(run, &trace, &err), LULL_OK);
+    struct live_reading *readings = live_reading_begin(trace);
+    const struct lull_visitor visitor = {.context = NULL};
+    assert_int_equal(lull_scan(trace, &(struct lull_scan_options){0}, &visitor, &err),
+                     LULL_ERR_UNSUPPORTED); /* scans wait for nobody */
+    live_tape_define_late(tape);
+    while (live_tape_step(tape))
+        continue;
+    for (uint32_t l = 0; l < LIVE_LOCATIONS; l++) {
+        assert_int_equal(live_reading_look(&readings[l], "stale"), LULL_EVENTS_STALE);
+        assert_int_equal(live_reading_look(&readings[l], "stale"), LULL_EVENTS_STALE);
+        assert_int_equal(readings[l].count, 1);
+    }
+    live_reading_end(trace, readings);
+    lull_trace_close(trace);
+    assert_int_equal(lull_trace_open_live(run, &trace, &err), LULL_OK);
+    readings = live_reading_begin(trace);
+    assert_int_equal(live_reading_look(&readings[0], "anew"), LULL_EVENTS_WAIT);
+    live_tape_end(tape, LULL_TAPE_CLOSED);
+    while (live_tape_step(tape))
+        continue;
+    for (uint32_t l = 0; l < LIVE_LOCATIONS; l++) {
+        assert_int_equal(live_reading_look(&readings[l], "anew"), LULL_EVENTS_ENDED);
+        assert_int_equal(readings[l].count, 2);
+        assert_string_equal(trace->regions[readings[l].events[1].id].name, "late");
+    }
+    live_reading_compare(run, trace, readings, "anew");
+    live_reading_end(trace, readings);
+    lull_trace_close(trace);
+    live_tape_free(tape);
+    folder_remove();
+}
+
 TEST_GROUP(test_tape_live)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_schedules)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_schedules),
+                                       cmocka_unit_test(test_stale)};
     return run_cases(tests, NULL, NULL);
 }

@@ -59,7 +59,7 @@ static bool is_over(struct lull_tape_lives *lives, uint32_t process)
 
 /* ==== a location ============================================================================== */
 
-enum { MOST_TAIL = 2 /* extents of a tail */, MOST_LATER_CHANGED = 8, AT_ONCE = 64 };
+enum { MOST_TAIL = 2 /* extents of a tail */, AT_ONCE = 64 };
 
 struct tape_live {
     const struct lull_trace *trace;
@@ -220,11 +220,9 @@ static uint64_t size_of_pieces(const struct lull_tape_piece *pieces, size_t n)
 
 /* ---- records that may still change ----------------------------------------------------------- */
 
-/* A recorder adds to the records of the last queries that found nothing (MPI_Test, MPI_Iprobe),
- * although these are committed, until it writes something else behind them: CALLs with one more slot,
- * at most MOST_LATER_CHANGED of them (record/mpi/records.c). Returns how many of the slots stand
- * before such records; *ret_pad: what follows in the chunk is no record. Slots of a record that is
- * not there as a whole do not count. */
+/* Returns how many of the slots stand before records that may still change (LULL_TAPE_MOST_POLLED);
+ * *ret_pad: what follows in the chunk is no record. Slots of a record that is not there as a whole do
+ * not count. */
 static size_t count_lasting(const union lull_tape_slot *slots, size_t n, bool all_last,
                             bool *ret_pad)
 {
@@ -240,7 +238,7 @@ static size_t count_lasting(const union lull_tape_slot *slots, size_t n, bool al
             lull_tape_kind_of(head) == LULL_TAPE_CALL && lull_tape_extra_of(head) == 1;
         since = run == 0 || !may_change ? at : since;
         run = may_change ? run + 1 : 0;
-        if (run > MOST_LATER_CHANGED) {
+        if (run > LULL_TAPE_MOST_POLLED) {
             since += 2;
             run--;
         }

@@ -536,7 +536,9 @@ static lull_status decode_some(struct tape_stream *stream, size_t capacity, stru
  * since. */
 static bool is_stale(const struct tape_stream *stream)
 {
-    return stream->live && stream->base >= stream->file->header.committed;
+    const size_t done = stream->at ? (size_t)(stream->at - stream->first) : 0;
+    return stream->live &&
+           stream->base + done * sizeof *stream->at >= stream->file->header.committed;
 }
 
 enum lull_events_state lull_tape_stream_state(const void *opened)
