@@ -238,7 +238,8 @@ static void put_poll(struct live_tape *tape, struct location *location)
     const uint32_t region = 1 + below(tape, LIVE_REGIONS);
     const uint64_t duration = 1 + below(tape, 9);
     union lull_tape_slot *polls = location->is + location->polls;
-    unsigned i = 0, n = location->polls + 2 * location->n_polls == location->at ? location->n_polls : 0;
+    unsigned i = 0,
+             n = location->polls + 2 * location->n_polls == location->at ? location->n_polls : 0;
     while (i < n && lull_tape_id_of(polls[2 * i].record.head) != region)
         i++;
     if (i < n) {
