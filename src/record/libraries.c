@@ -146,6 +146,13 @@ static int see_needed(struct dl_phdr_info *info, size_t size, void *context)
     return found;
 }
 
+bool rec_is_loaded(const char *library)
+{
+    struct need need = {.name = library_file_name(library)};
+    dl_iterate_phdr(see_needed, &need);
+    return need.file != NULL;
+}
+
 const char *rec_needed_library(const void *place, const char *const *beginnings)
 {
     struct need need = {.place = (uintptr_t)place, .beginnings = beginnings};

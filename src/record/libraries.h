@@ -33,6 +33,10 @@ void *rec_private_library(const char *beginning, const char *symbol);
  * constructor. */
 const char *rec_needed_library(const void *place, const char *const *beginnings);
 
+/* Whether a library of that name, or of that path, is loaded: one has its name without its folder, or says that this is
+ * its own name (DT_SONAME). The loader is not asked for it. */
+bool rec_is_loaded(const char *library);
+
 /* Whether a loaded file holds an address. */
 struct dl_phdr_info;
 bool rec_file_holds(const struct dl_phdr_info *info, uintptr_t address);

@@ -19,6 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Orders what stands before it and what stands behind it, for readers and writers of a tape that is
+ * being written. gcc's thread sanitizer knows no fences. */
+#if defined(__SANITIZE_THREAD__)
+#define LULL_TAPE_FENCE(order) ((void)0)
+#else
+#define LULL_TAPE_FENCE(order) __atomic_thread_fence(order)
+#endif
+
 #define LULL_TAPE_ANCHOR_NAME "lull-tape"
 #define LULL_TAPE_ANCHOR      "lull-tape 3\n"
 #define LULL_TAPE_VERSION     3 /* of all files of a tape; no other one is read */
@@ -91,9 +99,10 @@ struct lull_tape_stream {
     uint32_t in_order; /* 1: an operation begins when the one that was submitted before it has
                            ended; 0: when the operations that it was told to wait for have ended */
     uint64_t lost;     /* operations that were submitted and have no record */
-    double clock_error; /* ns: by so much the times of the records may be wrong */
-    uint32_t summary;   /* 1: its operations are in its sums alone */
-    uint32_t reserved;
+    double clock_error;    /* ns: by so much the times of the records may be wrong */
+    uint32_t summary;      /* 1: its operations are in its sums alone */
+    int16_t priority;      /* with has_priority: lower numbers go first, by the runtime's count */
+    uint16_t has_priority; /* 0 or 1 */
 };
 
 /* The number of a device stream among the locations of its process is this plus its own, so that
@@ -156,6 +165,9 @@ union lull_tape_slot {
 #define LULL_TAPE_MOST_IDS   LULL_TAPE_NO_ID /* ids are below this */
 #define LULL_TAPE_MOST_EXTRA 15
 #define LULL_TAPE_OPEN       UINT32_MAX /* value of a CALL that has not ended */
+/* The last CALLs with one more slot, up to so many, may still change although they are committed: calls
+ * that ask in vain are added to them until something else stands behind them. */
+#define LULL_TAPE_MOST_POLLED 8
 /* A record stands for at most so many calls beside its own. */
 #define LULL_TAPE_MOST_MERGED (UINT64_C(1) << 32)
 
@@ -699,6 +711,8 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_REGION_MEMORY, /* u32 region, u32 process number, struct lull_tape_region_memory: how
                                        much memory the process had while it was in the region. The
                                        recorder changes the numbers in place */
+    LULL_TAPE_DEFINE_LIFE, /* u64 node, u64 space, u64 pid, u64 start: which process of the system
+                              it is (tape/life.h) */
     LULL_TAPE_DEFINITIONS
 };
 

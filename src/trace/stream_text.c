@@ -15,11 +15,14 @@ const char *lull_stream_print(const struct lull_trace *trace, uint32_t location,
 {
     const struct lull_stream *stream = trace->locations[location].stream;
     const struct lull_device *device = &trace->devices[stream->device];
+    const char *priority =
+        stream->has_priority ? lull_arena_printf(arena, "priority %d, ", stream->priority) : "";
     return lull_arena_printf(arena,
                              "context %" PRIu32 ", in order %d, default %d, lost %" PRIu64
-                             ", clock error %.17g ns, %s" BETWEEN "%s" BETWEEN "%s",
+                             ", clock error %.17g ns, %s%s" BETWEEN "%s" BETWEEN "%s",
                              stream->context, stream->in_order, stream->is_default, stream->lost,
-                             stream->clock_error, device->runtime, device->key, device->name);
+                             stream->clock_error, priority, device->runtime, device->key,
+                             device->name);
 }
 
 /* Takes the text before BETWEEN, and moves *text behind that. A device may have no name, and readers of lines take the space at
@@ -43,7 +46,7 @@ void lull_stream_parse(struct lull_trace *trace, uint32_t location, const char *
 {
     struct lull_location *definition = &trace->locations[location];
     struct lull_stream stream = {.device = trace->n_devices};
-    int in_order = 0, is_default = 0, read = 0;
+    int in_order = 0, is_default = 0, read = 0, priority = 0, more = 0;
     if (definition->kind != LULL_LOCATION_DEVICE || definition->stream ||
         sscanf(text,
                "context %" SCNu32 ", in order %d, default %d, lost %" SCNu64
@@ -53,6 +56,12 @@ void lull_stream_parse(struct lull_trace *trace, uint32_t location, const char *
         read == 0)
         return;
     text += read;
+    stream.has_priority = sscanf(text, "priority %d, %n", &priority, &more) == 1 && more > 0 &&
+                          priority >= INT16_MIN && priority <= INT16_MAX;
+    if (stream.has_priority) {
+        stream.priority = (int16_t)priority;
+        text += more;
+    }
     const char *runtime = take_stream_part(trace, &text),
                *key = runtime ? take_stream_part(trace, &text) : NULL;
     if (!key)

@@ -5,13 +5,11 @@
 #include "base/text.h"
 #include "lull_features.h"
 #include "model/kernel/kernel.h"
+#include "study/circumstances.h"
 #include "study/formats.h"
-#include "study/interference.h"
-#include "study/memory_use.h"
 #include "trace/format.h"
-#include "trace/usage.h"
+#include "trace/resources.h"
 #include "view/document_parts.h"
-#include "view/property_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -432,6 +430,20 @@ static void set_stream_quality(struct lull_table *table, uint32_t row, unsigned 
                              : lull_cell_absent("not known"));
 }
 
+static bool knows_priorities(const struct lull_trace *trace)
+{
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (trace->locations[l].stream && trace->locations[l].stream->has_priority)
+            return true;
+    return false;
+}
+
+static struct lull_cell priority_of(const struct lull_stream *stream)
+{
+    return stream && stream->has_priority ? lull_cell_number(stream->priority, 0)
+                                          : lull_cell_absent("not known");
+}
+
 /* Device streams, the first of them. */
 static void add_streams(struct lull_document *document, const struct lull_trace *trace,
                         const struct lull_census *census, struct lull_arena *arena)
@@ -450,6 +462,9 @@ static void add_streams(struct lull_document *document, const struct lull_trace 
     lull_table_column(table, "until", "known until");
     lull_table_column(table, "lost", "not known");
     lull_table_column(table, "clock_error", "clock error");
+    const bool has_priorities = knows_priorities(trace);
+    if (has_priorities)
+        lull_table_column(table, "priority", "priority");
     uint32_t s = 0;
     for (uint32_t l = 0; l < trace->n_locations && s < MOST_STREAMS; l++) {
         const struct lull_location *location = &trace->locations[l];
@@ -467,6 +482,8 @@ static void add_streams(struct lull_document *document, const struct lull_trace 
                                         : lull_cell_absent("not recorded"));
         lull_table_set(table, row, 5, lull_cell_time((int64_t)census->streams_end[s]));
         set_stream_quality(table, row, 6, location->stream);
+        if (has_priorities)
+            lull_table_set(table, row, 8, priority_of(location->stream));
         s++;
     }
 }

@@ -51,7 +51,7 @@ function(cuda_tests prefix compiler)
     set(cuda_words --mock ${folder} --program ${folder}/cuda)
     cuda_test(${prefix}.plain quick plain plain/inner-ids plain/wrap plain/v12,driver-12 plain/mig plain/swap plain/eager plain/eager,inner-ids plain/foreign plain/no-clock
               plain/managed plain/managed,v12,driver-12 plain/managed,no-managed plain/managed,old-managed
-              plain/tsc plain/worker)
+              plain/tsc plain/worker priorities priorities/eager,inner-ids priorities/no-priority)
     cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback exit-submitting exit-submitting/small seccomp unfinished off)
     cuda_test(${prefix}.processes quick threads threads/small,shuffle fork fork-first spawn pause pause-long pause-long/managed
               reset reset/small,worker closing libraries ranges)
@@ -60,9 +60,11 @@ function(cuda_tests prefix compiler)
               random-7-10/small,v12,driver-12 random-8-10 random-9-10/eager
               random-10-10/small,managed,shuffle
               random-13-10/reuse random-14-10/small,reuse
+              random-15-10/small,overhead
               random-11-10/small,starved random-12-10/small,starved,v12,driver-12)
     cuda_test(${prefix}.said quick said:taken said:taken-v1 said:refuses said:none said:old said:old-driver said:newer said:unknown said:no-device said:step said:late said:silent
               said:two said:next said:next-missing other-build not-beside)
+    cuda_test(${prefix}.sums quick sums:many sums:plain/managed sums:random-3-15/small,shuffle sums:random-4-15/v12,driver-12,small,drops)
     cuda_test(${prefix}.killed quick killed-4)
 endfunction()
 

@@ -10,6 +10,8 @@ of the mock behind it, as `plain/wrap,small`; random-SEED-COUNT; or one of these
     killed-COUNT      killed at COUNT random moments: what was handed over is there
     said:WHAT         what is odd, and the line that is said (SAID)
     off               with --device off nothing of CUDA is recorded
+    sums:FORM         a form of cuda.c, with words behind it, whose sums are what the mock has written down: with all events, with
+                      --device summary, with --profile, and beyond --max-size
     other-build       the back-end finds a recorder of another build, and says that
     not-beside        the back-end does not lie beside the recorder, which is said
     true              the true libcupti of a toolkit, without a driver
@@ -32,7 +34,7 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import launch
-from devices import SKIPPED, call, check_converted, read
+from devices import SKIPPED, call, check_converted, read, rows_of
 
 KERNEL_CALLS = {"cuLaunchKernel", "cuLaunchKernelEx", "cudaLaunchKernel"}
 REPORTED = 66 # the thread sanitizer has reported something: the mock's truth is not written to its end
@@ -63,6 +65,8 @@ class Truth:
         self.operations, self.fate, self.foreign = {}, collections.defaultdict(str), set()
         self.depends = collections.defaultdict(list)   # call -> [other]
         self.waits = collections.defaultdict(list)     # call -> [what]
+        self.overhead = 0                              # ns that CUPTI has taken for its own sake
+        self.priorities = collections.defaultdict(int) # stream -> priority; 0: of a default stream, too
         with open(path) as file:
             lines = file.read().split("\n")
         for line in lines[:-1]:                        # a killed process may not have written the last one
@@ -73,6 +77,14 @@ class Truth:
     def see_call(self, thread, number, function):
         self.calls[int(thread)].append((int(number), function))
         self.function[int(number)] = function
+
+    def see_overhead(self, kind, length):
+        """Kinds: 1 hands over a buffer, 2 changes code, 3 makes room, 7 asks for a buffer, 8 prepares for managed memory; others
+        are the driver's."""
+        self.overhead += int(length) if int(kind) in (1, 2, 3, 7, 8) else 0
+
+    def see_stream(self, stream, priority):
+        self.priorities[int(stream)] = int(priority)
 
     def see_submit(self, thread, number, context, stream):
         self.submits[int(thread)].append(int(number))
@@ -258,6 +270,15 @@ def check_order(run, truth, calls, complaints):
             compare(what + " waits", waits, [(one[0], one[-1]) for one in wanted], complaints)
 
 
+def check_priorities(run, truth, words, complaints):
+    """Streams of managed memory have none. Where the driver tells of none, there is no column."""
+    for row in run.rows("streams"):
+        match = STREAM.search(row["label"])
+        known = match[1] == "stream" and "no-priority" not in words
+        compare(f"priority of {row['label']}", row.get("priority"), truth.priorities[int(match[2])] if known else None, complaints)
+        compare("column of priorities", "priority" in row, "no-priority" not in words, complaints)
+
+
 def check_lost(run, truth, complaints):
     rows = run.rows("streams")
     if len(rows) == 64: # lull info lists no more
@@ -271,7 +292,7 @@ def check_locations(run, words, complaints):
     their times, from one buffer to the next."""
     names = run.names
     compare("locations with one name", [name for name in set(names) if names.count(name) > 1], [], complaints)
-    if not {"shuffle", "small"} & set(words):
+    if not {"shuffle", "small", "reuse"} & set(words): # of several buffers that are full two threads hand over one each
         compare("second locations", [name for name in names if "(2)" in name], [], complaints)
 
 
@@ -279,6 +300,13 @@ def check_dropped(lines, truth, complaints):
     dropped = sum(fate == "dropped" for fate in truth.fate.values())
     told = [int(match[1]) for match in (re.match(r"CUPTI has dropped (\d+) records", line) for line in lines) if match]
     compare("dropped records", told, [dropped] if dropped else [], complaints)
+
+
+def check_overhead(output, truth, complaints):
+    """What CUPTI took is in the last line, where the recorder's own time is little beside it."""
+    told = re.search(r"recording them took about (\d+) s\. Next", output)
+    if truth.overhead < 1e12 or not told or not 0.99 <= 1e9 * int(told[1]) / truth.overhead <= 1.01:
+        complaints.append(f"overhead: {truth.overhead} ns, said {output[-200:]}")
 
 
 def check_ranges(run, truth, complaints):
@@ -370,7 +398,10 @@ def test_form(settings, form, folder):
             check_lost(seen, truth, complaints)
             check_devices(seen, words, complaints)
             check_locations(seen, words.split(","), complaints)
+            check_priorities(seen, truth, words.split(","), complaints)
             check_dropped(lines, truth, complaints)
+            if "overhead" in words:
+                check_overhead(recorded.stderr, truth, complaints)
             if form == "ranges":
                 check_ranges(seen, truth, complaints)
         compare("oddities", seen.quirks, [], complaints)
@@ -378,7 +409,7 @@ def test_form(settings, form, folder):
     copy = os.path.join(folder, "copy")
     read([settings.lull, "convert", "--to", "tape", run, copy])
     compare("copy", read([settings.listing, copy]), read([settings.listing, run]), complaints)
-    if form.split("-")[0] in ("plain", "threads", "reset", "random", "ranges"):
+    if form.split("-")[0] in ("plain", "threads", "reset", "random", "ranges", "priorities"):
         check_converted(settings, run, folder, complaints)
     return complaints
 
@@ -544,6 +575,85 @@ def test_off(settings, _, folder):
     return complaints
 
 
+SUMS = {"events": [], "summary": ["--device", "summary"], "profile": ["--profile"], "budget": ["--max-size", "1"]}
+
+
+def test_sums(settings, form, folder):
+    complaints = []
+    form, _, words = form.partition("/")
+    version = "12" if "v12" in words.split(",") else "13"
+    arguments = form.split("-") if form.startswith("random-") else [form]
+    environment = environment_of(settings, version, words)
+    alone = call([settings.program, *arguments], env=environment)
+    for kept, options in SUMS.items():
+        run, truth_path = os.path.join(folder, kept), os.path.join(folder, "truth of " + kept)
+        environment["MOCK_TRUTH"] = truth_path
+        recorded = record(settings, run, arguments, environment, *options)
+        compare(f"{kept}: output", recorded.stdout, alone.stdout, complaints)
+        compare(f"{kept}: status", recorded.returncode, alone.returncode, complaints)
+        odd = [line for line in said(recorded.stderr) if "drops" not in words or not line.startswith("CUPTI has dropped")]
+        compare(f"{kept}: said", odd, [], complaints)
+        own = []
+        check_sums(settings, run, Truth(truth_path), kept, form == "many", own)
+        complaints += [f"{kept}: {complaint}" for complaint in own]
+    return complaints
+
+
+def sums_of(operations, key):
+    """key -> kernels, their ns, copies and fills, their ns, bytes"""
+    sums = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
+    for one in operations:
+        at = 2 if one.region.startswith(("copy ", "fill ")) else 0
+        sums[key(one)][at] += 1
+        sums[key(one)][at + 1] += one.end - one.begin
+        sums[key(one)][4] += one.bytes
+    return dict(sums)
+
+
+def check_sums(settings, path, truth, kept, is_cut, complaints):
+    """Sums of each stream and of each kind of operation; the calls of the host; and which events are there."""
+    seen, told = Run(settings, path), truth.delivered()
+    found = collections.defaultdict(lambda: [0, 0, 0, 0, 0])
+    for row in seen.rows("streams"): # operations that overlap those of their stream have locations of their own
+        match = STREAM.search(row["label"])
+        columns = (row["kernels"], round(row["kernel_time"] * 1e9), row["moves"], round(row["move_time"] * 1e9), row["bytes"])
+        sums = found[number_of_stream(match), int(match[3])]
+        for i, value in enumerate(columns):
+            sums[i] += value
+    compare("sums of streams", {key: sums for key, sums in found.items() if any(sums)},
+            sums_of(told, lambda one: (one.stream, one.device)), complaints)
+    compare("not known", sum(row["lost"] for row in seen.rows("streams")), truth.n_lost(), complaints)
+    metrics = json.loads(read([settings.lull, "metrics", "--whole", "--by", "region", "--format", "json", path]))
+    table = next(name for name in metrics["tables"] if name.startswith("regions"))
+    visits, times = collections.Counter(), collections.Counter()
+    for row in rows_of(metrics, table):
+        visits[row["label"]] += row["visits"] or 0
+        times[row["label"]] += round((row["exclusive"] or 0) * 1e9)
+    by_region = {demangled(region): sums for region, sums in sums_of(told, lambda one: one.region).items()}
+    for region, (kernels, kernel_ns, moves, move_ns, _) in by_region.items():
+        compare(f"visits and time of {region}", (visits[region], times[region]), (kernels + moves, kernel_ns + move_ns), complaints)
+    for function, count in collections.Counter(truth.function.values()).items():
+        compare(f"visits of {function}", visits[function], count, complaints)
+    compare("said of operations", seen.info["facts"].get("device_operations"), "sums alone" if kept == "summary" else None, complaints)
+    behind_calls = sum(len(entry[kind]) for entries in seen.threads.values() for entry in entries
+                       for kind in ("submits", "depends", "waits"))
+    if kept == "events":
+        compare("operations on the tape", len(seen.ran), len(told), complaints)
+    elif kept == "budget":
+        compare("fewer operations than there were", not is_cut or 0 < len(seen.ran) < len(told), True, complaints)
+    else:
+        compare("operations on the tape", (len(seen.ran), behind_calls), (0, 0), complaints)
+    if kept in ("events", "summary"):
+        names = sorted([entry["name"] for entry in entries] for entries in seen.threads.values())
+        compare("calls", names, sorted([name for _, name in own] for own in truth.calls.values()), complaints)
+    if kept == "profile":
+        compare("calls", dict(seen.threads), {}, complaints)
+
+
+def demangled(name):
+    return read(["c++filt", name]).strip()
+
+
 def test_true(settings, _, folder):
     """The true libcupti finds no driver: one line, and the program is unharmed."""
     if not settings.toolkit:
@@ -622,6 +732,8 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             if form.startswith("said:"):
                 complaints = test_said(settings, form[5:], folder)
+            elif form.startswith("sums:"):
+                complaints = test_sums(settings, form[5:], folder)
             elif form.startswith("killed-"):
                 complaints = test_killed(settings, form, folder)
             else:

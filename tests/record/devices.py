@@ -158,6 +158,12 @@ def tables(settings, path, by):
     return found
 
 
+def priorities(settings, path):
+    """Streams with their priorities; None: not known."""
+    return sorted((row["label"], row.get("priority")) for row in
+                  rows_of(json.loads(read([settings.lull, "info", "--format", "json", path])), "streams"))
+
+
 def submitters(settings, path):
     """Regions of the host with what devices did that was submitted within them."""
     return sorted((row["label"], *row.values()) for row in
@@ -174,6 +180,7 @@ def check_converted(settings, path, folder, complaints):
         read([settings.lull, "convert", "--to", form, path, copy])
         compare(form, launches(settings, copy), wanted, complaints)
         compare(f"{form} by region of the host", submitters(settings, copy), submitters(settings, path), complaints)
+        compare(f"{form} priorities", priorities(settings, copy), priorities(settings, path), complaints)
         for by in ("kernel", "stream", "device"):
             compare(f"{form} by {by}", tables(settings, copy, by), tables(settings, path, by), complaints)
     with open(os.path.join(folder, "run.prv")) as file:

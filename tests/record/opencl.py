@@ -7,16 +7,18 @@ FORM is one of opencl.c, or one of these:
 
     opened:FORM  one of opencl_opened.c, which is no user of OpenCL, or a late one
     killed     killed when lull finds in the run what the program said it had done
-    broken     the driver that is named cannot be loaded
+    broken     drivers that are named cannot be loaded
     off        with --device off nothing of OpenCL is recorded
     sums       with --device summary, --profile, and beyond --max-size, sums tell what events do not
     odd:KIND   a layer between lull's and the driver makes that odd (opencl_layer.c). The layer is there already,
                named by OPENCL_LAYERS, when lull's comes
 """
 import argparse
+import glob
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -110,20 +112,72 @@ def test_killed(settings, folder):
     return complaints
 
 
+# Files of a vendors' folder, and what is said of them: which file names which library, or nothing. GOOD stands for the files
+# of this machine.
+GOOD = "the drivers that are here"
+BROKEN = [
+    ({"broken.icd": "libno-such-driver.so\n"}, "broken.icd names libno-such-driver.so"),
+    ({"broken.icd": "/no/such/driver.so"}, "broken.icd names /no/such/driver.so"),
+    ({"odd.icd": "lib\33[31mred.so\r\n"}, "odd.icd names lib?[31mred.so"),
+    ({"a.icd": "libno-a.so\n", "b.icd": "libno-a.so\n", "c.icd": "\n"}, "[ab].icd names libno-a.so (and 1 more)"),
+    ({"broken.icd": "libno-such-driver.so\n", GOOD: ""}, None),
+    ({"no-driver.icd": "libc.so.6\n"}, None),
+    ({"empty.icd": "", "notes.txt": "libno-such-driver.so\n"}, None),
+    ({}, None),
+]
+
+
+def check_broken(settings, folder, form, vendors, wanted, status, complaints, *options):
+    """`wanted` is a pattern for all that is said of OpenCL; None: nothing. `vendors` may have OCL_ICD_FILENAMES behind a comma."""
+    vendors, _, names = vendors.partition(",")
+    environment = launch.environment(OCL_ICD_VENDORS=vendors, **({"OCL_ICD_FILENAMES": names} if names else {}))
+    run = os.path.join(tempfile.mkdtemp(dir=folder), "run")
+    alone = call(program_of(settings, form), env=environment)
+    recorded = record(settings, run, form, environment, *options)
+    what = f"{form} {options} {vendors} {wanted}"
+    compare(f"{what}: output", without_times(recorded.stdout), without_times(alone.stdout), complaints)
+    compare(f"{what}: status", recorded.returncode, alone.returncode, complaints)
+    compare(f"{what}: status alone", alone.returncode, status, complaints)
+    lines = re.findall("^lull record: (OpenCL: .*)$", recorded.stderr, re.M)
+    if len(lines) != (wanted is not None) or not all(re.fullmatch(wanted, line) for line in lines):
+        complaints.append(f"{what}: said {lines}")
+    if status == SKIPPED:
+        compare(f"{what}: streams", Run(settings, run).rows("streams"), [], complaints)
+
+
+def pattern_of(folder, line):
+    text = "OpenCL: none of its drivers is loaded: " + (folder + "/" if folder else "") + line
+    return re.escape(text).replace(re.escape("[ab]"), "[ab]")
+
+
+def make_vendors(folder, files):
+    os.mkdir(folder)
+    for name, content in files.items():
+        if name != GOOD:
+            with open(os.path.join(folder, name), "w", newline="") as file:
+                file.write(content)
+            continue
+        for good in glob.glob("/etc/OpenCL/vendors/*.icd"):
+            shutil.copy(good, folder)
+
+
 def test_broken(settings, folder):
+    """Where no driver that is named is loaded, one line says which; the program ends as it does alone."""
     complaints = []
-    vendors = os.path.join(folder, "vendors")
-    os.mkdir(vendors)
-    with open(os.path.join(vendors, "broken.icd"), "w") as file:
-        file.write("libno-such-driver.so\n")
-    environment = launch.environment(OCL_ICD_VENDORS=vendors)
-    run = os.path.join(folder, "run")
-    alone = call([settings.program, "plain"], env=environment)
-    recorded = record(settings, run, "plain", environment)
-    compare("output", recorded.stdout, alone.stdout, complaints)
-    compare("status", recorded.returncode, alone.returncode, complaints)
-    compare("status alone", alone.returncode, SKIPPED, complaints)
-    compare("streams", Run(settings, run).rows("streams"), [], complaints)
+    for number, (files, line) in enumerate(BROKEN):
+        vendors = os.path.join(folder, f"vendors{number}")
+        make_vendors(vendors, files)
+        wanted = pattern_of(vendors, line) if line else None
+        check_broken(settings, folder, "plain", vendors, wanted, 0 if GOOD in files else SKIPPED, complaints)
+    first, pattern = os.path.join(folder, "vendors0"), pattern_of(os.path.join(folder, "vendors0"), BROKEN[0][1])
+    check_broken(settings, folder, "opened:platforms", first, pattern, SKIPPED, complaints)
+    check_broken(settings, folder, "opened:absent", first, None, 0, complaints)
+    check_broken(settings, folder, "plain", first, None, SKIPPED, complaints, "--device", "off")
+    check_broken(settings, folder, "plain", first + "/broken.icd", pattern, SKIPPED, complaints)
+    check_broken(settings, folder, "plain", first + ",libno-b.so:/no/c.so", pattern + re.escape(" (and 2 more)"), SKIPPED, complaints)
+    check_broken(settings, folder, "plain", first + ",libno-b.so:/lib/libc.so.6", None, SKIPPED, complaints)
+    library = "OCL_ICD_VENDORS names libno-such-driver.so"
+    check_broken(settings, folder, "plain", "libno-such-driver.so", pattern_of("", library), SKIPPED, complaints)
     return complaints
 
 

@@ -123,14 +123,16 @@ static struct rec_told_stream rec_told_streams[REC_MOST_TOLD_STREAMS];
 static unsigned rec_n_told_streams;   /* atomic; changed with the lock held */
 static struct rec_map rec_stream_map; /* group and id -> struct rec_told_stream */
 
-/* Makes the stream of that id, on device number `device`; NULL: it cannot be had. */
-typedef void rec_told_make_stream(uint32_t device, uint32_t group, uint32_t id,
+/* Makes the stream of that id, on device number `device`; NULL: it cannot be had. `about` is what the caller of
+ * rec_told_stream_find knows of it beside that. */
+typedef void rec_told_make_stream(uint32_t device, uint32_t group, uint32_t id, const void *about,
                                   struct rec_stream **ret_stream);
 
 /* NULL: the stream cannot be recorded. `make` is called with rec_streams_lock held, for a stream that is
  * not known yet. */
 static inline struct rec_told_stream *rec_told_stream_find(uint32_t device, uint32_t group,
-                                                           uint32_t id, rec_told_make_stream *make)
+                                                           uint32_t id, rec_told_make_stream *make,
+                                                           const void *about)
 {
     const uintptr_t key = ((uintptr_t)group << 32 | id) + 1;
     struct rec_told_stream *stream = (struct rec_told_stream *)rec_map_get(&rec_stream_map, key);
@@ -141,7 +143,7 @@ static inline struct rec_told_stream *rec_told_stream_find(uint32_t device, uint
     if (!stream && rec_n_told_streams < REC_MOST_TOLD_STREAMS) {
         stream = &rec_told_streams[rec_n_told_streams];
         *stream = (struct rec_told_stream){.group = group, .id = id};
-        make(device, group, id, &stream->recorded);
+        make(device, group, id, about, &stream->recorded);
         rec_map_put(&rec_stream_map, key, (uintptr_t)stream);
         __atomic_store_n(&rec_n_told_streams, rec_n_told_streams + 1, __ATOMIC_RELEASE);
     }

@@ -9,6 +9,7 @@
  * Not seen are runtimes that are linked into the program itself, or that find another getenv than the
  * program does (dlmopen, RTLD_DEEPBIND, a program that exports one of its own). */
 #include "record/device/device.h"
+#include "record/device/opencl_drivers.h"
 #include "record/keep.h"
 #include "record/libraries.h"
 #include "record/life_cycle.h"
@@ -136,16 +137,37 @@ static REC_COLD char *answer(const struct loaded_backend *backend, char *value, 
     return answered;
 }
 
+/* libOpenCL is about to load drivers. */
+static REC_COLD void watch_drivers(const void *from)
+{
+    if (!rec_lies_in(from, "libOpenCL"))
+        return;
+    rec_start();
+    if (!rec_device_is_wanted())
+        return;
+    const struct rec_aside aside = rec_step_aside();
+    rec_opencl_drivers_watch();
+    rec_step_back(&aside);
+}
+
+/* The value of a variable as somebody is to be told it. */
+REC_BEFORE_SANITIZERS static char *told_value(const char *name, char *value, const void *from)
+{
+    const struct loaded_backend *backend = backend_of(name);
+    if (REC_UNLIKELY(backend != NULL))
+        return answer(backend, value, from);
+    if (REC_UNLIKELY(is_variable(name, REC_OPENCL_VENDORS) ||
+                     is_variable(name, REC_OPENCL_FILENAMES)))
+        watch_drivers(from);
+    return value;
+}
+
 REC_BEFORE_SANITIZERS REC_EXPORT char *getenv(const char *name)
 {
-    char *value = REC_NEXT(getenv)(name);
-    const struct loaded_backend *backend = backend_of(name);
-    return REC_LIKELY(!backend) ? value : answer(backend, value, REC_CALLER);
+    return told_value(name, REC_NEXT(getenv)(name), REC_CALLER);
 }
 
 REC_BEFORE_SANITIZERS REC_EXPORT char *secure_getenv(const char *name)
 {
-    char *value = REC_NEXT(secure_getenv)(name);
-    const struct loaded_backend *backend = backend_of(name);
-    return REC_LIKELY(!backend) ? value : answer(backend, value, REC_CALLER);
+    return told_value(name, REC_NEXT(secure_getenv)(name), REC_CALLER);
 }

@@ -12,6 +12,8 @@
  *     closing      all descriptors are closed
  *     libraries    a library with a runtime of its own is loaded and unloaded
  *     ranges       launches within ranges of NVTX
+ *     many         4,000 operations on each of two streams
+ *     priorities   streams of all priorities that there are, and of such as there are not
  *     forever      until it is killed
  *     unfinished   ends without having waited
  *     exit, abort, quick, in-call, exit-callback   ends in that way; in-call: by exit() in a signal handler, within a call that
@@ -166,7 +168,8 @@ static void schedule(void)
     const unsigned n_streams = 1 + (unsigned)draw(STREAMS), n_calls = 5 + (unsigned)draw(40);
     CHECK(cuCtxSetCurrent(contexts[draw(2)]));
     for (unsigned i = 1; i < n_streams; i++)
-        CHECK(cuStreamCreate(&streams[i], 0));
+        CHECK(draw(3) ? cuStreamCreate(&streams[i], 0)
+                      : cuStreamCreateWithPriority(&streams[i], 0, 2 - (int)draw(9)));
     for (unsigned i = 0; i < EVENTS; i++)
         CHECK(cuEventCreate(&events[i], 0));
     for (unsigned i = 0; i < n_calls; i++) {
@@ -432,6 +435,49 @@ static void ranges(void)
     puts("done");
 }
 
+/* The device's priorities are -5 to 0. The last stream is waited for and never given anything. */
+static void priorities(void)
+{
+    enum { STREAMS = 8 };
+    static const int wanted[STREAMS] = {0, -1, -2, -3, -4, -5, 7, -100};
+    stream_t streams[STREAMS], unused;
+    for (int i = 0; i < STREAMS; i++)
+        CHECK(i % 2 ? cuStreamCreateWithPriority(&streams[i], 1, wanted[i])
+                    : cudaStreamCreateWithPriority(&streams[i], 0, wanted[i]));
+    CHECK(cuStreamCreateWithPriority(&unused, 0, -3));
+    for (int turn = 0; turn < 3; turn++)
+        for (unsigned i = 0; i < STREAMS; i++) {
+            launch_by_runtime((i + (unsigned)turn) % KERNELS, streams[i]);
+            CHECK(cudaMemcpyAsync(host, host, 10 + i, HTOD, streams[i]));
+        }
+    launch(0, NULL);
+    CHECK(cuLaunchKernel_ptsz(kernels[3], 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL));
+    for (int i = 0; i < STREAMS; i++)
+        CHECK(cuStreamSynchronize(streams[i]));
+    CHECK(cuStreamSynchronize(unused));
+    CHECK(cuStreamDestroy_v2(streams[1])); /* the next one may have the same handle */
+    CHECK(cuStreamCreateWithPriority(&streams[1], 0, -4));
+    launch(1, streams[1]);
+    CHECK(cuCtxSynchronize());
+    CHECK(cudaDeviceSynchronize());
+    puts("done");
+}
+
+static void many(void)
+{
+    stream_t streams[2];
+    for (int i = 0; i < 2; i++)
+        CHECK(cuStreamCreate(&streams[i], 0));
+    for (unsigned i = 0; i < 4000; i++) {
+        launch_by_runtime(i % KERNELS, streams[i % 2]);
+        CHECK(cudaMemcpyAsync(host, host, 1 + i % 512, 1 + (int)(i % 3 / 2), streams[i % 2]));
+        if (i % 1000 == 999)
+            CHECK(cudaStreamSynchronize(streams[0]));
+    }
+    CHECK(cuCtxSynchronize());
+    puts("done");
+}
+
 static void forever(void)
 {
     stream_t streams[3];
@@ -589,10 +635,10 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         void (*run)(void);
-    } forms[] = {{"plain", plain},           {"threads", threads}, {"pause", paused},
-                 {"pause-long", pause_long}, {"reset", reset},     {"seccomp", filtered},
-                 {"closing", closing},       {"ranges", ranges},   {"forever", forever},
-                 {"unfinished", unfinished}};
+    } forms[] = {{"plain", plain},           {"threads", threads},       {"pause", paused},
+                 {"pause-long", pause_long}, {"reset", reset},           {"seccomp", filtered},
+                 {"closing", closing},       {"ranges", ranges},         {"forever", forever},
+                 {"unfinished", unfinished}, {"priorities", priorities}, {"many", many}};
     const char *form = argc > 1 ? argv[1] : "plain";
     const long count = argc > 3 ? atol(argv[3]) : 100;
     state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;

@@ -22,6 +22,7 @@
  *     reuse         names of kernels stand at one address, as where code is unloaded and other code is loaded there: another
  *                   name in each buffer
  *     drops         records are dropped now and then
+ *     overhead      CUPTI says again and again that it has taken 100 s
  *     starved       for a while nobody gives any more buffers, because there are too many, and records are dropped
  *     odd-times     times are 0, or an hour wrong, now and then
  *     late          the last records are handed over when the process has nearly ended
@@ -34,6 +35,7 @@
  *     two-copies    the program has loaded libcupti of both versions
  *     no-device     cuInit finds no device
  *     mig           devices are parts of cards
+ *     no-priority   the driver does not tell the priorities of streams
  *     driver-12     the driver is that of CUDA 12; driver-11: of CUDA 11; driver-14: of CUDA 14
  *     unknown       CUPTI says that its version is that of CUDA 14
  *     killed        truth is on disk before records are handed over, and again when they have been
@@ -41,9 +43,12 @@
  * MOCK_TRUTH names a file, with a rank's number behind it under MPI, to which lines are written; threads have numbers in the order in which they call:
  *
  *     call THREAD CALL FUNCTION                a call of the program, CALL counted from 1 in the process
+ *     stream STREAM PRIORITY                   a stream was made; those by default, of priority 0, have no line
  *     submit THREAD CALL CONTEXT STREAM        that call has submitted something
  *     op NUMBER CALL DEVICE CONTEXT STREAM REGION BYTES BEGIN END
  *                                              CALL 0: none; STREAM -200: none, memory is migrated
+ *     overhead KIND NS                         CUPTI says that it has taken so much time for something (CUpti_ActivityOverheadKind
+ *                                              is KIND << 16)
  *     foreign NUMBER                           its record names no call
  *     delivered NUMBER                         its record was handed over with these times
  *     lost NUMBER | dropped NUMBER             it was not, or without them; or there was no room for a record
@@ -125,6 +130,7 @@ result cuModuleGetFunction(function_t *function, void *module, const char *name)
 result cuMemAlloc_v2(device_memory *memory, size_t bytes);
 result cuMemFree_v2(device_memory memory);
 result cuStreamCreate(stream_t *stream, unsigned flags);
+result cuStreamCreateWithPriority(stream_t *stream, unsigned flags, int priority);
 result cuStreamDestroy_v2(stream_t stream);
 result cuStreamSynchronize(stream_t stream);
 result cuStreamWaitEvent(stream_t stream, event_t event, unsigned flags);
@@ -169,6 +175,7 @@ result cudaLaunchKernel(const void *function, const unsigned grid[3], const unsi
 result cudaMemcpy(void *to, const void *from, size_t bytes, int kind);
 result cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind, stream_t stream);
 result cudaMemsetAsync(void *memory, int value, size_t bytes, stream_t stream);
+result cudaStreamCreateWithPriority(stream_t *stream, unsigned flags, int priority);
 result cudaStreamSynchronize(stream_t stream);
 result cudaDeviceSynchronize(void);
 result cudaEventRecord(event_t event, stream_t stream);

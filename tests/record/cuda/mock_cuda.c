@@ -18,6 +18,7 @@ enum { DEVICES = 2, ERROR_INVALID = 1, ERROR_NO_DEVICE = 100, FIRST_STREAM_ID = 
 struct stream {
     uint32_t id;
     context_t context;
+    int priority;
     uint64_t free_at;  /* ns: when all that was submitted has ended */
     graph_t capturing; /* NULL: it does what it is told */
     event_t pending;   /* happens when the next operation begins */
@@ -501,15 +502,42 @@ EXPORT result cuMemFree_v2(device_memory memory)
 
 /* ---- streams --------------------------------------------------------------------------------- */
 
+static void make_stream(stream_t *stream, int priority)
+{
+    enum { GREATEST = -5, LEAST = 0 };
+    *stream = calloc(1, sizeof **stream);
+    (*stream)->context = current;
+    (*stream)->id = __atomic_fetch_add(&next_stream, 1, __ATOMIC_RELAXED);
+    (*stream)->priority = priority < GREATEST ? GREATEST : priority > LEAST ? LEAST : priority;
+    mock_tell("stream %u %d\n", (*stream)->id, (*stream)->priority);
+}
+
 EXPORT result cuStreamCreate(stream_t *stream, unsigned flags)
 {
 #define ARGUMENTS {stream, flags}
     BEGIN(cuStreamCreate, 124, stream_t * stream; unsigned flags;);
 #undef ARGUMENTS
-    *stream = calloc(1, sizeof **stream);
-    (*stream)->context = current;
-    (*stream)->id = __atomic_fetch_add(&next_stream, 1, __ATOMIC_RELAXED);
+    make_stream(stream, 0);
     END(0);
+}
+
+EXPORT result cuStreamCreateWithPriority(stream_t *stream, unsigned flags, int priority)
+{
+#define ARGUMENTS {stream, flags, priority}
+    BEGIN(cuStreamCreateWithPriority, 367, stream_t * stream; unsigned flags; int priority;);
+#undef ARGUMENTS
+    make_stream(stream, priority);
+    END(0);
+}
+
+/* Default streams have priority 0. */
+EXPORT result cuStreamGetPriority(stream_t stream, int *priority);
+EXPORT result cuStreamGetPriority(stream_t stream, int *priority)
+{
+    if (mock_is("no-priority"))
+        return ERROR_INVALID;
+    *priority = (uintptr_t)stream > 2 ? stream->priority : 0;
+    return 0;
 }
 
 /* The memory is used again at once, as a driver may do. */

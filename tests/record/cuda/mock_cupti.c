@@ -88,7 +88,7 @@ static void (*tell)(const char *format, ...);
 static void (*flush_truth)(void);
 static void (*ids_of)(context_t, stream_t, bool, uint32_t *, uint32_t *, uint32_t *);
 static bool worker_runs, kill_form, is_shuffle, is_small, is_worker, is_drops, is_odd_times,
-    is_late, is_step, is_swap, is_eager, is_silent, is_starved, is_busy_end, is_reuse;
+    is_late, is_step, is_swap, is_eager, is_silent, is_starved, is_busy_end, is_reuse, is_overhead;
 static pthread_cond_t wake = PTHREAD_COND_INITIALIZER;
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -333,10 +333,13 @@ static void add_overhead(struct buffer *buffer)
 {
     uint8_t *at = buffer->bytes + buffer->used;
     memset(at, 0, OVERHEAD_SIZE);
+    const uint32_t what = (uint32_t)(random_below(8) + 1);
+    const uint64_t length = is_overhead ? 100000000000 : random_below(100);
     put32(at, OVERHEAD);
-    put32(at + 4, (uint32_t)(random_below(8) + 1) << 16);
+    put32(at + 4, what << 16);
     put64(at + 24, 1000);
-    put64(at + 32, 1000 + random_below(100));
+    put64(at + 32, 1000 + length);
+    tell("overhead %u %llu\n", what, (unsigned long long)length);
     buffer->records[buffer->n++] = (struct noted){.at = buffer->used};
     buffer->used += OVERHEAD_SIZE;
 }
@@ -368,7 +371,7 @@ static void put_operation(const struct operation *one)
     buffer->used += put_record(buffer->bytes + buffer->used, one, odd != 0, shift);
     buffer->ends = one->end > buffer->ends ? one->end : buffer->ends;
     if (IS(kinds[OVERHEAD]) && buffer->n + 1 < buffer->most &&
-        buffer->used + OVERHEAD_SIZE < buffer->size && random_below(16) == 0)
+        buffer->used + OVERHEAD_SIZE < buffer->size && random_below(is_overhead ? 2 : 16) == 0)
         add_overhead(buffer);
     if (buffer->n >= buffer->most) {
         end_filling();
@@ -481,6 +484,7 @@ static void connect(void)
     is_starved = is("starved");
     is_busy_end = is("busy-end");
     is_reuse = is("reuse");
+    is_overhead = is("overhead");
 }
 
 EXPORT int cuptiGetVersion(uint32_t *version);

@@ -68,6 +68,14 @@ result cudaMemsetAsync(void *memory, int value, size_t bytes, stream_t stream)
     END(cuMemsetD8Async((device_memory)memory, (unsigned char)value, bytes, stream));
 }
 
+result cudaStreamCreateWithPriority(stream_t *stream, unsigned flags, int priority)
+{
+#define ARGUMENTS {stream, flags, priority}
+    BEGIN(cudaStreamCreateWithPriority, 202, stream_t * stream; unsigned flags; int priority;);
+#undef ARGUMENTS
+    END(cuStreamCreateWithPriority(stream, flags, priority));
+}
+
 result cudaStreamSynchronize(stream_t stream)
 {
 #define ARGUMENTS {stream}

@@ -371,7 +371,7 @@ static void test_launches(void **state)
         "run.pcf",
         "EVENT_TYPE\n2 91050000 device, function\nVALUES\n0 End\n1000 cuLaunchKernel\n\n"
         "EVENT_TYPE\n6 91900110 Streams\nVALUES\n2 context 3, in order 1, default 0, lost 4, "
-        "clock error 35 ns, CUDA | pci:0000:01:00.0 | NVIDIA | H100\n3 nonsense\n");
+        "clock error 35 ns, priority -5, CUDA | pci:0000:01:00.0 | NVIDIA | H100\n3 nonsense\n");
     read_text("#Paraver (01/02/2026 at 10:20):1000_ns:1(3):1:1(3:1),1\nc:1:1:1:1\n"
               "2:1:1:1:1:10:91900018:8:91900102:2\n"
               "3:1:1:1:1:10:10:2:1:1:2:20:20:64:7\n3:3:1:1:3:30:30:1:1:1:1:40:40:64:9\n"
@@ -395,6 +395,7 @@ static void test_launches(void **state)
     assert_null(trace->locations[2].stream);
     assert_true(stream->context == 3 && stream->in_order && !stream->is_default);
     assert_true(stream->lost == 4 && stream->clock_error == 35);
+    assert_true(stream->has_priority && stream->priority == -5);
     assert_int_equal(trace->n_devices, 1);
     assert_string_equal(trace->devices[0].runtime, "CUDA");
     assert_string_equal(trace->devices[0].key, "pci:0000:01:00.0");

@@ -32,6 +32,8 @@ static void begin_stream(struct tape_maker *tape, uint32_t process, uint32_t str
     tape->header.stream.in_order = stream == 0;
     tape->header.stream.lost = stream;
     tape->header.stream.clock_error = 12.5;
+    tape->header.stream.has_priority = stream == 0;
+    tape->header.stream.priority = (int16_t)-process;
 }
 
 static void ran(struct tape_maker *tape, uint64_t time, uint64_t length, uint64_t value,
@@ -105,6 +107,8 @@ static void check_run(void)
         assert_int_equal(location->stream->in_order, l % 2 == 0);
         assert_int_equal(location->stream->lost, l % 2);
         assert_true(location->stream->clock_error == 12.5);
+        assert_int_equal(location->stream->has_priority, l % 2 == 0);
+        assert_int_equal(location->stream->priority, l == 6 ? -1 : 0);
     }
     struct same_sequence e = run_events(4);
     assert_int_equal(e.count, 7);

@@ -131,11 +131,12 @@ static bool is_described(uint32_t ordinal)
 /* In the place of a context: the stream is that of a device's managed memory, which the system moves. */
 #define OF_MANAGED UINT32_MAX
 
-/* With the lock held. */
-static void make_cuda_stream(uint32_t ordinal, uint32_t context, uint32_t id,
+/* With the lock held. `about` is the stream's priority, or NULL. */
+static void make_cuda_stream(uint32_t ordinal, uint32_t context, uint32_t id, const void *about,
                              struct rec_stream **ret_stream)
 {
     const bool is_managed = context == OF_MANAGED;
+    const int *priority = about;
     struct lull_tape_stream what = {.runtime = "CUDA",
                                     .context = is_managed ? 0 : context,
                                     .in_order = !is_managed,
@@ -147,14 +148,18 @@ static void make_cuda_stream(uint32_t ordinal, uint32_t context, uint32_t id,
     }
     if (!*what.key)
         snprintf(what.key, sizeof what.key, "cuda:%u", ordinal);
+    what.has_priority = priority && *priority >= INT16_MIN && *priority <= INT16_MAX;
+    what.priority = what.has_priority ? (int16_t)*priority : 0;
     snprintf(name, sizeof name, is_managed ? "managed memory" : "stream %u", id);
     *ret_stream = recorder->stream(&what, name);
 }
 
-/* The stream with that id in a context. NULL: it cannot be recorded. */
-static struct rec_told_stream *find_stream(uint32_t ordinal, uint32_t context, uint32_t id)
+/* The stream with that id in a context, which is made where it is not known yet: with that priority; NULL: it is not
+ * known. NULL: the stream cannot be recorded. */
+static struct rec_told_stream *find_stream(uint32_t ordinal, uint32_t context, uint32_t id,
+                                           const int *priority)
 {
-    return rec_told_stream_find(ordinal, context, id, make_cuda_stream);
+    return rec_told_stream_find(ordinal, context, id, make_cuda_stream, priority);
 }
 
 /* ==== buffers ================================================================================= */
@@ -281,7 +286,7 @@ static void add_migration(const struct cupti_migration *migration, uint64_t now)
     else
         return;
     const uint32_t device = kind == REC_DEVICE_COPY_FROM ? migration->from : migration->to;
-    struct rec_told_stream *stream = find_stream(device, OF_MANAGED, device);
+    struct rec_told_stream *stream = find_stream(device, OF_MANAGED, device, NULL);
     if (!stream)
         return;
     rec_told_add(&(const struct rec_told){.stream = stream,
@@ -380,7 +385,7 @@ static void add_operation(const struct told *told, uint64_t now)
         return;
     static struct rec_told_stream *stream; /* that of the record before: often it is the same */
     if (!stream || stream->group != told->context || stream->id != told->stream)
-        stream = find_stream(told->device, told->context, told->stream);
+        stream = find_stream(told->device, told->context, told->stream, NULL);
     if (!stream)
         return;
     rec_told_add(&(const struct rec_told){.stream = stream,
@@ -595,11 +600,18 @@ static void ask_for_migrations(void)
                 cupti.cuptiActivityEnable(CUPTI_MIGRATION) == CUPTI_OK);
 }
 
-/* Asks CUPTI for the stream, which may be one of another context than the thread's. */
+/* The handle of the stream to which the call refers; those of default streams are 1 and 2. */
+static cuda_stream handle_of_call(void)
+{
+    return in.stream ? in.stream : (cuda_stream)(uintptr_t)(1 + in.per_thread);
+}
+
+/* Asks CUPTI for the stream, which may be one of another context than the thread's, and the driver for its priority. */
 static struct rec_told_stream *ask_for_stream(const struct cupti_call *call)
 {
     cuda_context context = call->context;
     uint32_t context_id = call->context_id, id = 0, device = 0;
+    int priority = 0;
     if (in.stream && cuda.cuStreamGetCtx)
         cuda.cuStreamGetCtx(in.stream, &context);
     if (cupti.cuptiGetStreamIdEx(context, in.stream, in.per_thread, &id) != CUPTI_OK ||
@@ -610,7 +622,9 @@ static struct rec_told_stream *ask_for_stream(const struct cupti_call *call)
         describe_device(device);
         ask_for_migrations();
     }
-    return find_stream(device, context_id, id);
+    const bool has_priority =
+        cuda.cuStreamGetPriority && cuda.cuStreamGetPriority(handle_of_call(), &priority) == 0;
+    return find_stream(device, context_id, id, has_priority ? &priority : NULL);
 }
 
 /* The stream to which the call refers. NULL: it is not known. */
@@ -618,7 +632,7 @@ static struct rec_told_stream *stream_of_call(const struct cupti_call *call)
 {
     if (!in.stream_known)
         return NULL;
-    const cuda_stream stream = in.stream ? in.stream : (cuda_stream)(uintptr_t)(1 + in.per_thread);
+    const cuda_stream stream = handle_of_call();
     const uint64_t now = __atomic_load_n(&age, __ATOMIC_ACQUIRE);
     struct handle *handle = &handles[rec_map_hash((uintptr_t)stream) % MOST_HANDLES];
     if (handle->stream != stream || handle->context != call->context || handle->age != now)

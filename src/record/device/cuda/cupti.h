@@ -185,6 +185,7 @@ typedef uint64_t cupti_timestamp(void);
     X(cuDeviceGetUuid, (unsigned char *ret_uuid, int device))                                      \
     X(cuDeviceGetUuid_v2, (unsigned char *ret_uuid, int device))                                   \
     X(cuStreamGetCtx, (cuda_stream stream, cuda_context *ret_context))                             \
+    X(cuStreamGetPriority, (cuda_stream stream, int *ret_priority))                                \
     X(cuStreamIsCapturing, (cuda_stream stream, int *ret_status))                                  \
     X(cuStreamIsCapturing_ptsz, (cuda_stream stream, int *ret_status))
 /* clang-format on */

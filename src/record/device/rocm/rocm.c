@@ -97,13 +97,14 @@ static uint32_t agent_of(uint64_t id)
 #define OF_COPIES UINT32_MAX
 
 /* With the lock of streams held. */
-static void make_rocm_stream(uint32_t device, uint32_t group, uint32_t id,
+static void make_rocm_stream(uint32_t device, uint32_t group, uint32_t id, const void *about,
                              struct rec_stream **ret_stream)
 {
     struct lull_tape_stream what = {
         .runtime = "ROCm", .in_order = id < OF_QUEUE, .clock_error = TIMER_NS};
     char name[32];
     (void)group;
+    (void)about;
     memcpy(what.device, agents[device].name, sizeof what.device);
     memcpy(what.key, agents[device].key, sizeof what.key);
     if (id == OF_COPIES)
@@ -117,7 +118,8 @@ static void make_rocm_stream(uint32_t device, uint32_t group, uint32_t id,
 static struct rec_told_stream *find_rocm_stream(uint32_t device, uint32_t id)
 {
     const uint32_t group = id < OF_QUEUE ? device : OF_QUEUE | device;
-    return device < MOST_AGENTS ? rec_told_stream_find(device, group, id, make_rocm_stream) : NULL;
+    return device < MOST_AGENTS ? rec_told_stream_find(device, group, id, make_rocm_stream, NULL)
+                                : NULL;
 }
 
 /* The stream with an id of HIP's, where only one device has a stream of that id. */

@@ -3,12 +3,14 @@
 #include "trace/format/tape/tape_data.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "tape/layout.h"
 #include "trace/format.h"
 #include "trace/format/tape/read/tape_definitions.h"
+#include "trace/format/tape/read/tape_live.h"
 #include "trace/format/tape/read/tape_samples.h"
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
@@ -117,6 +119,8 @@ static struct lull_stream *stream_of(struct lull_trace *trace,
                                    .is_default = is_numbered &&
                                                  lull_is_default_stream(runtime, header->name + 7),
                                    .summary = told->summary != 0,
+                                   .has_priority = told->has_priority != 0,
+                                   .priority = told->has_priority ? told->priority : 0,
                                    .lost = told->lost,
                                    .clock_error = told->clock_error >= 0 ? told->clock_error : -1};
     trace->devices = lull_arena_grow(trace->arena, trace->devices, &data->devices_capacity,
@@ -303,6 +307,37 @@ static uint32_t version_of_anchor(const char *text, size_t size)
 
 static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *err);
 
+/* Nobody knows yet how long a run will be that is being recorded. */
+static lull_status begin_live(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (data->files[l].header.flags & LULL_TAPE_RING)
+            return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                             "%s: keeps its newest events only, so that it cannot be read while it "
+                             "is recorded",
+                             trace->path);
+    trace->duration = LULL_LIVE_DURATION;
+    return lull_tape_lives_begin(trace)
+               ? LULL_OK
+               : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+}
+
+/* What the locations did when the run was opened. */
+static void tell_present(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_tape_file *file = &data->files[l];
+        struct lull_location *location = &trace->locations[l];
+        location->is_recorded =
+            !file->left_out && !file->known && !(file->header.flags & LULL_TAPE_CLOSED);
+        location->open_region = file->left_out ? LULL_NONE : file->open_region;
+        if (location->open_region != LULL_NONE)
+            location->open_since = lull_tape_ns_of_file(data, file, file->open_time);
+    }
+}
+
 static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the user named the anchor: the tape is its folder */
@@ -359,9 +394,12 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     lull_join_devices(trace);
     choose_scopes(trace);
     status = lull_tape_measure_length(trace, err);
+    if (status == LULL_OK && trace->live)
+        status = begin_live(trace, err);
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
     if (status == LULL_OK) {
+        tell_present(trace);
         lull_tape_find_main(trace);
         lull_tape_place_readings(trace);
     }
@@ -387,11 +425,41 @@ static void close_tape(struct lull_trace *trace)
     lull_tape_nodes_close(trace);
     if (!data)
         return;
+    lull_tape_lives_end(trace);
     if (data->share && data->share->merge)
         lull_tape_merge_free(data->share->merge);
     lull_tape_share_end(data->share);
     free(data->files);
     free(data->listed);
+}
+
+static enum lull_living living_tape(const struct lull_trace *trace, uint32_t process)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_life *life = &data->scopes[process].life;
+    struct lull_tape_watch watch;
+    lull_tape_watch_begin(&watch, life);
+    const enum lull_tape_living living = watch.living;
+    lull_tape_watch_end(&watch);
+    if (living == LULL_TAPE_ELSEWHERE)
+        return LULL_LIVING_UNKNOWN;
+    if (living == LULL_TAPE_OVER)
+        return LULL_LIVING_OVER;
+    return lull_tape_is_stopped(life) ? LULL_LIVING_STOPPED : LULL_LIVING_RUNS;
+}
+
+/* Recorders tell their clocks in ns of CLOCK_MONOTONIC, which all processes of a node have in common.
+ * Where nodes were compared, the run's clock may be another node's. */
+static bool now_of_tape(const struct lull_trace *trace, int64_t *ret_now)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_tape_scope *scope = &data->scopes[p];
+        if (!lull_tape_is_of_node(&scope->life) || scope->n_offsets > 0 || scope->n_segments == 0)
+            return false;
+    }
+    *ret_now = lull_clock_read(CLOCK_MONOTONIC) - data->origin;
+    return *ret_now >= 0;
 }
 
 static const struct lull_reader reader_tape = {
@@ -403,6 +471,9 @@ static const struct lull_reader reader_tape = {
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,
+    .stream_state = lull_tape_stream_state,
+    .living = living_tape,
+    .now = now_of_tape,
     .read_sums = lull_tape_read_sums,
     .read_sampling = lull_tape_read_sampling,
     .details_open = lull_tape_details_open,

@@ -1299,6 +1299,8 @@ static void put_stream(const struct lull_trace *trace, const struct lull_locatio
     ret_stream->context = stream->context;
     ret_stream->in_order = stream->in_order;
     ret_stream->summary = stream->summary;
+    ret_stream->has_priority = stream->has_priority;
+    ret_stream->priority = stream->priority;
     ret_stream->lost = stream->lost;
     ret_stream->clock_error = stream->clock_error;
 }

@@ -340,6 +340,18 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
     return LULL_OK;
 }
 
+lull_status lull_tape_find_open_call(const struct lull_trace *trace, struct lull_tape_file *file,
+                                     struct lull_error *err)
+{
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    const lull_status status =
+        slots ? span_of_file(trace, file, slots, &span, err)
+              : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    free(slots);
+    return status;
+}
+
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
 /* Whether a location must be looked at to find the length of the run. Where the run tells its
@@ -589,10 +601,9 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
 
 /* Where the main part of each process begins and ends, as headers tell it. */
 
-static int64_t ns_since_origin(const struct lull_trace *trace, const struct lull_tape_file *file,
-                               uint64_t ticks)
+int64_t lull_tape_ns_of_file(const struct lull_tape_data *data, const struct lull_tape_file *file,
+                             uint64_t ticks)
 {
-    const struct lull_tape_data *data = trace->format_data;
     size_t segment = 0;
     uint64_t ns =
         file->clock->n_segments > 0 ? (uint64_t)lull_tape_ns(file->clock, ticks, &segment) : ticks;
@@ -620,9 +631,9 @@ void lull_tape_find_main(struct lull_trace *trace)
         const struct lull_tape_file *file = &data->files[l];
         struct lull_process *process = &trace->processes[trace->locations[l].process];
         if (file->header.main_begin != 0)
-            set_begin(process, ns_since_origin(trace, file, file->header.main_begin));
+            set_begin(process, lull_tape_ns_of_file(data, file, file->header.main_begin));
         if (file->header.main_end != 0)
-            set_end(trace, process, ns_since_origin(trace, file, file->header.main_end));
+            set_end(trace, process, lull_tape_ns_of_file(data, file, file->header.main_end));
     }
     for (uint32_t p = 0; p < trace->n_processes; p++)
         trace->has_main |= trace->processes[p].main_begin > 0;
