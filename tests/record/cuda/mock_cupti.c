@@ -205,8 +205,10 @@ static void *work(void *unused)
 static void start_worker(void)
 {
     pthread_t thread;
-    if (!worker_runs && pthread_create(&thread, NULL, work, NULL) == 0)
+    if (!worker_runs && pthread_create(&thread, NULL, work, NULL) == 0) {
+        pthread_setname_np(thread, "mock worker");
         pthread_detach(thread);
+    }
     worker_runs = true;
 }
 
