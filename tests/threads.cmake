@@ -16,7 +16,7 @@ set(with_threads
     "study/test_.*"
     "team/test_team"
     "timeline/test_timeline"
-    "trace/test_(abreast|cursor|kineto|otf2_read|pack|paraver_source|relay|scan|tape|tape_together)"
+    "trace/test_(abreast|cursor|kineto|otf2_read|pack|paraver_source|relay|scan|tape|tape_live|tape_together)"
     "wait/test_.*"
     "property/test_(breakdown|bursts|code|ideal|ideal_shares|merge|otf2|paraver|sim_order|sim_parts|steps|tape|timeline|waits)"
     "property/test_what_if_random"

@@ -7,7 +7,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "launch/installed.h"
+#include "launch/executable.h"
 #include "machine/noise_trace.h"
 #include "view/machine_document.h"
 

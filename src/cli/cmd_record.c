@@ -3,7 +3,7 @@
 #include "cli/command.h"
 #include "cli/message.h"
 #include "cli/options.h"
-#include "launch/installed.h"
+#include "launch/executable.h"
 #include "launch/launcher.h"
 #include "launch/recording.h"
 

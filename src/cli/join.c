@@ -2,7 +2,7 @@
 #include "cli/join.h"
 
 #include "cli/message.h"
-#include "launch/installed.h"
+#include "launch/executable.h"
 #include "launch/target.h"
 
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define LULL_DIAGNOSE_RULE_H
 
 #include "diagnose/diagnose.h"
-#include "trace/cores.h"
+#include "trace/resources.h"
 
 #include <math.h>
 

@@ -4,9 +4,225 @@
 #include "base/array.h"
 #include "base/hash.h"
 #include "base/sorted.h"
+#include "metrics/callers.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
+
+/* ==== samples ================================================================================= */
+
+/* They are collected by the consumer of work below, which knows bursts and paths. */
+
+/* Places and contexts of a thread that are told apart; what is beyond counts as one place. */
+enum { SAMPLED_PLACES_MOST = 4096 };
+/* Those of all threads together: up to 200 MB. Where a run has more nothing is told. */
+enum { SAMPLED_ITEMS_MOST = 2000000 };
+
+/* The kinds of steps that sampled_take wants. */
+#define SAMPLED_STEPS (LULL_STEP_MASK(LULL_STEP_SAMPLE) | LULL_STEP_MASK(LULL_STEP_FORK))
+
+/* What is read of one location. */
+struct sampled_reading {
+    struct lull_samples samples;
+    /* Samples of the burst that is open, of first threads: the call at its end is not known yet.
+     * Where there is no room for more of them, those of one place and context become one. */
+    struct lull_samples_item *open;
+    size_t n_open, open_capacity;
+    uint32_t parallel; /* 1 + the parallel region that was entered last; 0: that is not known */
+};
+
+struct sampled_collector {
+    const struct lull_trace *trace;
+    struct sampled_reading *readings; /* [n_locations] */
+    atomic_uint items;                /* of all readings */
+    struct lull_callers *callers;     /* NULL: there are no functions of Python */
+};
+
+/* Adds samples that are all alike. False: no memory. */
+static bool add_item(struct sampled_collector *collector, struct sampled_reading *reading,
+                     const struct lull_samples_item *item)
+{
+    const size_t before = reading->samples.n_items;
+    const bool good = lull_samples_add(&reading->samples, item, SAMPLED_PLACES_MOST);
+    if (reading->samples.n_items > before)
+        atomic_fetch_add_explicit(&collector->items, 1, memory_order_relaxed);
+    return good;
+}
+
+/* ---- the burst that is open ------------------------------------------------------------------ */
+
+/* Makes one of all open items that are alike. Of more places than are told apart, those with higher
+ * addresses become one. */
+static void join_open_items(struct sampled_reading *reading)
+{
+    static const struct lull_samples_context anything = {0, LULL_NONE, LULL_NONE, 0};
+    struct lull_samples_item *open = reading->open;
+    const size_t most = SAMPLED_PLACES_MOST;
+    size_t n = 0;
+    qsort(open, reading->n_open, sizeof *open, lull_samples_order);
+    for (size_t i = 0; i < reading->n_open; i++)
+        if (n > 0 && (n > most || lull_samples_order(&open[n - 1], &open[i]) == 0)) {
+            open[n - 1].count += open[i].count;
+            open[n - 1].weight = lull_samples_weights(open[n - 1].weight, open[i].weight);
+        } else {
+            open[n++] = open[i];
+        }
+    if (n > most)
+        open[most] =
+            (struct lull_samples_item){anything, 0, LULL_NONE, open[most].count, open[most].weight};
+    reading->n_open = n;
+}
+
+/* Keeps a sample until its burst ends. False: no memory. */
+static bool keep_open(struct sampled_reading *reading, const struct lull_samples_item *item)
+{
+    if (reading->n_open == 2 * (size_t)SAMPLED_PLACES_MOST)
+        join_open_items(reading);
+    if (!lull_array_reserve(&reading->open, &reading->open_capacity, reading->n_open + 1,
+                            sizeof *reading->open))
+        return false;
+    reading->open[reading->n_open++] = *item;
+    return true;
+}
+
+/* The burst of a first thread ends with a call. False: no memory. */
+static bool sampled_end_burst(struct sampled_collector *collector, uint32_t location, uint32_t call)
+{
+    struct sampled_reading *reading = &collector->readings[location];
+    bool good = true;
+    if (reading->n_open == 0)
+        return true;
+    for (size_t i = 0; i < reading->n_open && good; i++) {
+        reading->open[i].context.call = call;
+        good = add_item(collector, reading, &reading->open[i]);
+    }
+    reading->n_open = 0;
+    return good;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------- */
+
+static bool take_sample(struct sampled_collector *collector, unsigned worker, uint32_t location,
+                        const struct lull_step *step, uint32_t path)
+{
+    const struct lull_trace *trace = collector->trace;
+    struct sampled_reading *reading = &collector->readings[location];
+    const struct lull_caller place = lull_callers_place(collector->callers, worker, location, step);
+    const uint32_t process = trace->locations[location].process;
+    const bool is_first = trace->processes[process].first_location == location;
+    const struct lull_samples_item item = {.context = {.path = path,
+                                                       .call = LULL_NONE,
+                                                       .parallel = !step->parallel ? LULL_NONE
+                                                                   : reading->parallel
+                                                                       ? reading->parallel - 1
+                                                                       : LULL_SAMPLES_UNNAMED,
+                                                       .locked = step->sample.locked},
+                                           .offset = place.offset,
+                                           .object = (uint32_t)place.object,
+                                           .count = 1,
+                                           .weight = step->sample.weight};
+    lull_samples_count(&reading->samples, item.weight);
+    return is_first ? keep_open(reading, &item) : add_item(collector, reading, &item);
+}
+
+/* Takes the next step of a location; steps of other kinds are allowed. `path`: where a first thread
+ * is. Calls for one location come in order and do not overlap; those for several may. False: no
+ * memory. */
+static bool sampled_take(struct sampled_collector *collector, unsigned worker, uint32_t location,
+                         const struct lull_step *step, uint32_t path)
+{
+    struct sampled_reading *reading = &collector->readings[location];
+    if (step->kind == LULL_STEP_FORK)
+        reading->parallel = step->region + 1; /* 0: LULL_NONE */
+    if (step->kind != LULL_STEP_SAMPLE || step->activity != LULL_USEFUL ||
+        step->sample.weight == 0 ||
+        atomic_load_explicit(&collector->items, memory_order_relaxed) > SAMPLED_ITEMS_MOST)
+        return true;
+    return take_sample(collector, worker, location, step, path);
+}
+
+/* ---- the collector --------------------------------------------------------------------------- */
+
+/* `trace` is borrowed; `workers` of the pass. NULL: not enough memory. */
+static struct sampled_collector *sampled_create(const struct lull_trace *trace, unsigned workers)
+{
+    struct sampled_collector *collector = calloc(1, sizeof *collector);
+    if (!collector)
+        return NULL;
+    collector->trace = trace;
+    collector->readings = calloc(trace->n_locations + (size_t)1, sizeof *collector->readings);
+    if (!collector->readings ||
+        (lull_callers_has_python(trace) &&
+         lull_callers_create(trace, workers, &collector->callers, NULL) != LULL_OK)) {
+        free(collector->readings);
+        free(collector);
+        return NULL;
+    }
+    return collector;
+}
+
+static void sampled_destroy(struct sampled_collector *collector)
+{
+    if (!collector)
+        return;
+    for (uint32_t l = 0; l < collector->trace->n_locations; l++) {
+        lull_samples_free(&collector->readings[l].samples);
+        free(collector->readings[l].open);
+    }
+    lull_callers_destroy(collector->callers);
+    free(collector->readings);
+    free(collector);
+}
+
+/* ---- from member to member ------------------------------------------------------------------- */
+
+/* Behind a pass that a team has shared: each member puts what it has, and the first gets all. */
+static bool sampled_put(const struct sampled_collector *collector, struct lull_flow *flow)
+{
+    const uint32_t last = LULL_NONE;
+    bool good = true;
+    for (uint32_t l = 0; good && l < collector->trace->n_locations; l++)
+        if (collector->readings[l].samples.n_items > 0)
+            good = lull_flow_put(flow, &l, sizeof l) &&
+                   lull_samples_put(&collector->readings[l].samples, flow);
+    return good && lull_flow_put(flow, &last, sizeof last);
+}
+
+static bool sampled_get(struct sampled_collector *collector, struct lull_flow *flow)
+{
+    uint32_t l = 0;
+    while (lull_flow_get(flow, &l, sizeof l) && l < collector->trace->n_locations) {
+        struct lull_samples *samples = &collector->readings[l].samples;
+        if (!lull_samples_get(samples, flow))
+            return false;
+        atomic_fetch_add(&collector->items, (unsigned)samples->n_items);
+        if (atomic_load(&collector->items) > SAMPLED_ITEMS_MOST) /* nothing will be told */
+            lull_samples_free(samples);
+    }
+    return l == LULL_NONE;
+}
+
+/* ---- the result ------------------------------------------------------------------------------ */
+
+/* After a pass that went well. NULL: there are no samples, or too many places. The result lives in
+ * `arena`. */
+static const struct lull_sampled *sampled_conclude(const struct sampled_collector *collector,
+                                                   struct lull_arena *arena)
+{
+    const struct lull_trace *trace = collector->trace;
+    const unsigned items = atomic_load(&collector->items);
+    if (items == 0 || items > SAMPLED_ITEMS_MOST)
+        return NULL;
+    struct lull_sampled *sampled = lull_arena_zero(arena, 1, sizeof *sampled);
+    struct lull_samples *threads =
+        lull_arena_zero(arena, trace->n_locations + (size_t)1, sizeof *threads);
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        threads[l] = lull_samples_copy(&collector->readings[l].samples, arena);
+    *sampled = (struct lull_sampled){.trace = trace, .threads = threads};
+    return sampled;
+}
+
+/* ==== work ==================================================================================== */
 
 enum { BINS = 160, BINS_OF_OCTAVE = 4, FIRST_OCTAVE = 8, CALLS_OF_PROCESS = 64 };
 /* A long burst is so many bins above the median: 1.7 times as long, 1.4 to 2 at their borders. */
@@ -72,7 +288,7 @@ struct lull_work_collector {
     struct sums *sums;        /* [n_workers] */
     unsigned n_workers;
     bool *is_send; /* [n_regions]: calls of blocking sends of the standard mode */
-    struct lull_sampled_collector *sampled;
+    struct sampled_collector *sampled;
     atomic_uint calls; /* places of calls, in all */
     atomic_bool no_memory;
 };
@@ -126,7 +342,7 @@ static void end_burst(struct lull_work_collector *collector, struct reading *rea
                       uint32_t process, uint32_t call)
 {
     const uint32_t first = collector->trace->processes[process].first_location;
-    if (!lull_sampled_end_burst(collector->sampled, first, call))
+    if (!sampled_end_burst(collector->sampled, first, call))
         atomic_store(&collector->no_memory, true);
     if (reading->ns <= 0)
         return;
@@ -348,7 +564,7 @@ static void take_span(struct lull_work_collector *collector, struct reading *rea
 static void take_code(struct lull_work_collector *collector, unsigned worker, uint32_t location,
                       const struct lull_step *step, uint32_t path)
 {
-    if (!lull_sampled_take(collector->sampled, worker, location, step, path))
+    if (!sampled_take(collector->sampled, worker, location, step, path))
         atomic_store(&collector->no_memory, true);
 }
 
@@ -360,7 +576,7 @@ static void take_first_thread(struct lull_work_collector *collector, uint32_t pr
     struct sums *sums = &collector->sums[worker];
     for (uint32_t i = 0; i < steps->count; i++) {
         const struct lull_step *step = &steps->steps[i];
-        if (LULL_STEP_MASK(step->kind) & LULL_SAMPLED_STEPS)
+        if (LULL_STEP_MASK(step->kind) & SAMPLED_STEPS)
             take_code(collector, worker, steps->location, step, current_path(reading));
         if (step->kind == LULL_STEP_SEND)
             begin_send(collector, reading, step);
@@ -391,7 +607,7 @@ static lull_status take_steps(void *context, unsigned worker, const struct lull_
         take_first_thread(collector, process, worker, steps);
     else
         for (uint32_t i = 0; i < steps->count; i++)
-            if (LULL_STEP_MASK(steps->steps[i].kind) & LULL_SAMPLED_STEPS)
+            if (LULL_STEP_MASK(steps->steps[i].kind) & SAMPLED_STEPS)
                 take_code(collector, worker, steps->location, &steps->steps[i], 0);
     return atomic_load_explicit(&collector->no_memory, memory_order_relaxed)
                ? lull_fail(err, LULL_ERR_MEMORY, "%s: not enough memory for its diagnosis",
@@ -421,7 +637,7 @@ lull_status lull_work_create(const struct lull_trace *trace, unsigned workers,
         collector->readings = calloc(trace->n_processes + (size_t)1, sizeof *collector->readings);
         collector->sums = calloc(workers + (size_t)1, sizeof *collector->sums);
         collector->is_send = calloc(trace->n_regions + (size_t)1, sizeof *collector->is_send);
-        collector->sampled = lull_sampled_create(trace, workers);
+        collector->sampled = sampled_create(trace, workers);
     }
     if (!collector || !collector->readings || !collector->sums || !collector->is_send ||
         !collector->sampled) {
@@ -440,7 +656,7 @@ struct lull_consumer lull_work_consumer(struct lull_work_collector *collector)
         .context = collector,
         .wants = LULL_STEP_MASK(LULL_STEP_SPAN) | LULL_STEP_MASK(LULL_STEP_USER) |
                  LULL_STEP_MASK(LULL_STEP_JOIN) | LULL_STEP_MASK(LULL_STEP_END) | OPERATIONS |
-                 LULL_SAMPLED_STEPS,
+                 SAMPLED_STEPS,
         .steps = take_steps};
 }
 
@@ -480,7 +696,7 @@ bool lull_work_put(const struct lull_work_collector *collector, struct lull_flow
     }
     add_sends(collector, sends);
     return good && lull_flow_put(flow, &last, sizeof last) &&
-           lull_flow_put(flow, sends, sizeof sends) && lull_sampled_put(collector->sampled, flow);
+           lull_flow_put(flow, sends, sizeof sends) && sampled_put(collector->sampled, flow);
 }
 
 static bool get_process(struct lull_work_collector *collector, uint32_t p, struct lull_flow *flow)
@@ -519,7 +735,7 @@ bool lull_work_get(struct lull_work_collector *collector, struct lull_flow *flow
         return false;
     for (unsigned c = 0; c < LULL_MESSAGES_CLASSES; c++)
         add_send(&collector->sums[0].sends[c], &sends[c]);
-    return lull_sampled_get(collector->sampled, flow);
+    return sampled_get(collector->sampled, flow);
 }
 
 /* ---- the result ------------------------------------------------------------------------------ */
@@ -664,7 +880,7 @@ void lull_work_conclude(struct lull_work_collector *collector, struct lull_arena
             serials[result.n_serials++] = reading->serials[i];
     }
     lull_arena_destroy(scratch);
-    result.sampled = lull_sampled_conclude(collector->sampled, arena);
+    result.sampled = sampled_conclude(collector->sampled, arena);
     add_sends(collector, result.sends);
     if (atomic_load(&collector->calls) > LULL_WORK_BURSTS_MOST) {
         result.bursts = NULL;
@@ -689,7 +905,7 @@ void lull_work_destroy(struct lull_work_collector *collector)
     free(collector->readings);
     free(collector->sums);
     free(collector->is_send);
-    lull_sampled_destroy(collector->sampled);
+    sampled_destroy(collector->sampled);
     free(collector);
 }
 

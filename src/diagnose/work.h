@@ -25,8 +25,26 @@
 #define LULL_DIAGNOSE_WORK_H
 
 #include "activity/pass.h"
+#include "activity/step.h"
 #include "diagnose/messages.h"
-#include "diagnose/sampled.h"
+#include "metrics/samples.h"
+
+/* ==== samples ================================================================================= */
+
+/* Sampled: where in the program's code threads computed, from the samples of a run (activity/step.h).
+ *
+ * The useful samples of a thread are added up (metrics/samples.h) by their place in the code and by what
+ * the thread was in the middle of: the parallel region, whether it was in a critical or ordered section,
+ * and, of the first thread of a process, the user's regions that were open (the number among the paths of
+ * that process, struct lull_work_path, in the order of lull_work) and the call of MPI at the end of the
+ * burst; of other threads these are 0 and LULL_NONE. */
+
+struct lull_sampled {
+    const struct lull_trace *trace;     /* borrowed */
+    const struct lull_samples *threads; /* [n_locations] */
+};
+
+/* ==== work ==================================================================================== */
 
 /* Useful time of a process in a region. */
 struct lull_work_place {

@@ -5,9 +5,11 @@
 #include "base/starters.h"
 #include "binary/elf.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -263,4 +265,25 @@ void lull_executable_inspect(const char *word, struct lull_arena *arena,
         executable->compilers = elf.compilers;
     lull_elf_libraries(executable->path, &elf, arena, see_library, executable);
     executable->static_mpi = elf.has_mpi && executable->mpi == LULL_MPI_NONE;
+}
+
+/* ==== what is installed with lull ============================================================= */
+
+const char *lull_own_path(struct lull_arena *arena)
+{
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+    return length > 0 ? lull_arena_strndup(arena, path, (size_t)length) : "lull";
+}
+
+const char *const *lull_own_folders(struct lull_arena *arena)
+{
+    const char **folders = lull_arena_zero(arena, 3, sizeof *folders);
+    const char *own = lull_own_path(arena);
+    const char *slash = strrchr(own, '/');
+    if (!slash)
+        return folders;
+    folders[0] = lull_arena_strndup(arena, own, (size_t)(slash - own));
+    folders[1] = lull_arena_printf(arena, "%s/../" LULL_RECORD_FOLDER, folders[0]);
+    return folders;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* What is known about a program before it is started: which libraries it needs, and what keeps a
- * recorder out of it. */
+ * recorder out of it. And where the recorders and helper programs of lull itself are. */
 #ifndef LULL_LAUNCH_EXECUTABLE_H
 #define LULL_LAUNCH_EXECUTABLE_H
 
@@ -40,5 +40,14 @@ const char *lull_executable_find(const char *word, struct lull_arena *arena);
 
 /* "openmpi", "mpich" or "none", as the user writes it. */
 const char *lull_mpi_family_name(enum lull_mpi_family family);
+
+/* ==== what is installed with lull ============================================================= */
+
+/* The path of the program that runs; "lull" where the system does not tell. */
+const char *lull_own_path(struct lull_arena *arena);
+
+/* Folders that may hold recorders and helper programs, NULL at the end: that of lull itself, as in
+ * a build, and the library folder beside it, as installed. */
+const char *const *lull_own_folders(struct lull_arena *arena);
 
 #endif

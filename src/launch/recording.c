@@ -4,7 +4,7 @@
 #include "base/starters.h"
 #include "base/text.h"
 #include "filter/filter.h"
-#include "launch/installed.h"
+#include "launch/executable.h"
 #include "lull_features.h"
 #include "tape/inject.h"
 #include "tape/layout.h"

@@ -111,6 +111,7 @@ __attribute__((noinline)) static void start_once(void)
     rec_define_run();
     rec_define_clock(0);
     rec_define_process();
+    rec_define_life();
     rec_about_start(about);
     rec_define_property(LULL_TAPE_PROPERTY_CLOCK, rec_clock_text());
     rec_counters_start(counters);

@@ -8,7 +8,7 @@
 #include "sim/network/network.h"
 #include "stats/quantile.h"
 #include "team/team.h"
-#include "trace/cores.h"
+#include "trace/resources.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -36,6 +36,7 @@
 #ifndef LULL_REPLAY_REPLAY_H
 #define LULL_REPLAY_REPLAY_H
 
+#include "activity/reading.h"
 #include "replay/survey.h"
 #include "sim/disturbance.h"
 #include "sim/network/network.h"
@@ -78,7 +79,12 @@ enum lull_replay_keep {
 };
 
 struct lull_replay_options {
-    uint32_t application;
+    /* What is replayed. Its windows have one interval, the same for all processes: what lies outside takes no
+     * time. If the run goes on behind it, threads end with the call that they are in at its end, and the program
+     * is unfinished. Of its range alone can streams be run, as far as nothing need be found in the events of other
+     * processes. The reading is copied, the windows are to live as long as the program; the other members are not
+     * looked at. NULL: as in activity/reading.h. */
+    const struct lull_reading *reading;
     bool devices; /* device streams take part, where the survey knows what was submitted to them */
     const struct lull_device_change
         *change;       /* of devices (program/devices.h); NULL: they are as measured */
@@ -90,13 +96,6 @@ struct lull_replay_options {
     bool pieces;          /* a COMPUTE for every stretch of time, whatever its length, see
                              lull_replay_measured; for users that map measured to simulated time */
     uint8_t keep_calls;   /* enum lull_replay_keep */
-    const struct lull_windows *windows; /* one interval, the same for all processes: what lies
-                                           outside takes no time. If the run goes on behind it,
-                                           threads end with the call that they are in at its end,
-                                           and the program is unfinished. NULL: the whole run */
-    struct lull_process_range range;    /* only streams of these processes can be run, as far as
-                                           nothing need be found in the events of others; {0, 0}:
-                                           all */
     bool eager_sends; /* no send waits for its receive; LULL_KEEP_ALL still follows the network */
     const struct lull_network *network; /* with LULL_KEEP_ALL: whose eager limit counts; NULL: none
                                            is known */
@@ -110,7 +109,7 @@ struct lull_replay_options {
      * then, devices take no part, and each epoch of the excerpt ends with a MARK, which counts them
      * from 0. NULL: the trace is read. */
     const struct lull_excerpt *excerpt;
-    /* Of this application, concluded, and alive as long as the program; NULL: a pass is made for
+    /* Of the same application, concluded, and alive as long as the program; NULL: a pass is made for
      * it when the replay is opened. */
     const struct lull_survey *survey;
 };

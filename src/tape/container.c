@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "tape/container.h"
 
+#include "tape/life.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -41,18 +43,6 @@ void lull_tape_write_in_place(int fd)
 }
 
 /* ---- which node ------------------------------------------------------------------------------ */
-
-/* A number for this node, from the id of its last boot, because two nodes may have the same name.
- * 0: the id is not known. */
-static uint64_t node_key(void)
-{
-    char text[64];
-    const int file = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-    const ssize_t length = file >= 0 ? read(file, text, sizeof text) : -1;
-    if (file >= 0)
-        close(file);
-    return length > 0 ? lull_tape_checksum(1, text, (size_t)length) | 1 : 0;
-}
 
 /* <node>.tapes, then <node>-2.tapes ... */
 static bool name_file(unsigned number, char name[NAME_SIZE])
@@ -155,7 +145,7 @@ static int open_in(int folder, uint64_t node, char name[NAME_SIZE])
 int lull_tape_container_open(const char *run, char *path, size_t size)
 {
     char name[NAME_SIZE];
-    const uint64_t node = node_key();
+    const uint64_t node = lull_tape_node_key();
     if (node == 0 || !may_be_large()) {
         errno = node == 0 ? ENOSYS : EFBIG;
         return -1;

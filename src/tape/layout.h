@@ -19,6 +19,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Orders what stands before it and what stands behind it, for readers and writers of a tape that is
+ * being written. gcc's thread sanitizer knows no fences. */
+#if defined(__SANITIZE_THREAD__)
+#define LULL_TAPE_FENCE(order) ((void)0)
+#else
+#define LULL_TAPE_FENCE(order) __atomic_thread_fence(order)
+#endif
+
 #define LULL_TAPE_ANCHOR_NAME "lull-tape"
 #define LULL_TAPE_ANCHOR      "lull-tape 3\n"
 #define LULL_TAPE_VERSION     3 /* of all files of a tape; no other one is read */
@@ -704,6 +712,8 @@ enum lull_tape_definition_kind {
     LULL_TAPE_DEFINE_REGION_MEMORY, /* u32 region, u32 process number, struct lull_tape_region_memory: how
                                        much memory the process had while it was in the region. The
                                        recorder changes the numbers in place */
+    LULL_TAPE_DEFINE_LIFE, /* u64 node, u64 space, u64 pid, u64 start: which process of the system
+                              it is (tape/life.h) */
     LULL_TAPE_DEFINITIONS
 };
 

@@ -60,6 +60,9 @@ struct lull_reader {
     lull_status (*stream_read)(void *stream, struct lull_event *events, size_t capacity,
                                size_t *ret_count, struct lull_error *err);
     void (*stream_close)(void *stream);
+    /* Why the last stream_read gave no events, of a trace that was opened live; NULL for formats that
+     * nobody writes while they are read. */
+    enum lull_stream_state (*stream_state)(const void *stream);
     uint32_t most_abreast; /* streams that can be open at a time; 0: any number */
 
     /* Push; NULL for pull. `unordered`: messages of a location may come out of time order. */

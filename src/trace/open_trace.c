@@ -136,21 +136,21 @@ lull_status lull_trace_recognise(const char *path, const struct lull_format **re
     return LULL_OK;
 }
 
-lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, struct lull_error *err)
-{
-    return lull_trace_open_together(path, NULL, ret_trace, err);
-}
-
-lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
-                                     struct lull_trace **ret_trace, struct lull_error *err)
+static lull_status open_run(const char *path, bool live, const struct lull_exchange *exchange,
+                            struct lull_trace **ret_trace, struct lull_error *err)
 {
     const struct lull_format *format;
     lull_status status = lull_trace_recognise(path, &format, err);
     if (status != LULL_OK)
         return status;
+    if (live && !format->reader->stream_state)
+        return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                         "%s: is %s, expected a run that lull record writes", path,
+                         format->reader->expected);
     struct lull_trace *trace = lull_trace_create();
     trace->path = lull_arena_strdup(trace->arena, path);
     trace->format = format;
+    trace->live = live;
     trace->shared->opening = true;
     trace->shared->exchange = exchange;
     status = format->reader->open(trace, err);
@@ -163,6 +163,23 @@ lull_status lull_trace_open_together(const char *path, const struct lull_exchang
     trace->shared->n_at_opening = trace->shared->n_quirks;
     *ret_trace = trace;
     return LULL_OK;
+}
+
+lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace, struct lull_error *err)
+{
+    return open_run(path, false, NULL, ret_trace, err);
+}
+
+lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
+                                     struct lull_trace **ret_trace, struct lull_error *err)
+{
+    return open_run(path, false, exchange, ret_trace, err);
+}
+
+lull_status lull_trace_open_live(const char *path, struct lull_trace **ret_trace,
+                                 struct lull_error *err)
+{
+    return open_run(path, true, NULL, ret_trace, err);
 }
 
 lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t location,

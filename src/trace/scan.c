@@ -36,6 +36,7 @@ struct lane {
     uint32_t location;
     bool cut; /* events behind the end of the location have come */
     bool ended;
+    enum lull_stream_state state; /* ENDED but of a trace that was opened live */
 };
 
 /* n_events >= 64. NULL: no memory. */
@@ -94,7 +95,14 @@ static lull_status lane_next(struct lane *lane, struct lane_room *room,
     if (trace->ends)
         got = lane_cut(lane, room->events, got);
     block.count = (uint32_t)got;
-    lane->ended = got == 0;
+    lane->state = LULL_STREAM_ENDED;
+    if (got == 0 && trace->live && !lane->cut)
+        lane->state = trace->format->reader->stream_state(lane->stream);
+    lane->ended = got == 0 && lane->state == LULL_STREAM_ENDED;
+    if (got == 0 && !lane->ended) {
+        *ret_block = block;
+        return LULL_OK;
+    }
     status = lane->ended ? lull_nesting_close_all(&lane->nesting, trace, lane->location,
                                                   &block.events, &block.count, &room->scratch, err)
                          : lull_nesting_repair(&lane->nesting, trace, lane->location, &block.events,
@@ -1219,13 +1227,19 @@ lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_
                              struct lull_error *err)
 {
     struct lull_block block = {.location = cursor->lane.location, .events = cursor->room->events};
-    while (block.count == 0 && !cursor->lane.ended) {
+    cursor->lane.state = LULL_STREAM_ENDED;
+    while (block.count == 0 && !cursor->lane.ended && cursor->lane.state == LULL_STREAM_ENDED) {
         lull_status status = lane_next(&cursor->lane, cursor->room, &block, err);
         if (status != LULL_OK)
             return status;
     }
     *ret_block = block;
     return LULL_OK;
+}
+
+enum lull_stream_state lull_cursor_state(const struct lull_cursor *cursor)
+{
+    return cursor->lane.state;
 }
 
 void lull_cursor_close(struct lull_cursor *cursor)

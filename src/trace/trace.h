@@ -380,6 +380,7 @@ struct lull_trace {
     double clock_error;      /* bound in ns between locations; negative: unknown */
     bool has_states;         /* STATE events partition the time and decide what is useful */
     bool has_sums;           /* there are sums of all locations (lull_trace_read_sums) */
+    bool live;      /* opened by lull_trace_open_live */
     bool has_main;  /* recorded by lull, and some process is known to have called MPI_Init */
     uint8_t events; /* enum lull_events_kept */
     int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: between them all
@@ -452,6 +453,21 @@ lull_status lull_trace_open(const char *path, struct lull_trace **ret_trace,
 struct lull_exchange;
 lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
                                      struct lull_trace **ret_trace, struct lull_error *err);
+/* Opens a run that may still be recorded. Its definitions are those that there were at that moment;
+ * scans and cursors read the events of its locations as they come (trace/scan.h says how), and the
+ * duration is LULL_LIVE_DURATION, because nobody knows it. There are no samples. Fails with
+ * LULL_ERR_UNSUPPORTED where that is not possible: formats other than lull's own, and runs that keep
+ * their newest events only. */
+lull_status lull_trace_open_live(const char *path, struct lull_trace **ret_trace,
+                                 struct lull_error *err);
+#define LULL_LIVE_DURATION (INT64_C(1) << 60)
+/* Why no events of a location come. */
+enum lull_stream_state {
+    LULL_STREAM_ENDED, /* there are no more events */
+    LULL_STREAM_WAITS, /* there are none yet */
+    LULL_STREAM_STALE  /* the next event needs definitions that were made after the trace was opened:
+                          the run must be opened again */
+};
 /* Decides whether the run can do without the rest of a damaged location. If so, the location is
  * left out: its events end at the damage, a quirk says what `err` says, and LULL_OK is returned.
  * Otherwise `status` is returned: for formats without leaves_out_damage (trace/format.h), for

@@ -3,8 +3,8 @@
 #ifndef LULL_VIEW_DIFF_DOCUMENT_H
 #define LULL_VIEW_DIFF_DOCUMENT_H
 
+#include "report/chart.h"
 #include "report/document.h"
-#include "report/waterfall.h"
 #include "study/diff_study.h"
 #include "study/notices.h"
 

@@ -5,13 +5,11 @@
 #include "base/text.h"
 #include "lull_features.h"
 #include "model/kernel/kernel.h"
+#include "study/circumstances.h"
 #include "study/formats.h"
-#include "study/interference.h"
-#include "study/memory_use.h"
 #include "trace/format.h"
-#include "trace/usage.h"
+#include "trace/resources.h"
 #include "view/document_parts.h"
-#include "view/property_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -224,11 +224,8 @@ struct machine_drawing {
 
 static const char *what_machine(const struct machine_drawing *drawing)
 {
-    const struct lull_machine *machine = drawing->machine;
-    return machine->name        ? machine->name
-           : machine->cpu.model ? machine->cpu.model
-           : machine->host.name ? machine->host.name
-                                : "";
+    const char *label = lull_machine_label(drawing->machine);
+    return label ? label : "";
 }
 
 /* A size without needless decimals: "48 KiB" for what is "48.00 KiB" elsewhere. */

@@ -2,7 +2,7 @@
 #include "view/replay_document.h"
 
 #include "base/text.h"
-#include "study/interference.h"
+#include "study/circumstances.h"
 #include "study/replay/replayed_run.h"
 #include "view/document_parts.h"
 #include "view/metrics/metrics_tables.h"

@@ -25,7 +25,6 @@
 #include "base/hash.h"
 #include "match/circle.h"
 #include "match/queue.h"
-#include "match/series.h"
 #include "team/division.h"
 #include "wait/ledger.h"
 

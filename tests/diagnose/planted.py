@@ -218,8 +218,10 @@ class Judgement:
         return ahead
 
     def without_cause(self):
-        """Findings for which the readings have no time."""
-        known = self.found.seconds - self.found.elsewhere if self.hit and self.found.is_exact() else 0
+        """Findings for which the readings have no time: what the calls took beside the wait that the planted finding
+        has to tell, which is shorter where the recorder itself made others wait."""
+        found = self.found
+        known = found.seconds - found.elsewhere - found.less if self.hit and found.is_exact() else 0
         rest = 1.25 * (self.found.in_calls - known)
         # What one rank needs for messages, all may lose.
         return [f for f in self.findings if f is not self.hit and f["seconds"] > max(

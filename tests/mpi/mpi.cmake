@@ -7,7 +7,8 @@ set(lull_patient ${CMAKE_CURRENT_BINARY_DIR}/patient.o)
 add_custom_command(OUTPUT ${lull_patient} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/patient.c
     COMMAND ${CMAKE_C_COMPILER} -O1 -g -c ${CMAKE_CURRENT_LIST_DIR}/patient.c -o ${lull_patient} VERBATIM)
 add_custom_target(patient DEPENDS ${lull_patient})
-set(lull_patient_words ${lull_patient} -ldl -Wl,--export-dynamic-symbol=sched_yield)
+set(lull_patient_words ${lull_patient} -ldl
+    -Wl,--export-dynamic-symbol=sched_yield,--export-dynamic-symbol=dlclose)
 
 # What is looked at with a program in `make check`: where its run lies, whether counters are read in
 # between, and what run.py leaves out. Each program takes the next of four ways, with MPICH that in which

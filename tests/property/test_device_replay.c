@@ -827,7 +827,8 @@ static void check_window(struct lull_random *random, struct drawn *drawn, struct
     struct lull_interval *intervals[PROCESSES] = {&window, &window};
     windows.counts = counts;
     windows.intervals = intervals;
-    const struct lull_replay_options options = {.devices = true, .windows = &windows};
+    const struct lull_replay_options options = {
+        .devices = true, .reading = &(const struct lull_reading){.windows = &windows}};
     struct seen seen;
     const int64_t runtime = replay(drawn, &options, &seen, arena);
     fail_if(runtime != window.end - window.begin, "window %lld to %lld: %lld ns",

@@ -45,15 +45,14 @@ static bool find_lengths(const struct lull_trace *trace, const struct lull_what_
                          const struct lull_what_if_part *part, struct lull_process_range range,
                          unsigned workers, struct lengths *ret_lengths)
 {
-    struct lull_replay_options options = {.pieces = true};
+    const struct lull_reading reading = {.range = part ? range : (struct lull_process_range){0, 0}};
+    struct lull_replay_options options = {.reading = &reading, .pieces = true};
     struct lull_what_if *what_if = NULL;
     struct lull_program *program = NULL;
     struct lull_error err;
     struct lull_op ops[32];
     fail_if(lull_what_if_create(trace, wanted, part, &what_if, &err) != LULL_OK, "%s", err.text);
     lull_what_if_limit(what_if, workers);
-    if (part)
-        options.range = range;
     lull_status status = lull_what_if_conclude(what_if, &options, &err);
     if (status == LULL_OK)
         status = lull_replay_open(trace, &options, &program, &err);

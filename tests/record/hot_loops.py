@@ -134,9 +134,11 @@ class Check:
             self.expect(re.search(why, str(row.get("why"))), "%s: %r", name, row)
             if not shutil.which("llvm-mc"):
                 continue
-            # each of them calculates with one number at a time; a division of doubles keeps its port for 8 cycles or more
-            self.expect(row.get("instructions", 0) >= 3 and row.get("limit") and row.get("in_core", 0) > 0 and
-                        row.get("vectors") == "1 double" and row.get("traffic") is None, "%s: %r", name, row)
+            # each of them calculates with one number at a time; a division of doubles keeps its port for 8 cycles or more;
+            # gcc 14 makes two ways through collatz, which have no more than a test and a jump in common
+            apart = name == "collatz" and row.get("instructions") == 2
+            self.expect((row.get("instructions", 0) >= 3 or apart) and row.get("limit") and row.get("in_core", 0) > 0 and
+                        row.get("vectors") == (None if apart else "1 double") and row.get("traffic") is None, "%s: %r", name, row)
             clock = self.machine_of["numbers"]["clock.nominal"]["value"]
             self.near(name + ": cycles of a nanosecond", row["cycles"] / row["in_core"], 1e-9 * clock)
             self.expect(name != "macro" or row["cycles"] >= 8, "macro: %r", row)

@@ -30,7 +30,7 @@ def preload(*libraries):
 
 # Words for the compiler of a program that shares its cores with others.
 PATIENT = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "mpi", "patient.c"), "-ldl",
-           "-Wl,--export-dynamic-symbol=sched_yield"]
+           "-Wl,--export-dynamic-symbol=sched_yield,--export-dynamic-symbol=dlclose"]
 
 
 def keep_sessions():

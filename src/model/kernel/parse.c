@@ -451,6 +451,7 @@ static lull_status read_nest(struct lull_kernel_reader *reader, const struct sea
 {
     struct lull_kernel *kernel = reader->kernel;
     size_t begin, end;
+    reader->code_begin = reader->code_end = 0;
     read_declarations(reader, search);
     lull_reader_extent(reader, search->nests[0], &begin, &end);
     /* A nest without braces needs the semicolon behind it. */
@@ -458,7 +459,10 @@ static lull_status read_nest(struct lull_kernel_reader *reader, const struct sea
     kernel->code = lull_arena_strndup(reader->arena, reader->text + begin, end - begin);
     kernel->code_line = lull_reader_line(reader, search->nests[0]);
     reader->code_begin = begin;
+    reader->code_end = end;
     lull_status status = lull_reader_statement(reader, search->nests[0]);
+    if (status == LULL_OK)
+        status = lull_reader_check_names(reader);
     lull_kernel_divide(kernel);
     for (size_t i = 0; i < reader->source->n_sizes; i++)
         if (reader->as_macro[i])

@@ -254,6 +254,70 @@ static lull_status reader_wrong(const struct lull_kernel_reader *reader, CXCurso
                      lull_reader_line(reader, cursor), text);
 }
 
+/* The expression that a variable is declared with. False: there is none. */
+static bool find_initial_value(const struct lull_kernel_reader *reader, CXCursor declaration,
+                               CXCursor *ret_value)
+{
+    struct lull_cursors parts = lull_reader_children(reader, declaration);
+    if (parts.count == 0 ||
+        !reader->clang->isExpression(reader->clang->getCursorKind(parts.items[parts.count - 1])))
+        return false;
+    *ret_value = parts.items[parts.count - 1];
+    return true;
+}
+
+static bool is_reference(CXType type)
+{
+    return type.kind == CXType_LValueReference || type.kind == CXType_RValueReference;
+}
+
+/* Whether a variable is declared in the nest, and not before it. */
+static bool is_in_nest(const struct lull_kernel_reader *reader, CXCursor declaration)
+{
+    size_t begin, end;
+    lull_reader_extent(reader, declaration, &begin, &end);
+    return begin >= reader->code_begin && begin < reader->code_end;
+}
+
+/* Lets the nest, when it is compiled alone, have a pointer that is declared before it. */
+static void declare_before_nest(struct lull_kernel_reader *reader, CXCursor declaration,
+                                CXCursor value)
+{
+    if (is_in_nest(reader, declaration))
+        return;
+    const char *text = lull_reader_source_text(reader, value);
+    const char *line = lull_arena_printf(reader->arena, "__typeof__(&*(%s)) %s = %s;\n", text,
+                                         lull_reader_spelling(reader, declaration), text);
+    if (!strstr(reader->kernel->preamble, line))
+        reader->kernel->preamble =
+            lull_arena_printf(reader->arena, "%s%s", reader->kernel->preamble, line);
+}
+
+/* The variable that a pointer or reference to a structure stands for, which is declared as another name of it and
+ * never changed: struct grid *h = g, Grid &h = g. */
+static CXCursor find_object(struct lull_kernel_reader *reader, CXCursor variable, unsigned depth)
+{
+    enum { MOST_OBJECTS = 8 };
+    const struct lull_clang *clang = reader->clang;
+    const CXType type = clang->getCanonicalType(clang->getCursorType(variable));
+    CXCursor value;
+    if (depth == MOST_OBJECTS || clang->getCursorKind(variable) != CXCursor_VarDecl ||
+        (type.kind != CXType_Pointer && !is_reference(type)) ||
+        clang->getCursorLinkage(variable) == CXLinkage_External ||
+        !find_initial_value(reader, variable, &value) ||
+        (type.kind == CXType_Pointer && lull_reader_is_changed(reader, variable)))
+        return variable;
+    CXCursor other = lull_reader_strip(reader, value);
+    while (clang->getCursorKind(other) == CXCursor_UnaryOperator) /* &grid, or *grid */
+        other = lull_reader_strip(reader, lull_reader_children(reader, other).items[0]);
+    if (clang->getCursorKind(other) != CXCursor_DeclRefExpr)
+        return variable;
+    const CXCursor found = find_object(reader, clang->getCursorReferenced(other), depth + 1);
+    if (type.kind == CXType_Pointer)
+        declare_before_nest(reader, variable, value);
+    return found;
+}
+
 /* What an expression names: a variable, or a member of one that is a structure. */
 struct named {
     CXCursor variable;
@@ -267,7 +331,7 @@ static struct named name_of_variable(CXCursor declaration)
 }
 
 /* Follows grid->level.rows to its variable. False: it is a member of something else. */
-static bool name_of_member(const struct lull_kernel_reader *reader, CXCursor cursor,
+static bool name_of_member(struct lull_kernel_reader *reader, CXCursor cursor,
                            struct named *ret_named)
 {
     const struct lull_clang *clang = reader->clang;
@@ -286,10 +350,11 @@ static bool name_of_member(const struct lull_kernel_reader *reader, CXCursor cur
         if (clang->getCursorKind(cursor) == CXCursor_UnaryOperator) /* &grid, or *grid */
             cursor = lull_reader_strip(reader, lull_reader_children(reader, cursor).items[0]);
     }
-    ret_named->variable = clang->getCursorReferenced(cursor);
+    if (clang->getCursorKind(cursor) != CXCursor_DeclRefExpr)
+        return false;
+    ret_named->variable = find_object(reader, clang->getCursorReferenced(cursor), 0);
     const enum CXCursorKind kind = clang->getCursorKind(ret_named->variable);
-    return clang->getCursorKind(cursor) == CXCursor_DeclRefExpr &&
-           (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl);
+    return (kind == CXCursor_VarDecl || kind == CXCursor_ParmDecl);
 }
 
 static const char *text_of_name(const struct lull_kernel_reader *reader, const struct named *named)
@@ -324,8 +389,11 @@ static struct lull_name *add_name(struct lull_kernel_reader *reader, const struc
     reader->names = lull_arena_grow(reader->arena, reader->names, &reader->names_capacity,
                                     reader->n_names + 1, sizeof *reader->names);
     struct lull_name *name = &reader->names[reader->n_names++];
-    *name = (struct lull_name){
-        .declaration = named->variable, .member = named->member, .kind = kind, .number = number};
+    *name = (struct lull_name){.declaration = named->variable,
+                               .member = named->member,
+                               .typed = named->typed,
+                               .kind = kind,
+                               .number = number};
     name->index.access = LULL_KERNEL_NONE;
     return name;
 }
@@ -667,15 +735,23 @@ static bool is_container_call(const struct lull_kernel_reader *reader, CXCursor 
 
 /* The variable or member that a container is; false: it is something else, as an element of another container, whose
  * data may lie anywhere. */
-static bool name_of_container(const struct lull_kernel_reader *reader, CXCursor cursor,
+static bool name_of_container(struct lull_kernel_reader *reader, CXCursor cursor,
                               struct named *ret_named)
 {
     cursor = lull_reader_strip(reader, cursor);
-    const enum CXCursorKind kind = reader->clang->getCursorKind(cursor);
+    const struct lull_clang *clang = reader->clang;
+    const enum CXCursorKind kind = clang->getCursorKind(cursor);
     if (kind == CXCursor_MemberRefExpr)
         return name_of_member(reader, cursor, ret_named);
-    *ret_named = name_of_variable(reader->clang->getCursorReferenced(cursor));
-    return kind == CXCursor_DeclRefExpr;
+    *ret_named = name_of_variable(clang->getCursorReferenced(cursor));
+    if (kind != CXCursor_DeclRefExpr)
+        return false;
+    if (clang->getCursorKind(ret_named->variable) != CXCursor_VarDecl ||
+        !is_reference(clang->getCanonicalType(clang->getCursorType(ret_named->variable))))
+        return true;
+    CXCursor to; /* auto &v = grid.data */
+    return find_initial_value(reader, ret_named->variable, &to) &&
+           name_of_container(reader, to, ret_named);
 }
 
 /* Reads v.size(), as a size called "v.size". */
@@ -700,13 +776,6 @@ static lull_status read_container_size(struct lull_kernel_reader *reader, CXCurs
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-/* The place that an address has been followed to: so far `used` of the array's dimensions have an
- * index. */
-struct place {
-    size_t array, used;
-    struct lull_index offset; /* elements */
-};
-
 /* Finds how many elements a step of the next dimension is. */
 static bool next_step(const struct lull_kernel_array *array, size_t used,
                       struct lull_poly *ret_step)
@@ -718,7 +787,7 @@ static bool next_step(const struct lull_kernel_array *array, size_t used,
     return true;
 }
 
-static bool advance(const struct lull_kernel_reader *reader, struct place *place,
+static bool advance(const struct lull_kernel_reader *reader, struct lull_array_place *place,
                     const struct lull_index *index, int64_t sign)
 {
     struct lull_poly step;
@@ -731,19 +800,23 @@ static bool advance(const struct lull_kernel_reader *reader, struct place *place
 }
 
 static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
-                          struct place *ret_place);
+                          struct lull_array_place *ret_place);
 
 static lull_status follow_name(struct lull_kernel_reader *reader, CXCursor cursor,
-                               struct place *ret_place)
+                               struct lull_array_place *ret_place)
 {
     struct lull_name *name;
     lull_status status = find_declared(reader, cursor, &name);
     if (status != LULL_OK)
         return status;
+    if (name->kind == LULL_NAME_PLACE) {
+        *ret_place = name->place;
+        return LULL_OK;
+    }
     if (name->kind != LULL_NAME_ARRAY)
         return reader_wrong(reader, cursor, "'%s' is no array",
                             lull_reader_spelling(reader, cursor));
-    *ret_place = (struct place){.array = name->number};
+    *ret_place = (struct lull_array_place){.array = name->number};
     ret_place->offset.access = LULL_KERNEL_NONE;
     return LULL_OK;
 }
@@ -751,7 +824,7 @@ static lull_status follow_name(struct lull_kernel_reader *reader, CXCursor curso
 /* Follows a[i], or the address a + i. */
 static lull_status follow_index(struct lull_kernel_reader *reader, CXCursor cursor, CXCursor base,
                                 CXCursor index, bool is_element, int64_t sign,
-                                struct place *ret_place)
+                                struct lull_array_place *ret_place)
 {
     struct lull_index moved;
     lull_status status = follow(reader, base, ret_place);
@@ -768,7 +841,7 @@ static lull_status follow_index(struct lull_kernel_reader *reader, CXCursor curs
 
 /* Follows the address that a function returns. */
 static lull_status follow_call(struct lull_kernel_reader *reader, CXCursor cursor,
-                               struct place *ret_place)
+                               struct lull_array_place *ret_place)
 {
     CXCursor function, value;
     const size_t before = reader->n_parameters;
@@ -782,9 +855,26 @@ static lull_status follow_call(struct lull_kernel_reader *reader, CXCursor curso
     return status;
 }
 
+/* Finds the first element of a container, whose elements have a type. */
+static lull_status find_container(struct lull_kernel_reader *reader, CXCursor container,
+                                  CXType element, struct lull_array_place *ret_place)
+{
+    struct named named;
+    if (!name_of_container(reader, container, &named))
+        return reader_wrong(reader, container, "where '%s' lies is not known",
+                            lull_reader_source_text(reader, container));
+    struct lull_name *name = find_named(reader, &named);
+    lull_status status = name ? LULL_OK : declare_container(reader, &named, element, &name);
+    if (status != LULL_OK)
+        return status;
+    *ret_place = (struct lull_array_place){.array = name->number, .used = 0};
+    ret_place->offset.access = LULL_KERNEL_NONE;
+    return LULL_OK;
+}
+
 /* Follows v[i] of a container. */
 static lull_status follow_container(struct lull_kernel_reader *reader, CXCursor cursor,
-                                    struct place *ret_place)
+                                    struct lull_array_place *ret_place)
 {
     struct lull_cursors parts = lull_reader_children(reader, cursor); /* v, operator[], i */
     struct lull_index moved;
@@ -792,14 +882,10 @@ static lull_status follow_container(struct lull_kernel_reader *reader, CXCursor 
     if (parts.count != 3 || !name_of_container(reader, parts.items[0], &named))
         return reader_wrong(reader, cursor, "where '%s' lies is not known",
                             lull_reader_source_text(reader, cursor));
-    struct lull_name *name = find_named(reader, &named);
     lull_status status =
-        name ? LULL_OK
-             : declare_container(reader, &named, reader->clang->getCursorType(cursor), &name);
+        find_container(reader, parts.items[0], reader->clang->getCursorType(cursor), ret_place);
     if (status != LULL_OK)
         return status;
-    *ret_place = (struct place){.array = name->number, .used = 0};
-    ret_place->offset.access = LULL_KERNEL_NONE;
     status = reader_index(reader, parts.items[2], &moved);
     if (status == LULL_OK && !advance(reader, ret_place, &moved, 1))
         return reader_wrong(reader, cursor, "index of '%s' is not affine",
@@ -808,8 +894,38 @@ static lull_status follow_container(struct lull_kernel_reader *reader, CXCursor 
     return status;
 }
 
+/* Follows v.data() of a container. */
+static lull_status follow_data(struct lull_kernel_reader *reader, CXCursor cursor,
+                               struct lull_array_place *ret_place)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_cursors parts = lull_reader_children(reader, cursor);
+    struct lull_cursors object = {0};
+    if (parts.count > 0)
+        object = lull_reader_children(reader, parts.items[0]);
+    if (object.count == 0)
+        return reader_wrong(reader, cursor, "where '%s' lies is not known",
+                            lull_reader_source_text(reader, cursor));
+    const CXType pointer = clang->getCanonicalType(clang->getCursorType(cursor));
+    return find_container(reader, object.items[0], clang->getPointeeType(pointer), ret_place);
+}
+
+/* Follows *p, or the address &a[i]. */
+static lull_status follow_unary(struct lull_kernel_reader *reader, CXCursor cursor, CXCursor inside,
+                                char op, struct lull_array_place *ret_place)
+{
+    lull_status status = follow(reader, inside, ret_place);
+    if (status != LULL_OK)
+        return status;
+    if (op == '&' && ret_place->used == 0)
+        return reader_wrong(reader, cursor, "the address '%s' is not understood",
+                            lull_reader_source_text(reader, cursor));
+    ret_place->used = op == '*' ? ret_place->used + 1 : ret_place->used - 1;
+    return LULL_OK;
+}
+
 static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
-                          struct place *ret_place)
+                          struct lull_array_place *ret_place)
 {
     cursor = lull_reader_strip(reader, cursor);
     struct lull_cursors parts = lull_reader_children(reader, cursor);
@@ -819,6 +935,8 @@ static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
     case CXCursor_MemberRefExpr:
         return follow_name(reader, cursor, ret_place);
     case CXCursor_CallExpr:
+        if (is_container_call(reader, cursor, "data"))
+            return follow_data(reader, cursor, ret_place);
         return is_container_call(reader, cursor, "operator[]")
                    ? follow_container(reader, cursor, ret_place)
                    : follow_call(reader, cursor, ret_place);
@@ -831,11 +949,9 @@ static lull_status follow(struct lull_kernel_reader *reader, CXCursor cursor,
                                 *op == '+' ? 1 : -1, ret_place);
         break;
     case CXCursor_UnaryOperator:
-        if (strcmp(lull_reader_operator(reader, cursor), "*") == 0) {
-            lull_status status = follow(reader, parts.items[0], ret_place);
-            ret_place->used++;
-            return status;
-        }
+        op = lull_reader_operator(reader, cursor);
+        if (strcmp(op, "*") == 0 || strcmp(op, "&") == 0)
+            return follow_unary(reader, cursor, parts.items[0], *op, ret_place);
         break;
     default:
         break;
@@ -872,7 +988,7 @@ static bool varies(const struct lull_kernel *kernel, const struct lull_poly *off
 static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cursor, bool write)
 {
     struct lull_kernel *kernel = reader->kernel;
-    struct place place = {0};
+    struct lull_array_place place = {0};
     lull_status status = follow(reader, cursor, &place);
     if (status != LULL_OK)
         return status;
@@ -967,8 +1083,14 @@ static lull_status read_extents(struct lull_kernel_reader *reader, CXCursor decl
 {
     struct lull_cursors children = lull_reader_children(reader, declaration);
     CXCursor extents[LULL_KERNEL_DIMENSIONS];
+    /* A pointer has no first extent; what stands behind the others is its value. */
+    const bool is_pointer_variable =
+        reader->clang->getCursorKind(declaration) == CXCursor_VarDecl &&
+        reader->clang->getCanonicalType(reader->clang->getCursorType(declaration)).kind ==
+            CXType_Pointer;
+    const size_t most = array->n_dimensions - is_pointer_variable;
     size_t count = 0;
-    for (size_t i = 0; i < children.count && count < array->n_dimensions; i++)
+    for (size_t i = 0; i < children.count && count < most; i++)
         if (reader->clang->isExpression(reader->clang->getCursorKind(children.items[i])))
             extents[count++] = children.items[i];
     size_t first = array->n_dimensions - count;
@@ -1097,6 +1219,84 @@ static bool has_value(const struct lull_kernel_reader *reader, CXCursor declarat
     return is_integer;
 }
 
+/* How many indices a pointer takes: double *p one, double (*p)[N] two. *ret_element is the type of what it then
+ * leads to. */
+static size_t depth_of_pointer(const struct lull_clang *clang, CXType type, CXType *ret_element)
+{
+    size_t depth = 1;
+    type = clang->getCanonicalType(clang->getPointeeType(type));
+    for (; is_array(type); depth++)
+        type = clang->getCanonicalType(clang->getArrayElementType(type));
+    *ret_element = type;
+    return depth;
+}
+
+/* Follows what a pointer is declared with to its place in an array. False: that is not understood, and nothing has
+ * changed. */
+static bool follow_pointer(struct lull_kernel_reader *reader, CXType type, CXCursor value,
+                           struct lull_array_place *ret_place)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_kernel *kernel = reader->kernel;
+    const struct lull_kernel begun = *kernel;
+    const struct lull_kernel_reader before = *reader;
+    CXType element;
+    const size_t depth = depth_of_pointer(clang, type, &element);
+    reader->err = NULL;
+    bool good = follow(reader, value, ret_place) == LULL_OK;
+    if (good) {
+        const struct lull_kernel_array *array = &kernel->arrays[ret_place->array];
+        const size_t left = array->n_dimensions - ret_place->used;
+        /* A cast may make rows of another length, or one row, of an array. */
+        const bool is_cast =
+            clang->getCursorKind(value) == CXCursor_CStyleCastExpr && (depth > 1 || left > 1);
+        good = ret_place->used <= array->n_dimensions && left == depth && !is_cast &&
+               clang->Type_getSizeOf(element) == (long long)array->bytes &&
+               reader_is_floating(reader, element) == array->floating;
+    }
+    reader->err = before.err;
+    if (good)
+        return true;
+    kernel->n_symbols = begun.n_symbols;
+    kernel->n_arrays = begun.n_arrays;
+    kernel->n_accesses = begun.n_accesses;
+    kernel->n_scalars = begun.n_scalars;
+    kernel->n_objects = begun.n_objects;
+    kernel->preamble = begun.preamble;
+    reader->n_names = before.n_names;
+    reader->met_macro = before.met_macro;
+    return false;
+}
+
+/* Declares a pointer that is another name of a place in an array, as it gets its value where it is declared, and never
+ * another one: double *row = &a[i * n]. *ret_name NULL: it is not known to be one, and is taken for an array of its
+ * own (lull_reader_check_names looks at that). In the nest this would be wrong, as it may move. */
+static lull_status declare_place(struct lull_kernel_reader *reader, const struct named *named,
+                                 CXType type, struct lull_name **ret_name)
+{
+    const struct lull_clang *clang = reader->clang;
+    const CXCursor variable = named->variable;
+    const bool is_inside = is_in_nest(reader, variable);
+    struct lull_array_place place;
+    CXCursor value;
+    *ret_name = NULL;
+    if (named->member || clang->getCursorKind(variable) != CXCursor_VarDecl ||
+        clang->getCursorLinkage(variable) == CXLinkage_External ||
+        !find_initial_value(reader, variable, &value))
+        return LULL_OK;
+    if (!lull_reader_is_changed(reader, variable) && follow_pointer(reader, type, value, &place)) {
+        *ret_name = add_name(reader, named, LULL_NAME_PLACE, place.array);
+        (*ret_name)->place = place;
+        declare_before_nest(reader, variable, value);
+        return LULL_OK;
+    }
+    return is_inside
+               ? reader_wrong(reader, variable, "where '%s' points to is not understood: '%s'",
+                              lull_reader_spelling(reader, variable),
+                              lull_reader_source_text(reader, value))
+               : LULL_OK;
+}
+
 static lull_status declare_named(struct lull_kernel_reader *reader, const struct named *named,
                                  struct lull_name **ret_name)
 {
@@ -1105,7 +1305,7 @@ static lull_status declare_named(struct lull_kernel_reader *reader, const struct
     if (*ret_name)
         return LULL_OK;
     CXType type = reader->clang->getCanonicalType(reader->clang->getCursorType(named->typed));
-    if (type.kind == CXType_LValueReference || type.kind == CXType_RValueReference)
+    if (is_reference(type))
         return reader_wrong(reader, named->variable,
                             "'%s' is a reference, which may be to anything",
                             text_of_name(reader, named));
@@ -1116,6 +1316,11 @@ static lull_status declare_named(struct lull_kernel_reader *reader, const struct
     }
     if (named->member)
         declare_object(reader, named->variable);
+    if (type.kind == CXType_Pointer) {
+        lull_status status = declare_place(reader, named, type, ret_name);
+        if (status != LULL_OK || *ret_name)
+            return status;
+    }
     if (is_array(type) || type.kind == CXType_Pointer)
         return declare_array(reader, named, type, ret_name);
     if (lull_reader_is_integer(reader, type))

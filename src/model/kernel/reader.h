@@ -83,18 +83,28 @@ enum lull_name_kind {
     LULL_NAME_SYMBOL,
     LULL_NAME_INDEX,
     LULL_NAME_ARRAY,
+    LULL_NAME_PLACE, /* a pointer into an array, and no array of its own */
     LULL_NAME_SCALAR,
     LULL_NAME_UNKNOWN /* an integer whose value is not understood, where a bound may still use it */
+};
+
+/* The place that an address has been followed to: so far `used` of the array's dimensions have an
+ * index. */
+struct lull_array_place {
+    size_t array, used;
+    struct lull_index offset; /* elements */
 };
 
 /* What a declaration stands for. */
 struct lull_name {
     CXCursor declaration;
     const char *member; /* ".rows" of the structure `declaration`; NULL: the variable itself */
+    CXCursor typed;     /* the declaration that has its type: of the variable, or of the member */
     enum lull_name_kind kind;
     size_t number;           /* index of the symbol, array or scalar in the kernel */
     struct lull_index index; /* INDEX: what an integer variable stands for that is given its value
                                 once */
+    struct lull_array_place place; /* PLACE: where it points to */
 };
 
 /* A parameter of a function of the file that is read in the place of its call. */
@@ -109,8 +119,8 @@ struct lull_kernel_reader {
     const struct lull_kernel_source *source;
     const char *text; /* what is parsed: lines of our own, then the file */
     size_t text_size;
-    unsigned lines_before; /* how many lines of our own stand before the file */
-    size_t code_begin;     /* where the nest begins in the text */
+    unsigned lines_before;       /* how many lines of our own stand before the file */
+    size_t code_begin, code_end; /* of the nest in the text */
     CXTranslationUnit unit;
     bool *as_macro; /* for each given size: the file uses it without declaring it, because its build
                        would define it as a macro */
@@ -168,10 +178,20 @@ lull_status lull_reader_statement(struct lull_kernel_reader *reader, CXCursor cu
  * parameter, by all calls of its function, and never another one. Variables that other files know do not
  * count, but where the file has main() parameters of all of its functions do. */
 bool lull_reader_value(struct lull_kernel_reader *reader, CXCursor declaration, int64_t *ret_value);
+/* Whether a variable is ever written, or its address taken, by what the file says, beside where it is declared. */
+bool lull_reader_is_changed(struct lull_kernel_reader *reader, CXCursor declaration);
 /* How often a process executes a loop nest of a function, if the file says it: main() is executed once, and other
  * functions as often as they are called, by loops of known lengths and outside of branches. NAN: it
  * does not. *ret_whole: each call of the function executes the nest once. */
 double lull_reader_executions(struct lull_kernel_reader *reader, CXCursor function, CXCursor nest,
                               bool *ret_whole);
+
+/* ==== names of the same data ================================================================== */
+
+/* Checks that no two arrays of a nest that was read may be names of the same data, by what the file says: pointers that
+ * are set from each other or from the same, and parameters of a function that is called with the same twice. Fails with
+ * LULL_ERR_FORMAT, as what travels between caches would be wrong. Where it is certain that a name is a place in an
+ * array, lull_reader_statement has taken it for that. */
+lull_status lull_reader_check_names(struct lull_kernel_reader *reader);
 
 #endif

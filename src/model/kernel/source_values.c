@@ -47,6 +47,26 @@ static void take_call(struct variable_uses *uses, CXCursor call)
     uses->calls.items[uses->calls.count++] = call;
 }
 
+/* Whether a call of C++ may change a variable, which it gets by a reference. */
+static bool may_change(struct lull_kernel_reader *reader, CXCursor call, CXCursor declaration)
+{
+    const struct lull_clang *clang = reader->clang;
+    struct lull_cursors arguments = lull_reader_children(reader, call);
+    struct lull_cursors parts = lull_reader_children(reader, clang->getCursorReferenced(call));
+    size_t number = 1; /* behind the function's name */
+    for (size_t i = 0; i < parts.count; i++) {
+        if (clang->getCursorKind(parts.items[i]) != CXCursor_ParmDecl)
+            continue;
+        const CXType type = clang->getCanonicalType(clang->getCursorType(parts.items[i]));
+        if (number < arguments.count && type.kind == CXType_LValueReference &&
+            !clang->isConstQualifiedType(clang->getPointeeType(type)) &&
+            names(reader, arguments.items[number], declaration))
+            return true;
+        number++;
+    }
+    return false;
+}
+
 static enum CXChildVisitResult see_use(CXCursor cursor, CXCursor parent, CXClientData data)
 {
     struct variable_uses *uses = data;
@@ -62,6 +82,9 @@ static enum CXChildVisitResult see_use(CXCursor cursor, CXCursor parent, CXClien
         uses->named++;
     if (kind == CXCursor_CallExpr && refers_to(reader, cursor, uses->declaration))
         take_call(uses, cursor);
+    if (kind == CXCursor_CallExpr && reader->is_cpp &&
+        may_change(reader, cursor, uses->declaration))
+        uses->changed = true;
     if (kind != CXCursor_BinaryOperator && kind != CXCursor_CompoundAssignOperator &&
         kind != CXCursor_UnaryOperator)
         return CXChildVisit_Recurse;
@@ -190,6 +213,11 @@ bool lull_reader_value(struct lull_kernel_reader *reader, CXCursor declaration, 
     reader->n_parameters = parameters;
     reader->met_macro = met_macro;
     return known;
+}
+
+bool lull_reader_is_changed(struct lull_kernel_reader *reader, CXCursor declaration)
+{
+    return find_variable_uses(reader, declaration).changed;
 }
 
 /* ==== how often ================================================================================ */

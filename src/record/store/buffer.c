@@ -312,7 +312,7 @@ bool rec_buffer_begin(struct rec_thread *self)
 static void buffer_stop(struct rec_thread *self, unsigned flag)
 {
     int none = 0;
-    __atomic_fetch_or(&self->header->flags, (uint16_t)flag, __ATOMIC_RELAXED);
+    __atomic_fetch_or(&self->header->flags, (uint16_t)flag, __ATOMIC_RELEASE);
     if (flag & LULL_TAPE_WRITE_FAILED)
         __atomic_compare_exchange_n(&rec_process.full, &none, errno ? errno : EIO, false,
                                     __ATOMIC_RELAXED, __ATOMIC_RELAXED);
@@ -403,6 +403,7 @@ static bool store_chunk(struct rec_thread *self, uint64_t now, uint64_t last)
         self->first = self->tail->record.time;
     self->flushed += LULL_TAPE_CHUNK;
     __atomic_store_n(&self->header->flushed, self->flushed, __ATOMIC_RELEASE);
+    LULL_TAPE_FENCE(__ATOMIC_RELEASE); /* who sees new records in the tail sees `flushed`, too */
     use_chunk(self, self->tail, LULL_TAPE_CHUNK);
     if (rec_process.keeps_last)
         tell_state(self, last);

@@ -6,6 +6,7 @@
 #include "record/node.h"
 #include "record/store/container.h"
 #include "tape/definition.h"
+#include "tape/life.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -385,6 +386,25 @@ void rec_define_process(void)
     const struct rec_aside aside = lock_all();
     append(LULL_TAPE_DEFINE_NODE, 1, fill_node, has_host ? host.nodename : "");
     append(LULL_TAPE_DEFINE_PROCESS, rec_process.number, fill_process, name);
+    unlock_all(&aside);
+}
+
+static void fill_life(struct lull_tape_builder *builder, const void *what)
+{
+    const struct lull_tape_life *life = what;
+    lull_tape_build_u64(builder, life->node);
+    lull_tape_build_u64(builder, life->space);
+    lull_tape_build_u64(builder, life->pid);
+    lull_tape_build_u64(builder, life->start);
+}
+
+void rec_define_life(void)
+{
+    struct lull_tape_life life;
+    if (!lull_tape_own_life(&life))
+        return;
+    const struct rec_aside aside = lock_all();
+    append(LULL_TAPE_DEFINE_LIFE, 0, fill_life, &life);
     unlock_all(&aside);
 }
 

@@ -72,6 +72,8 @@ uint32_t rec_define_file(const char *path, unsigned kind);
 uint32_t rec_define_counter(const char *name, const char *unit, unsigned role);
 void rec_define_run(void);     /* who records, and since when */
 void rec_define_process(void); /* from rec_process; again when the rank changes */
+/* Which process of the system this is, for who reads the run while it is recorded. */
+void rec_define_life(void);
 /* This process has `rank` in a world of MPI with `size` ranks, which have the process numbers
  * `first` and up in the definitions of communicators. */
 void rec_define_world(uint32_t first, uint32_t size, uint32_t rank);

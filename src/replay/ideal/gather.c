@@ -4,7 +4,6 @@
 #include "activity/channel.h"
 #include "base/array.h"
 #include "match/circle.h"
-#include "match/series.h"
 #include "replay/ideal/epochs.h"
 #include "replay/ideal/mail.h"
 

@@ -14,7 +14,8 @@ struct counter {
 struct lull_bursts {
     const struct lull_trace *trace;
     struct lull_bursts_options options;
-    uint32_t n_processes;      /* of the application */
+    uint32_t application;
+    uint32_t n_processes;      /* of it */
     struct counter **counters; /* [n_processes of the trace]; NULL: no steps have come yet */
     uint32_t *streams;         /* [n_processes of the trace]: the stream of each master */
 };
@@ -64,8 +65,7 @@ static lull_status take_steps_for_bursts(void *context, unsigned worker,
     struct lull_bursts *bursts = context;
     const uint32_t index = bursts->trace->locations[steps->location].process;
     const struct lull_process *process = &bursts->trace->processes[index];
-    if (process->first_location != steps->location ||
-        process->application != bursts->options.application)
+    if (process->first_location != steps->location || process->application != bursts->application)
         return LULL_OK;
     struct counter *counter = bursts->counters[index];
     bool fits = counter || (counter = begin_counter(bursts, index)) != NULL;
@@ -95,7 +95,9 @@ lull_status lull_bursts_create(const struct lull_trace *trace,
     if (bursts) {
         bursts->trace = trace;
         bursts->options = *options;
-        bursts->n_processes = lull_count_processes(trace, options->application);
+        bursts->options.reading = NULL; /* of which only the application is needed */
+        bursts->application = lull_reading_of(options->reading)->application;
+        bursts->n_processes = lull_count_processes(trace, bursts->application);
         bursts->counters = calloc(n, sizeof(struct counter *));
         bursts->streams = calloc(n, sizeof *bursts->streams);
     }
@@ -107,7 +109,7 @@ lull_status lull_bursts_create(const struct lull_trace *trace,
     for (uint32_t p = 0; p < trace->n_processes; p++) {
         const struct lull_process *process = &trace->processes[p];
         bursts->streams[p] = stream;
-        stream += process->application == options->application && process->n_threads > 0;
+        stream += process->application == bursts->application && process->n_threads > 0;
     }
     *ret_bursts = bursts;
     return LULL_OK;

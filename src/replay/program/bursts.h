@@ -10,8 +10,8 @@
 #include "replay/replay.h"
 
 struct lull_bursts_options {
-    uint32_t application;
-    bool pieces; /* as in the options of the replay */
+    const struct lull_reading *reading; /* whose application it is; may be NULL */
+    bool pieces;                        /* as in the options of the replay */
     bool (*take)(void *context, const struct lull_replay_burst *burst); /* false: no memory */
     void *context;
 };

@@ -39,7 +39,7 @@ static lull_status open_device_stream(struct lull_replay *replay, uint32_t strea
 {
     const uint32_t location = replay->locations[stream],
                    process = replay->trace->locations[location].process;
-    const struct lull_windows *windows = replay->options.windows;
+    const struct lull_windows *windows = replay->reading.windows;
     const struct lull_device_stream_options options = {
         .window = windows ? windows->intervals[process][0]
                           : (struct lull_interval){0, replay->trace->duration},
@@ -61,7 +61,7 @@ static lull_status rewind_all(struct lull_program *program, struct lull_error *e
 {
     struct lull_replay *replay = program->data;
     close_streams(replay);
-    const struct lull_process_range range = replay->options.range;
+    const struct lull_process_range range = replay->reading.range;
     for (uint32_t s = 0; s < replay->n_streams; s++) {
         if (!lull_in_range(range, lull_replay_process(program, s)))
             continue;
@@ -160,7 +160,7 @@ static bool has_stream(const struct lull_replay *replay, uint32_t location)
 {
     const struct lull_location *l = &replay->trace->locations[location];
     const struct lull_process *p = &replay->trace->processes[l->process];
-    if (p->application != replay->options.application)
+    if (p->application != replay->reading.application)
         return false;
     const bool submits = replay->devices && lull_replay_devices_need(replay->devices, location);
     if (l->kind != LULL_LOCATION_THREAD)
@@ -253,24 +253,23 @@ static const char *const *region_names(const struct lull_trace *trace, struct lu
 }
 
 /* The end of the part that is replayed, where the run goes on behind it. */
-static int64_t end_of_part(const struct lull_trace *trace,
-                           const struct lull_replay_options *options)
+static int64_t end_of_part(const struct lull_trace *trace, const struct lull_reading *reading)
 {
     int64_t begin, end = trace->duration;
-    lull_trace_main_part(trace, options->application, &begin, &end);
-    for (uint32_t p = 0; options->windows && p < trace->n_processes; p++)
-        if (trace->processes[p].application == options->application &&
-            options->windows->counts[p] > 0 && options->windows->intervals[p][0].end < end)
-            return options->windows->intervals[p][0].end;
+    const struct lull_windows *windows = reading->windows;
+    lull_trace_main_part(trace, reading->application, &begin, &end);
+    for (uint32_t p = 0; windows && p < trace->n_processes; p++)
+        if (trace->processes[p].application == reading->application && windows->counts[p] > 0 &&
+            windows->intervals[p][0].end < end)
+            return windows->intervals[p][0].end;
     return INT64_MAX;
 }
 
 /* Whether some process was killed before it came to MPI_Finalize: messages to it may have no receive. */
-static bool was_ended(const struct lull_trace *trace, const struct lull_replay_options *options)
+static bool was_ended(const struct lull_trace *trace, uint32_t application)
 {
     int64_t begin, end;
-    return lull_trace_main_part(trace, options->application, &begin, &end) &&
-           end >= trace->duration;
+    return lull_trace_main_part(trace, application, &begin, &end) && end >= trace->duration;
 }
 
 lull_status lull_replay_open(const struct lull_trace *trace,
@@ -288,15 +287,18 @@ lull_status lull_replay_open(const struct lull_trace *trace,
                                      .data = replay};
     replay->trace = trace;
     replay->options = *options;
-    replay->ends_at = options->excerpt ? INT64_MAX : end_of_part(trace, options);
+    replay->reading = *lull_reading_of(options->reading);
+    replay->options.reading = &replay->reading;
+    const uint32_t application = replay->reading.application;
+    replay->ends_at = options->excerpt ? INT64_MAX : end_of_part(trace, &replay->reading);
     program->unfinished =
-        !options->excerpt && (replay->ends_at < INT64_MAX || was_ended(trace, options));
+        !options->excerpt && (replay->ends_at < INT64_MAX || was_ended(trace, application));
     if (options->network)
         replay->eager = lull_network_parameter(options->network->class, "eager");
     lull_status status = LULL_OK;
     if (!options->survey)
-        status = lull_survey_take(trace, options->application, options->callers != NULL,
-                                  &replay->own_survey, err);
+        status = lull_survey_take(trace, application, options->callers != NULL, &replay->own_survey,
+                                  err);
     replay->survey = options->survey ? options->survey : replay->own_survey;
     if (options->devices)
         replay->devices = lull_survey_devices(replay->survey);

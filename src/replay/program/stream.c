@@ -321,7 +321,7 @@ static bool waits_at_end(const stream_t *s, const struct lull_step *call)
  * this part, and for the wait at the end. */
 static uint64_t length_in_part(const stream_t *s, const struct lull_step *call)
 {
-    const struct lull_windows *windows = s->replay->options.windows;
+    const struct lull_windows *windows = s->replay->reading.windows;
     if (waits_at_end(s, call))
         return 0;
     if (!windows)
@@ -407,7 +407,7 @@ static void judge_poll(stream_t *s, uint8_t next)
 /* How much of a piece of measured time lies in the part that is replayed, in ns. */
 static int64_t time_in_part(const stream_t *s, int64_t begin, int64_t end)
 {
-    const struct lull_windows *windows = s->replay->options.windows;
+    const struct lull_windows *windows = s->replay->reading.windows;
     if (windows) {
         const struct lull_interval part = windows->intervals[s->process][0];
         begin = begin > part.begin ? begin : part.begin;
@@ -807,7 +807,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
         s->caller = lull_device_caller_open(replay->devices, location);
     const bool disturbs = replay->options.disturbance &&
                           location == replay->trace->processes[s->process].first_location;
-    const struct lull_windows *windows = replay->options.windows;
+    const struct lull_windows *windows = replay->reading.windows;
     if (!lull_disturbed_open(
             &s->disturbed, replay->trace, disturbs ? replay->options.disturbance : NULL,
             replay->ranks[s->process], windows ? windows->intervals[s->process][0].begin : 0)) {
@@ -816,7 +816,7 @@ lull_status lull_replay_stream_open(struct lull_replay *replay, uint32_t index,
         return status;
     }
     const struct lull_items_options options = {.pieces = replay->options.pieces,
-                                               .windows = replay->options.windows,
+                                               .windows = replay->reading.windows,
                                                .marks = disturbs,
                                                .shift =
                                                    lull_survey_shift(replay->survey, s->process)};
@@ -1380,7 +1380,7 @@ static uint32_t process_of(const struct lull_replay *replay, uint32_t rank)
  * follows from the events of all processes. */
 static lull_status check_range(const struct lull_replay *replay, struct lull_error *err)
 {
-    if (replay->options.range.end == 0)
+    if (replay->reading.range.end == 0)
         return LULL_OK;
     return lull_fail(err, LULL_ERR_UNSUPPORTED, "%s: what was received follows from what was sent",
                      replay->trace->path);
@@ -1395,7 +1395,7 @@ static lull_status find_unreceived(struct lull_replay *replay,
         return status;
     pthread_mutex_lock(&replay->lock);
     if (!replay->unreceived)
-        status = lull_unreceived_create(replay->trace, replay->options.application,
+        status = lull_unreceived_create(replay->trace, replay->reading.application,
                                         &replay->unreceived, err);
     *ret_unreceived = replay->unreceived;
     pthread_mutex_unlock(&replay->lock);
@@ -1479,7 +1479,7 @@ static lull_status complete_lost_receives(stream_t *s, const struct lull_step *c
         return status;
     pthread_mutex_lock(&replay->lock);
     if (!replay->lost)
-        status = lull_lost_create(replay->trace, replay->options.application, &replay->lost, err);
+        status = lull_lost_create(replay->trace, replay->reading.application, &replay->lost, err);
     if (status == LULL_OK)
         count = lull_lost_take(replay->lost, &wait, &sends);
     pthread_mutex_unlock(&replay->lock);

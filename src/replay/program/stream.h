@@ -25,7 +25,8 @@ struct rooted; /* a group for the operations of one root, see groups below */
 struct lull_replay {
     const struct lull_trace *trace;
     struct lull_replay_options options;
-    uint32_t *ranks; /* [n_processes]: rank in the program, or LULL_NONE */
+    struct lull_reading reading; /* that of the options */
+    uint32_t *ranks;             /* [n_processes]: rank in the program, or LULL_NONE */
     uint32_t n_ranks, n_streams;
     int64_t
         ends_at; /* ns: streams end with the call that they are in then; INT64_MAX: at their end */

@@ -593,7 +593,8 @@ static lull_status read_program(const struct lull_what_if *w,
     if (status != LULL_OK)
         return status;
     for (uint32_t s = 0; s < program->n_streams && status == LULL_OK; s++) {
-        count = lull_in_range(options->range, lull_replay_process(program, s));
+        count = lull_in_range(lull_reading_of(options->reading)->range,
+                              lull_replay_process(program, s));
         while (status == LULL_OK && count > 0)
             status = program->class->next(program, s, ops, 64, &count, err);
     }
@@ -605,10 +606,9 @@ lull_status lull_what_if_consumer(struct lull_what_if *w, struct lull_consumer *
                                   struct lull_error *err)
 {
     const struct lull_what_if_kind *kind = w->kinds[w->stage];
-    const struct lull_bursts_options options = {.application = w->scene.wanted->application,
-                                                .pieces = true,
-                                                .take = learn_burst,
-                                                .context = w};
+    const struct lull_reading reading = {.application = w->scene.wanted->application};
+    const struct lull_bursts_options options = {
+        .reading = &reading, .pieces = true, .take = learn_burst, .context = w};
     w->rides = true;
     if (kind->consumer) {
         *ret_consumer = kind->consumer(w->states[w->stage]);
@@ -625,7 +625,7 @@ static lull_status read_steps(struct lull_what_if *w, const struct lull_replay_o
                               struct lull_error *err)
 {
     const struct lull_reading reading = {.application = w->scene.wanted->application,
-                                         .windows = replay->windows,
+                                         .windows = lull_reading_of(replay->reading)->windows,
                                          .range = w->scene.part.range,
                                          .workers = w->workers};
     const struct lull_pass_options options = {.reading = &reading,
@@ -749,8 +749,8 @@ lull_status lull_what_if_conclude(struct lull_what_if *w, struct lull_replay_opt
     const bool of_devices =
         options->devices && lull_what_if_devices_supposes(&w->scene.wanted->devices);
     if ((lull_what_if_learns(w) || of_devices) && !options->survey) {
-        status = lull_survey_take(w->scene.trace, options->application, options->callers != NULL,
-                                  &survey, err);
+        status = lull_survey_take(w->scene.trace, lull_reading_of(options->reading)->application,
+                                  options->callers != NULL, &survey, err);
         read.survey = survey;
     }
     if (status == LULL_OK && of_devices)

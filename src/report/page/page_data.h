@@ -16,4 +16,10 @@ struct lull_page_data *lull_page_data_pack(const struct lull_document *document,
 uint64_t lull_page_data_least(const struct lull_document *document);
 void lull_page_data_write(const struct lull_page_data *data, FILE *out);
 
+/* The timeline with its rows down to a depth (1: only rows without a parent), in the arena, for pages that have
+ * no room for all of them. Rows whose children are left out become leaves with the same cells, and have neither
+ * steps, messages nor counters. Where no row lies deeper, it is `timeline` itself. */
+const struct lull_picture_timeline *lull_page_fold(const struct lull_picture_timeline *timeline,
+                                                   unsigned depth, struct lull_arena *arena);
+
 #endif

@@ -10,7 +10,7 @@
 #include "study/compare.h"
 #include "study/model/program_study.h"
 #include "study/runs.h"
-#include "trace/cores.h"
+#include "trace/resources.h"
 #include "trace/scan.h"
 
 #include <math.h>

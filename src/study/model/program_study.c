@@ -6,7 +6,7 @@
 #include "study/census.h"
 #include "study/compare.h"
 #include "study/runs.h"
-#include "trace/cores.h"
+#include "trace/resources.h"
 #include "trace/trace.h"
 
 #include <ctype.h>

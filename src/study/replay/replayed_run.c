@@ -10,7 +10,7 @@
 #include "replay/shared_replay.h"
 #include "sim/engine/engine.h"
 #include "sim/setup.h"
-#include "study/interference.h"
+#include "study/circumstances.h"
 #include "team/team.h"
 
 #include <math.h>
@@ -58,7 +58,9 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                 struct lull_process_range range, struct lull_replayed *replayed,
                                 struct lull_error *err)
 {
-    struct lull_replay_options options = {.application = wish->reading->application,
+    struct lull_reading reading = *wish->reading;
+    reading.range = range;
+    struct lull_replay_options options = {.reading = &reading,
                                           .devices = wish->devices,
                                           .callers = wish->callers,
                                           .excerpt = wish->excerpt,
@@ -66,8 +68,6 @@ static lull_status open_program(const struct lull_trace *trace, const struct lul
                                           .pieces = wish->run,
                                           .keep_calls = wish->keep_calls,
                                           .exchanges = wish->exchanges,
-                                          .windows = wish->reading->windows,
-                                          .range = range,
                                           .network = wish->network,
                                           .disturbance = wish->disturbance,
                                           .length = wish->length,

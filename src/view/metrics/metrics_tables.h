@@ -7,7 +7,7 @@
 
 #include "report/document.h"
 #include "study/runs.h"
-#include "trace/memory.h"
+#include "trace/resources.h"
 
 /* The scheme that the user wants efficiencies to be split by. */
 enum lull_scheme_choice {
@@ -50,7 +50,8 @@ struct lull_table *lull_table_of_parts(struct lull_document *document, const cha
                                        const char *title, const char *corner,
                                        const struct lull_run *run, struct lull_arena *arena);
 
-/* The length of the windows of all threads of a run together, in ns, to which shares of its time refer; 1 where that is 0. */
+/* The length of the windows of all threads of a run together, in ns, to which shares of its time refer; 1 where
+ * that is 0. */
 double lull_time_of_threads(const struct lull_breakdown *breakdown);
 
 /* What the processes of a breakdown had of memory. */
@@ -85,7 +86,8 @@ void lull_tables_by_file(struct lull_document *document, const struct lull_runs 
 void lull_tables_by_device(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 
-/* One table per run with a row for each name of kernels, each kind of copy, each stream; and a note where a run does not tell operations. */
+/* One table per run with a row for each name of kernels, each kind of copy, each stream; and a note where a run does
+ * not tell operations. */
 void lull_tables_by_kernel(struct lull_document *document, const struct lull_runs *runs,
                            struct lull_arena *arena);
 void lull_tables_by_copy(struct lull_document *document, const struct lull_runs *runs,

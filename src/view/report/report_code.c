@@ -2,7 +2,7 @@
 /* Where in the code of its program a run computed: functions, source, and heat maps of functions over
  * ranks and over time. */
 #include "study/call_paths.h"
-#include "study/code_listing.h"
+#include "study/run_code.h"
 #include "view/report/report_document.h"
 #include "view/report/report_parts.h"
 

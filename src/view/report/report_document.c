@@ -5,10 +5,9 @@
 #include "metrics/pop.h"
 #include "study/replay/replayed_run.h"
 #include "study/run_code.h"
-#include "trace/cores.h"
+#include "trace/resources.h"
 #include "view/document_parts.h"
 #include "view/hot_loops_document.h"
-#include "view/property_table.h"
 #include "view/report/report_parts.h"
 
 #include <math.h>

@@ -85,26 +85,35 @@ static struct memory_of_node *add_nodes(const struct lull_run *run, int64_t begi
     return nodes;
 }
 
-/* Which part of the run a report shows: the axis of its timeline, or all of it. False: nothing. */
-static bool find_axis(const struct lull_run *run, const struct lull_report_run *of,
-                      int64_t *ret_begin, int64_t *ret_end)
+/* The memory of a run in the part of it that a report shows. */
+struct memory_of_run {
+    const struct lull_trace *trace;
+    int64_t begin, end;                 /* the axis of the timeline, or all of the run */
+    const struct memory_of_node *nodes; /* those with most memory first */
+    uint32_t count;                     /* 0: nothing is known, and all else is 0, too */
+};
+
+static struct memory_of_run find_memory(const struct lull_run *run,
+                                        const struct lull_report_run *of, struct lull_arena *arena)
 {
+    struct memory_of_run memory = {.trace = run->trace};
     if (!run->trace || run->trace->duration <= 0)
-        return false;
+        return memory;
     const bool knows_axis = of->timeline && of->timeline->begin < of->timeline->end;
-    *ret_begin = knows_axis ? of->timeline->begin : 0;
-    *ret_end = knows_axis ? of->timeline->end : run->trace->duration;
-    return true;
+    memory.begin = knows_axis ? of->timeline->begin : 0;
+    memory.end = knows_axis ? of->timeline->end : run->trace->duration;
+    memory.nodes = add_nodes(run, memory.begin, memory.end, arena, &memory.count);
+    return memory;
 }
 
-static void add_line_of_node(struct lull_chart *chart, const struct lull_trace *trace,
-                             const struct memory_of_node *node, int64_t begin, int64_t end,
-                             struct lull_arena *arena)
+static void add_line_of_node(struct lull_chart *chart, const struct memory_of_run *memory,
+                             const struct memory_of_node *node, struct lull_arena *arena)
 {
+    const struct lull_trace *trace = memory->trace;
     struct lull_chart_point points[MOMENTS];
     for (int m = 0; m < MOMENTS; m++)
-        points[m] = (struct lull_chart_point){1e-9 * time_of_moment(begin, end, m), node->bytes[m],
-                                              NAN, NAN};
+        points[m] = (struct lull_chart_point){1e-9 * time_of_moment(memory->begin, memory->end, m),
+                                              node->bytes[m], NAN, NAN};
     const char *name = node->node < trace->n_nodes ? trace->nodes[node->node].name : "a node";
     const char *label = node->processes > 1
                             ? lull_arena_printf(arena, "%u processes on %s", node->processes, name)
@@ -121,19 +130,15 @@ static void add_line_of_node(struct lull_chart *chart, const struct lull_trace *
 void lull_report_add_memory(struct lull_document *document, const struct lull_run *run,
                             const struct lull_report_run *of, struct lull_arena *arena)
 {
-    uint32_t count;
-    int64_t begin, end;
-    if (!find_axis(run, of, &begin, &end))
-        return;
-    const struct memory_of_node *nodes = add_nodes(run, begin, end, arena, &count);
-    if (count == 0)
+    const struct memory_of_run memory = find_memory(run, of, arena);
+    if (memory.count == 0)
         return;
     struct lull_chart *chart =
         lull_chart_create(arena, lull_arena_printf(arena, "Memory of %s", run->name));
     lull_chart_x_axis(chart, "time from the begin of the run", "s", LULL_CHART_LINEAR);
     lull_chart_y_axis(chart, "resident or swapped out", "B", LULL_CHART_LINEAR);
-    for (uint32_t i = 0; i < count && i < NODES_SHOWN; i++)
-        add_line_of_node(chart, run->trace, &nodes[i], begin, end, arena);
+    for (uint32_t i = 0; i < memory.count && i < NODES_SHOWN; i++)
+        add_line_of_node(chart, &memory, &memory.nodes[i], arena);
     lull_document_chart_of_time(document, lull_arena_printf(arena, "memory:%s", run->name), chart);
 }
 
@@ -157,12 +162,8 @@ static void add_row_of_node(struct lull_table *table, const struct lull_trace *t
 void lull_report_add_memory_table(struct lull_document *document, const struct lull_run *run,
                                   const struct lull_report_run *of, struct lull_arena *arena)
 {
-    uint32_t count;
-    int64_t begin, end;
-    if (!find_axis(run, of, &begin, &end))
-        return;
-    const struct memory_of_node *nodes = add_nodes(run, begin, end, arena, &count);
-    if (count == 0)
+    const struct memory_of_run memory = find_memory(run, of, arena);
+    if (memory.count == 0)
         return;
     struct lull_table *table = lull_document_table(
         document, lull_arena_printf(arena, "memory:%s", run->name),
@@ -174,17 +175,17 @@ void lull_report_add_memory_table(struct lull_document *document, const struct l
     lull_table_column(table, "share", "of what\nit has");
     for (int m = 0; m < MOMENTS; m += TABLE_STEP) {
         char text[32];
-        const int64_t time = (int64_t)time_of_moment(begin, end, m);
+        const int64_t time = (int64_t)time_of_moment(memory.begin, memory.end, m);
         lull_table_column(
             table, lull_arena_printf(arena, "at_%d", 100 * m / (MOMENTS - 1)),
             lull_arena_printf(arena, "at\n%s", lull_format_time(time, text, sizeof text)));
     }
-    for (uint32_t i = 0; i < count && i < NODES_SHOWN; i++)
-        add_row_of_node(table, run->trace, &nodes[i]);
-    if (count > NODES_SHOWN)
+    for (uint32_t i = 0; i < memory.count && i < NODES_SHOWN; i++)
+        add_row_of_node(table, run->trace, &memory.nodes[i]);
+    if (memory.count > NODES_SHOWN)
         lull_document_note(document, LULL_NOTE_INFO,
                            "Memory: the %d nodes with most of %u; JSON has all of them.",
-                           NODES_SHOWN, count);
+                           NODES_SHOWN, memory.count);
 }
 
 /* What is written of the memory of all runs. */
@@ -214,21 +215,21 @@ static void write_node(struct lull_json *json, const struct lull_trace *trace,
     lull_json_object_end(json);
 }
 
-static void write_memory_of_run(struct lull_json *json, const struct lull_run *run, int64_t begin,
-                                int64_t end, const struct memory_of_node *nodes, uint32_t count)
+static void write_memory_of_run(struct lull_json *json, const char *name,
+                                const struct memory_of_run *memory)
 {
     lull_json_object_begin(json);
     lull_json_key(json, "run");
-    lull_json_string(json, run->name);
+    lull_json_string(json, name);
     lull_json_key(json, "time");
     lull_json_array_begin(json);
     for (int m = 0; m < MOMENTS; m++)
-        lull_json_number(json, 1e-9 * time_of_moment(begin, end, m));
+        lull_json_number(json, 1e-9 * time_of_moment(memory->begin, memory->end, m));
     lull_json_array_end(json);
     lull_json_key(json, "nodes");
     lull_json_array_begin(json);
-    for (uint32_t i = 0; i < count; i++)
-        write_node(json, run->trace, &nodes[i]);
+    for (uint32_t i = 0; i < memory->count; i++)
+        write_node(json, memory->trace, &memory->nodes[i]);
     lull_json_array_end(json);
     lull_json_object_end(json);
 }
@@ -239,13 +240,9 @@ static void write_memory(struct lull_json *json, const void *data)
     lull_json_array_begin(json);
     for (uint32_t i = 0; i < of->report->runs.count; i++) {
         const struct lull_run *run = &of->report->runs.runs[i];
-        uint32_t count = 0;
-        int64_t begin, end;
-        const struct memory_of_node *nodes = NULL;
-        if (find_axis(run, &of->report->of[i], &begin, &end))
-            nodes = add_nodes(run, begin, end, of->arena, &count);
-        if (count > 0)
-            write_memory_of_run(json, run, begin, end, nodes, count);
+        const struct memory_of_run memory = find_memory(run, &of->report->of[i], of->arena);
+        if (memory.count > 0)
+            write_memory_of_run(json, run->name, &memory);
     }
     lull_json_array_end(json);
 }

@@ -5,6 +5,7 @@ usage: where_python.py even|late|grown FILE
 
 MPI is called by mpi4py, or Open MPI by ctypes where that is not there. FILE.RANK gets the lines that where.c writes.
 """
+import array
 import ctypes
 import sys
 import time
@@ -40,7 +41,10 @@ class Mpi4py:
         self.rank = self.world.Get_rank()
 
     def allreduce(self, value):
-        return self.world.allreduce(value)
+        """By arrays: of objects mpi4py 4 makes sends and receives."""
+        total = array.array("d", [0])
+        self.world.Allreduce(array.array("d", [value]), total)
+        return total[0]
 
     def finish(self):
         """mpi4py does so at the end."""

@@ -1,22 +1,25 @@
 /* What each pass through a loop executes, in machine code that is written down by hand. */
 #include "binary/code_loops.h"
+#include "support/arena_case.h"
 #include "support/test.h"
 
 #include <elf.h>
 
 enum { BEGIN = 0x1000 };
 
-/* Finds the innermost loops of some code, and what each pass through the only one of them executes. */
-static struct lull_code_loops loops_of(const uint8_t *bytes, size_t size,
-                                       struct lull_code_range *part,
-                                       struct lull_function_code *code, struct lull_arena *arena)
+/* The function that a test looks at. */
+static struct lull_code_range part;
+static struct lull_function_code code;
+static struct lull_code_loops loops;
+static struct lull_code_pass pass;
+
+static void find_loops(const uint8_t *bytes, size_t size, uint32_t expected)
 {
-    struct lull_code_loops loops;
-    *part = (struct lull_code_range){bytes, BEGIN, size};
-    *code = (struct lull_function_code){
-        .machine = EM_X86_64, .parts = part, .n_parts = 1, .entry = BEGIN};
-    assert_true(lull_code_loops_find(code, arena, &loops));
-    return loops;
+    part = (struct lull_code_range){bytes, BEGIN, size};
+    code = (struct lull_function_code){
+        .machine = EM_X86_64, .parts = &part, .n_parts = 1, .entry = BEGIN};
+    assert_true(lull_code_loops_find(&code, arena, &loops));
+    assert_int_equal(loops.n_loops, expected);
 }
 
 static void a_branch_is_left_out(void **state)
@@ -28,19 +31,13 @@ static void a_branch_is_left_out(void **state)
                                     0x48, 0x39, 0xf0,       /* 0c: cmp %rsi, %rax */
                                     0x75, 0xef,             /* 0f: jne 00 */
                                     0xc3};                  /* 11: ret */
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_code_range part;
-    struct lull_function_code code;
-    struct lull_code_pass pass;
     (void)state;
-    const struct lull_code_loops loops = loops_of(bytes, sizeof bytes, &part, &code, arena);
-    assert_int_equal(loops.n_loops, 1);
+    find_loops(bytes, sizeof bytes, 1);
     assert_true(lull_code_loops_pass(&code, &loops, 0, arena, &pass));
     assert_int_equal(pass.n_blocks, 2);
     assert_int_equal(loops.blocks[pass.blocks[0]].begin, BEGIN);
     assert_int_equal(loops.blocks[pass.blocks[1]].begin, BEGIN + 0xc);
     assert_int_equal(pass.n_others, 1);
-    lull_arena_destroy(arena);
 }
 
 /* The loop is entered in the middle of its code. */
@@ -52,19 +49,13 @@ static void a_pass_begins_at_the_head(void **state)
                                     0x48, 0x39, 0xf0,       /* 09: cmp %rsi, %rax */
                                     0x75, 0xf4,             /* 0c: jne 02 */
                                     0xc3};                  /* 0e: ret */
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_code_range part;
-    struct lull_function_code code;
-    struct lull_code_pass pass;
     (void)state;
-    const struct lull_code_loops loops = loops_of(bytes, sizeof bytes, &part, &code, arena);
-    assert_int_equal(loops.n_loops, 1);
+    find_loops(bytes, sizeof bytes, 1);
     assert_true(lull_code_loops_pass(&code, &loops, 0, arena, &pass));
     assert_int_equal(pass.n_blocks, 2);
     assert_int_equal(loops.blocks[pass.blocks[0]].begin, BEGIN + 6);
     assert_int_equal(loops.blocks[pass.blocks[1]].begin, BEGIN + 2);
     assert_int_equal(pass.n_others, 0);
-    lull_arena_destroy(arena);
 }
 
 static void a_jump_through_a_register_may_lead_anywhere(void **state)
@@ -75,18 +66,12 @@ static void a_jump_through_a_register_may_lead_anywhere(void **state)
                                     0x48, 0x39, 0xf0, /* 07: cmp %rsi, %rax */
                                     0x75, 0xf4,       /* 0a: jne 00 */
                                     0xc3};            /* 0c: ret */
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_code_range part;
-    struct lull_function_code code;
-    struct lull_code_pass pass;
     (void)state;
-    const struct lull_code_loops loops = loops_of(bytes, sizeof bytes, &part, &code, arena);
-    assert_int_equal(loops.n_loops, 1);
+    find_loops(bytes, sizeof bytes, 1);
     if (lull_code_loops_pass(&code, &loops, 0, arena, &pass)) {
         assert_true(pass.n_blocks >= 1);
         assert_int_equal(loops.blocks[pass.blocks[0]].begin, loops.loops[0].head);
     }
-    lull_arena_destroy(arena);
 }
 
 static void an_outer_loop_is_refused(void **state)
@@ -97,26 +82,20 @@ static void an_outer_loop_is_refused(void **state)
                                     0x48, 0x39, 0xf0, /* 08: cmp %rsi, %rax */
                                     0x75, 0xf3,       /* 0b: jne 00 */
                                     0xc3};            /* 0d: ret */
-    struct lull_arena *arena = lull_arena_create(NULL);
-    struct lull_code_range part;
-    struct lull_function_code code;
-    struct lull_code_pass pass;
     (void)state;
-    const struct lull_code_loops loops = loops_of(bytes, sizeof bytes, &part, &code, arena);
-    assert_int_equal(loops.n_loops, 2);
+    find_loops(bytes, sizeof bytes, 2);
     assert_false(lull_code_loops_pass(&code, &loops, 0, arena, &pass));
     assert_true(lull_code_loops_pass(&code, &loops, 1, arena, &pass));
     assert_int_equal(pass.n_blocks, 1);
-    lull_arena_destroy(arena);
 }
 
 TEST_GROUP(test_code_loops)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_branch_is_left_out),
-        cmocka_unit_test(a_pass_begins_at_the_head),
-        cmocka_unit_test(a_jump_through_a_register_may_lead_anywhere),
-        cmocka_unit_test(an_outer_loop_is_refused),
+        ARENA_TEST(a_branch_is_left_out),
+        ARENA_TEST(a_pass_begins_at_the_head),
+        ARENA_TEST(a_jump_through_a_register_may_lead_anywhere),
+        ARENA_TEST(an_outer_loop_is_refused),
     };
     return run_cases(tests, NULL, NULL);
 }

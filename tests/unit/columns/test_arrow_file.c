@@ -1,7 +1,7 @@
 /* Arrow files, read by a reader that shares nothing with their writer: every type, rows without value, indices of every
  * width, batches, names that are no UTF-8, and files that cannot be written. */
 #include "columns/arrow_file.h"
-#include "columns/words.h"
+#include "columns/tables.h"
 #include "support/arrow_reader.h"
 #include "support/folder.h"
 #include "support/test.h"

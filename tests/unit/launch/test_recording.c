@@ -2,7 +2,7 @@
  * recorder lies beside the program that asks; tests/record has those that are loaded. */
 #include "launch/recording.h"
 
-#include "launch/installed.h"
+#include "launch/executable.h"
 #include "support/folder.h"
 #include "support/test.h"
 

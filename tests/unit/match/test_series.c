@@ -1,5 +1,5 @@
 /* Operations of a series are opened and closed in the order of their numbers, also where these wrap around. */
-#include "match/series.h"
+#include "match/circle.h"
 #include "support/test.h"
 
 struct kept {

@@ -62,15 +62,15 @@ static const char program[] =
     "}\n"                                                                                /* 48 */
     "int main(int argc, char **argv)\n"                                                  /* 49 */
     "{\n"                                                                                /* 50 */
-    "    std::vector<double> a(argc), b(argc);\n"                                        /* 51 */
-    "    std::vector<float> y(argc);\n"                                                  /* 52 */
+    "    std::vector<double> a(argc), b(argc), c(argc);\n"                               /* 51 */
+    "    std::vector<float> x(argc), y(argc);\n"                                         /* 52 */
     "    std::vector<int> at(argc);\n"                                                   /* 53 */
     "    std::vector<bool> f(argc);\n"                                                   /* 54 */
     "    grid g{a, b, argc};\n"                                                          /* 55 */
     "    g.step();\n"                                                                    /* 56 */
     "    twice(a.data(), b.data(), argc);\n"                                             /* 57 */
-    "    triad(a, b, b, a[0]);\n"                                                        /* 58 */
-    "    gather(y, y, at, argc);\n"                                                      /* 59 */
+    "    triad(a, b, c, a[0]);\n"                                                        /* 58 */
+    "    gather(y, x, at, argc);\n"                                                      /* 59 */
     "    flags(f, argc);\n"                                                              /* 60 */
     "    return rows({a, b}, 2) > 0;\n"                                                  /* 61 */
     "}\n";

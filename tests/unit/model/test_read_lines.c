@@ -57,7 +57,7 @@ static const char program[] =
     "}\n"                                                         /* 42 */
     "int main(int argc, char **argv)\n"                           /* 43 */
     "{\n"                                                         /* 44 */
-    "    static double x[3000];\n"                                /* 45 */
+    "    static double w[3000], x[3000], y[3000], z[3000];\n"     /* 45 */
     "    int n = 1000, twice = 2 * n;\n"                          /* 46 */
     "    struct plate p = {argc, argc, x, x};\n"                  /* 47 */
     "    double s = 0;\n"                                         /* 48 */
@@ -68,7 +68,7 @@ static const char program[] =
     "    }\n"                                                     /* 53 */
     "    if (argc > 1)\n"                                         /* 54 */
     "        wild(x, twice);\n"                                   /* 55 */
-    "    product((int *)argv, (int *)argv, x, x, x, argc);\n"     /* 56 */
+    "    product((int *)w, (int *)argv, y, x, z, argc);\n"        /* 56 */
     "    return s > 0;\n"                                         /* 57 */
     "}\n";
 

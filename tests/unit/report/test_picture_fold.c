@@ -1,5 +1,5 @@
 /* Rows that are folded into those that they are in: these keep their names and their cells. */
-#include "report/page/picture_fold.h"
+#include "report/page/page_data.h"
 #include "support/page_case.h"
 #include "support/test.h"
 

@@ -1,8 +1,8 @@
 /* Who had the cores, of planted numbers that are worked out by hand: a run of 100 ns. */
-#include "study/interference.h"
+#include "study/circumstances.h"
 #include "support/memory_trace.h"
 #include "support/test.h"
-#include "trace/cores.h"
+#include "trace/resources.h"
 
 #include <stddef.h>
 #include <string.h>

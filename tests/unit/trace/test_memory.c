@@ -1,6 +1,6 @@
 /* Sums of the memory of processes, worked out by hand. */
 #include "support/test.h"
-#include "trace/memory.h"
+#include "trace/resources.h"
 
 #define GIB (UINT64_C(1) << 30)
 

@@ -9,6 +9,7 @@
 #include "tape/layout.h"
 #include "trace/format.h"
 #include "trace/format/tape/read/tape_definitions.h"
+#include "trace/format/tape/read/tape_live.h"
 #include "trace/format/tape/read/tape_samples.h"
 #include "trace/format/tape/read/tape_source.h"
 #include "trace/format/tape/read/tape_sums.h"
@@ -305,6 +306,22 @@ static uint32_t version_of_anchor(const char *text, size_t size)
 
 static lull_status tape_list_files(struct lull_trace *trace, struct lull_error *err);
 
+/* Nobody knows yet how long a run will be that is being recorded. */
+static lull_status begin_live(struct lull_trace *trace, struct lull_error *err)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++)
+        if (data->files[l].header.flags & LULL_TAPE_RING)
+            return lull_fail(err, LULL_ERR_UNSUPPORTED,
+                             "%s: keeps its newest events only, so that it cannot be read while it "
+                             "is recorded",
+                             trace->path);
+    trace->duration = LULL_LIVE_DURATION;
+    return lull_tape_lives_begin(trace)
+               ? LULL_OK
+               : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+}
+
 static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the user named the anchor: the tape is its folder */
@@ -361,6 +378,8 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     lull_join_devices(trace);
     choose_scopes(trace);
     status = lull_tape_measure_length(trace, err);
+    if (status == LULL_OK && trace->live)
+        status = begin_live(trace, err);
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
     if (status == LULL_OK) {
@@ -389,6 +408,7 @@ static void close_tape(struct lull_trace *trace)
     lull_tape_nodes_close(trace);
     if (!data)
         return;
+    lull_tape_lives_end(trace);
     if (data->share && data->share->merge)
         lull_tape_merge_free(data->share->merge);
     lull_tape_share_end(data->share);
@@ -405,6 +425,7 @@ static const struct lull_reader reader_tape = {
     .stream_open = lull_tape_stream_open,
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,
+    .stream_state = lull_tape_stream_state,
     .read_sums = lull_tape_read_sums,
     .read_sampling = lull_tape_read_sampling,
     .details_open = lull_tape_details_open,

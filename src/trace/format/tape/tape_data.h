@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "tape/layout.h"
+#include "tape/life.h"
 #include "trace/trace.h"
 
 #include <stddef.h>
@@ -75,6 +76,7 @@ struct lull_tape_scope {
     uint64_t clock;      /* the same number for processes that read the same clock; 0: unknown */
     uint32_t world_size; /* ranks of the world of MPI that the process is in; 0: it is in none */
     uint32_t member;     /* with a world: the number by which communicators name the process */
+    struct lull_tape_life life; /* which process of the system it is, or was */
 };
 
 /* The number by which communicators name a process, and the process's index. */
@@ -208,6 +210,7 @@ static inline void lull_tape_make_room(const struct lull_trace *trace, void *arr
 }
 
 struct lull_tape_share;
+struct lull_tape_lives;
 
 struct lull_tape_data {
     struct lull_tape_share
@@ -238,6 +241,7 @@ struct lull_tape_data {
     const struct lull_tape_site *sites; /* a list; the last one that was added comes first */
     size_t n_addresses;                 /* of all sites together */
     struct lull_tape_throttled *throttled;
+    struct lull_tape_lives *lives; /* of a trace that is opened live (read/tape_live.h), else NULL */
 };
 
 /* Fails, with what the user can do, unless a file has the version that this lull writes. */
@@ -258,6 +262,14 @@ const char *lull_tape_process_path(const struct lull_trace *trace, uint32_t proc
 
 /* Finds the locations in the file of a process, and adds them to data->files. */
 lull_status lull_tape_read_process(struct lull_trace *trace, struct lull_tape_listed *process,
+                                   struct lull_error *err);
+struct lull_tape_extent;
+/* Reads up to `room` extents of a process from number `first` on, in the order of their numbers; those
+ * that are not in use have the part NONE. *ret_count 0: there are no more. A recorder may be adding to
+ * them. */
+lull_status lull_tape_read_extents(struct lull_tape_source *source, const char *path,
+                                   uint32_t process, uint32_t first, uint32_t room,
+                                   struct lull_tape_extent *extents, uint32_t *ret_count,
                                    struct lull_error *err);
 /* Looks again for the parts of a location, of which a recorder may have added more. */
 lull_status lull_tape_refresh(const struct lull_trace *trace, struct lull_tape_file *file,
@@ -361,6 +373,10 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
                                        union lull_tape_slot *slots, struct lull_tape_ends *ret_ends,
                                        struct lull_error *err);
 
+/* Finds the call that had not ended in a location when its header and its tail were read. */
+lull_status lull_tape_find_open_call(const struct lull_trace *trace, struct lull_tape_file *file,
+                                     struct lull_error *err);
+
 /* Sets main_begin and main_end of processes, and trace->has_main (tape_times.c). */
 void lull_tape_find_main(struct lull_trace *trace);
 /* Gives the readings of memory of all processes their times in the run, whose begin and length are known. */
@@ -416,6 +432,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
                                   void **ret_stream, struct lull_error *err);
 lull_status lull_tape_stream_read(void *stream, struct lull_event *events, size_t capacity,
                                   size_t *ret_count, struct lull_error *err);
+enum lull_stream_state lull_tape_stream_state(const void *stream);
 void lull_tape_stream_close(void *stream);
 
 struct lull_writer;

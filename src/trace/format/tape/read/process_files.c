@@ -565,6 +565,44 @@ static uint64_t end_of(struct lull_tape_source *source,
     return end;
 }
 
+/* An entry is filled before its part is stored, but the bytes of a file may be copied in any order:
+ * so entries are read twice, and the second reading counts of those that the first one found
+ * filled. */
+lull_status lull_tape_read_extents(struct lull_tape_source *source, const char *path,
+                                   uint32_t process, uint32_t first, uint32_t room,
+                                   struct lull_tape_extent *extents, uint32_t *ret_count,
+                                   struct lull_error *err)
+{
+    struct lull_tape_process_header header;
+    *ret_count = 0;
+    if (lull_tape_source_read(source, &header, sizeof header, source->base) !=
+        (ssize_t)sizeof header)
+        return lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: its header is gone", path);
+    lull_status status = check_process_header(path, source, process, &header, err);
+    if (status != LULL_OK || first >= header.n_extents)
+        return status;
+    const uint32_t there = extents_of_table(&header, first), count = there < room ? there : room;
+    struct lull_tape_extent *again = malloc((count + (size_t)1) * sizeof *again);
+    if (!again)
+        return lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", path);
+    bool good = read_table_part(source, &header, first, count, extents);
+    LULL_TAPE_FENCE(__ATOMIC_ACQUIRE);
+    good = good && read_table_part(source, &header, first, count, again);
+    const uint64_t given = good ? end_of(source, &header) : 0;
+    if (!good)
+        status =
+            lull_fail(err, LULL_ERR_FORMAT, "%s: truncated: no table with extent %u", path, first);
+    for (uint32_t e = 0; status == LULL_OK && e < count; e++) {
+        const bool filled = extents[e].part != LULL_TAPE_PART_NONE;
+        extents[e] = filled ? again[e] : extents[e];
+        if (filled && extents[e].part < LULL_TAPE_PARTS)
+            status = check_extent(path, given, &extents[e], first + e, err);
+    }
+    free(again);
+    *ret_count = status == LULL_OK ? count : 0;
+    return status;
+}
+
 static lull_status take_extents(struct lull_tape_source *source, const char *path,
                                 const struct lull_tape_process_header *header,
                                 const struct lull_tape_extent *extents, struct table *table,

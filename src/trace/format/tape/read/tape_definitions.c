@@ -165,6 +165,14 @@ static void tape_define_process(struct lull_tape_merge *merge, struct lull_tape_
         scope->clock = lull_tape_field_u64(fields);
 }
 
+static void tape_define_life(struct lull_tape_scope *scope, struct lull_tape_fields *fields)
+{
+    scope->life.node = lull_tape_field_u64(fields);
+    scope->life.space = lull_tape_field_u64(fields);
+    scope->life.pid = lull_tape_field_u64(fields);
+    scope->life.start = lull_tape_field_u64(fields);
+}
+
 static void tape_define_memory(struct lull_tape_merge *merge, uint32_t number,
                                struct lull_tape_fields *fields)
 {
@@ -669,6 +677,9 @@ static lull_status define(struct lull_tape_merge *merge, struct lull_tape_scope 
         return LULL_OK;
     case LULL_TAPE_DEFINE_PROCESS:
         tape_define_process(merge, scope, definition->id, fields);
+        return LULL_OK;
+    case LULL_TAPE_DEFINE_LIFE:
+        tape_define_life(scope, fields);
         return LULL_OK;
     case LULL_TAPE_DEFINE_MEMORY:
         tape_define_memory(merge, definition->id, fields);

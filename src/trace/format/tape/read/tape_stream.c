@@ -3,6 +3,7 @@
 #include "trace/format/tape/read/tape_stream.h"
 
 #include "tape/records.h"
+#include "trace/format/tape/read/tape_live.h"
 #include "trace/format/tape/read/tape_samples.h"
 #include "trace/format/tape/tape_share.h"
 
@@ -287,12 +288,17 @@ lull_status lull_tape_process_of(const struct tape_stream *stream, int32_t peer,
 
 /* Decodes the open call of a process that died inside of it: its record stands behind the committed
  * ones. */
-static void decode_open_call(struct tape_stream *stream, struct tape_out *out)
+static lull_status decode_open_call(struct tape_stream *stream, struct tape_out *out,
+                                    struct lull_error *err)
 {
-    const struct lull_tape_file *file = stream->file;
+    uint32_t region = stream->file->open_region;
+    uint64_t time = stream->file->open_time;
+    const lull_status status =
+        stream->live ? lull_tape_live_open_call(stream->live, &region, &time, err) : LULL_OK;
     stream->at = NULL;
-    if (file->open_region != LULL_NONE && tape_wanted(stream, LULL_EVENT_ENTER))
-        tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, file->open_time), file->open_region);
+    if (status == LULL_OK && region != LULL_NONE && tape_wanted(stream, LULL_EVENT_ENTER))
+        tape_add(out, LULL_EVENT_ENTER, tape_ns_of(stream, time), region);
+    return status;
 }
 
 /* Decodes an OPENED: a region that is open at the begin of a chunk of a ring. */
@@ -468,7 +474,21 @@ static lull_status read_chunk_part(struct tape_stream *stream, struct lull_error
 
 static bool has_more_parts(const struct tape_stream *stream)
 {
-    return stream->part && stream->next < stream->file->header.committed;
+    return stream->part && !stream->live && stream->next < stream->file->header.committed;
+}
+
+/* The same of a location that is being recorded; *ret_state says whether there was one. */
+static lull_status read_live_part(struct tape_stream *stream, enum tape_live_state *ret_state,
+                                  struct lull_error *err)
+{
+    const uint64_t begin = stream->next;
+    size_t n = 0;
+    lull_status status = lull_tape_live_read(stream->live, begin, stream->part, stream->room, &n,
+                                             &stream->next, ret_state, err);
+    stream->first = stream->at = stream->part;
+    stream->end = stream->part + (status == LULL_OK ? n : 0);
+    stream->base = begin;
+    return status;
 }
 
 enum { MOST_PER_RECORD = 3 };
@@ -488,8 +508,16 @@ static lull_status decode_some(struct tape_stream *stream, size_t capacity, stru
             status = read_chunk_part(stream, err);
             continue;
         }
+        if (stream->at == stream->end && stream->live) {
+            enum tape_live_state state = TAPE_LIVE_ENDED;
+            status = read_live_part(stream, &state, err);
+            if (state == TAPE_LIVE_NOTHING)
+                break;
+            if (status != LULL_OK || state == TAPE_LIVE_MORE)
+                continue;
+        }
         if (stream->at == stream->end) {
-            decode_open_call(stream, out);
+            status = decode_open_call(stream, out, err);
             break;
         }
         if (stream->has_common)
@@ -504,12 +532,30 @@ static lull_status decode_some(struct tape_stream *stream, size_t capacity, stru
     return status;
 }
 
+/* Whether what cannot be decoded was recorded after the run was opened: its definitions may have come
+ * since. */
+static bool is_stale(const struct tape_stream *stream)
+{
+    return stream->live && stream->base >= stream->file->header.committed;
+}
+
+enum lull_stream_state lull_tape_stream_state(const void *opened)
+{
+    const struct tape_stream *stream = opened;
+    if (!stream->live || !stream->at)
+        return LULL_STREAM_ENDED;
+    return stream->state;
+}
+
 static lull_status read_record_events(struct tape_stream *stream, struct lull_event *events,
                                       size_t capacity, size_t *ret_count, struct lull_error *err)
 {
     struct tape_out out = {events, 0};
     struct lull_error wrong;
     stream->n_readings = 0;
+    *ret_count = 0;
+    if (stream->state == LULL_STREAM_STALE)
+        return LULL_OK;
     if (stream->begins_late)
         begin_in_ring(stream, &out);
     lull_status status = decode_some(stream, capacity - 1, &out, &wrong);
@@ -517,6 +563,11 @@ static lull_status read_record_events(struct tape_stream *stream, struct lull_ev
         status = check_event_times(stream, events, out.count, &wrong);
     if (!stream->first && !stream->damaged)
         end_at_damage(stream, &out); /* the location was left out when the tape was opened */
+    if (status == LULL_ERR_FORMAT && is_stale(stream)) {
+        out.count = count_in_run(stream, events, out.count);
+        stream->state = LULL_STREAM_STALE;
+        status = LULL_OK;
+    }
     if (status != LULL_OK) {
         status = lull_trace_leave_out(stream->trace, stream->location, status, &wrong);
         if (status != LULL_OK)
@@ -605,7 +656,8 @@ static lull_status begin_joining(struct tape_stream *stream, struct lull_error *
 {
     struct tape_samples *samples = NULL;
     lull_status status = LULL_OK;
-    if (tape_wanted(stream, LULL_EVENT_SAMPLE) && stream->trace->events != LULL_EVENTS_NONE)
+    if (tape_wanted(stream, LULL_EVENT_SAMPLE) && stream->trace->events != LULL_EVENTS_NONE &&
+        !stream->trace->live)
         status =
             lull_tape_samples_open(stream->trace, stream->location, stream->source, &samples, err);
     if (status != LULL_OK || !samples)
@@ -657,6 +709,8 @@ static size_t room_of(const struct tape_stream *stream, uint32_t n)
     const bool packed = stream->source && stream->source->packed;
     const size_t most = packed ? LULL_TAPE_CHUNK : part_size(n), line = 64;
     const uint64_t all = (stream->file->header.committed + line - 1) / line * line;
+    if (stream->live)
+        return most;
     return all == 0 ? line : all < most ? (size_t)all : most;
 }
 
@@ -686,14 +740,24 @@ static lull_status open_source(struct tape_stream *stream, struct lull_error *er
     return lull_tape_open_records(stream->trace, stream->file, stream->source, err);
 }
 
+/* Whether records may come while the run is read. */
+static bool is_recorded(const struct tape_stream *stream)
+{
+    const unsigned flags = stream->file->header.flags;
+    return stream->trace->live && flags & LULL_TAPE_TAILED && !(flags & LULL_TAPE_CLOSED);
+}
+
 static lull_status open_records(struct tape_stream *stream, struct lull_error *err)
 {
     const uint32_t n = atomic_fetch_add(&streams, 1) + 1;
     lull_status status = LULL_OK;
     stream->counted = true;
-    if (lull_tape_may_give_way(stream->trace, stream->file))
+    if (is_recorded(stream)) {
+        status = lull_tape_live_open(stream->trace, stream->location, &stream->live, err);
+        stream->state = LULL_STREAM_WAITS;
+    } else if (lull_tape_may_give_way(stream->trace, stream->file)) {
         return copy_records(stream, err);
-    if (!stream->file->has_own_file || n <= MOST_OPEN_FILES)
+    } else if (!stream->file->has_own_file || n <= MOST_OPEN_FILES)
         status = open_source(stream, err);
     if (status != LULL_OK)
         return status;
@@ -764,5 +828,6 @@ void lull_tape_stream_close(void *opened)
     free(stream->readings);
     free(stream->shapes);
     end_joining(stream);
+    lull_tape_live_close(stream->live);
     free(stream);
 }

@@ -55,6 +55,8 @@ struct tape_joining {
     bool ended; /* there are no more records */
 };
 
+struct tape_live;
+
 struct tape_stream {
     const struct lull_trace *trace;
     const struct lull_tape_file *file;
@@ -87,6 +89,10 @@ struct tape_stream {
     struct lull_counter_reading *readings; /* of all COUNTERS in the present block */
     size_t readings_capacity, n_readings;
     struct tape_joining *joining; /* NULL: there are no samples, or they are not wanted */
+    /* Of a location that is recorded while it is read; NULL: all of it was there when the run was
+     * opened. */
+    struct tape_live *live;
+    enum lull_stream_state state; /* of such a location, where no event was read */
 };
 
 /* Where decoding puts events; there is always room for the most that one record makes. */

@@ -340,6 +340,18 @@ static lull_status span_of_file(const struct lull_trace *trace, struct lull_tape
     return LULL_OK;
 }
 
+lull_status lull_tape_find_open_call(const struct lull_trace *trace, struct lull_tape_file *file,
+                                     struct lull_error *err)
+{
+    struct lull_tape_span span = LULL_TAPE_SPAN_EMPTY;
+    union lull_tape_slot *slots = malloc(LULL_TAPE_CHUNK);
+    const lull_status status =
+        slots ? span_of_file(trace, file, slots, &span, err)
+              : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
+    free(slots);
+    return status;
+}
+
 enum { STOPPED = LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED };
 
 /* Whether a location must be looked at to find the length of the run. Where the run tells its

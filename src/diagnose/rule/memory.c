@@ -1,4 +1,86 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
+/* Rules on the memory of processes: nearly all of it is used, it grows all the time, it is swapped out. */
+#include "diagnose/rules.h"
+#include "metrics/windows.h"
+#include "stats/regression.h"
+#include "trace/resources.h"
+
+/* ==== memory nearly used up =================================================================== */
+
+/* Processes have nearly all of the memory that they may have.
+ * Evidence: the peak of each process by the system's own mark, the memory of its node, and the least
+ * limit of its control groups. Formula: the sum of the peaks of the processes of a node beside its
+ * memory, or of a control group beside its limit, where that share is largest. Silent: below 90 %,
+ * and where the recorder did not learn it. Limit: peaks of processes may lie apart, and pages that
+ * they share count in each, so that they may have had less at any time. */
+
+/* The share with which a node is to be filled, where it is said how many processes it has room for. */
+#define ROOMY 0.8
+
+/* What to do, by how many processes fit, if each goes on to need as much. */
+static const char *advice_on_limit(const struct lull_case *c, const struct lull_memory_sum *sum)
+{
+    const double each = (double)sum->together / sum->members,
+                 fit = floor(ROOMY * (double)sum->capacity / each);
+    const char *most = lull_case_size(c, (double)sum->largest_member),
+               *name = c->evidence->trace->processes[sum->of_members].name;
+    const char *ends = sum->is_limit ? "Beyond the limit the system ends processes of the group."
+                                     : "Beyond that the system swaps, or ends processes.";
+    if (sum->members == 1 || fit < 1)
+        return lull_arena_printf(c->arena, "%s Divide the work among more nodes%s.", ends,
+                                 sum->is_limit ? ", or ask the batch system for a higher limit"
+                                               : "");
+    return lull_arena_printf(
+        c->arena,
+        "%s The largest process, %s, had %s. With %.0f instead of %u, each with as much, "
+        "%.0f %% would be in use: use more nodes, or threads in the place of processes.",
+        ends, name, most, fit, sum->members, 100 * fit * each / (double)sum->capacity);
+}
+
+static void find_memory_limit(struct lull_case *c)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    if (!trace)
+        return;
+    const struct lull_memory_sum sum = lull_memory_sum_of(trace);
+    if (!lull_memory_is_full(&sum))
+        return;
+    const bool knows_node = sum.node < trace->n_nodes;
+    const double share = (double)sum.together / (double)sum.capacity;
+    const char *node = knows_node ? trace->nodes[sum.node].name : "a node";
+    struct lull_finding *finding = lull_case_add(c, 0);
+    if (knows_node) {
+        finding->place.node = sum.node;
+        finding->place.node_name = node;
+    }
+    lull_finding_add_fact(finding, "memory", "memory that they had", LULL_FACT_BYTES,
+                          (double)sum.together);
+    lull_finding_add_fact(finding, "capacity", "memory that they may have", LULL_FACT_BYTES,
+                          (double)sum.capacity);
+    lull_finding_add_fact(finding, "share", "of what they may have", LULL_FACT_SHARE, share);
+    lull_finding_add_fact(finding, "processes", "processes", LULL_FACT_COUNT, sum.members);
+    lull_finding_add_fact(finding, "largest", "of the largest", LULL_FACT_BYTES,
+                          (double)sum.largest_member);
+    finding->sentence = lull_arena_printf(
+        c->arena, "%s on %s had up to %s of the %s that %s (%.0f %%).",
+        sum.members > 1 ? lull_arena_printf(c->arena, "%u processes", sum.members) : "A process",
+        node, lull_case_size(c, (double)sum.together), lull_case_size(c, (double)sum.capacity),
+        !sum.is_limit     ? "the node has"
+        : sum.members > 1 ? "their control group may have"
+                          : "its control group may have",
+        100 * share);
+    finding->cause = advice_on_limit(c, &sum);
+    finding->gain.absent = "It costs no time as long as the memory suffices.";
+    finding->next = lull_arena_printf(c->arena, "lull metrics --by process %s",
+                                      lull_case_word(c, c->evidence->path));
+}
+
+const struct lull_rule lull_rule_memory_limit = {
+    "memory_limit", "memory nearly used up",
+    "processes have nearly all of the memory that they may have", find_memory_limit};
+
+/* ==== memory that grows ======================================================================= */
+
 /* Memory of processes grows all the time: a leak, or data that grows.
  * Evidence: readings of how much memory each process had, over time. Formula: the second half of the
  * readings is divided into eight parts of as many readings; a straight line through the least reading of each
@@ -9,9 +91,6 @@
  * where the growth over these parts is less than 1 % of what the process has, or no more than the recorder
  * itself may have taken; with fewer than 32 readings (runs below some 3 s, or with few calls); and where the
  * recorder did not learn it. Limit: where in the program it grows is not known. */
-#include "diagnose/rules.h"
-#include "metrics/windows.h"
-#include "stats/regression.h"
 
 enum { PARTS = 8, READINGS_OF_PART = 2 }; /* of the second half; in each of them at least */
 
@@ -218,3 +297,74 @@ static void find_memory_growth(struct lull_case *c)
 const struct lull_rule lull_rule_memory_growth = {"memory_growth", "memory that grows",
                                                   "memory of processes grows all the time",
                                                   find_memory_growth};
+
+/* ==== swapping ================================================================================ */
+
+/* Memory of processes is swapped out, and they need it again.
+ * Evidence: how much of each process was swapped out at most when the recorder looked, and page
+ * faults of the threads for which a disk was read. Formula: the sum over processes of the first,
+ * beside that of their peaks. Silent: below 1 % of the peaks, because the system also swaps what
+ * nobody uses; without such page faults, because nobody needed it then; and where the recorder did
+ * not learn it. Limit: how long threads waited for the disk is not known, and some of the page faults
+ * may be of files. */
+
+#define SWAPPED_LEAST 0.01
+
+static void tell_swapping(struct lull_case *c, uint64_t swapped, uint32_t members, uint32_t most,
+                          double faults)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    const struct lull_process *process = &trace->processes[most];
+    struct lull_finding *finding = lull_case_add(c, 0);
+    lull_finding_set_process(c, finding, most);
+    lull_finding_add_fact(finding, "swapped", "swapped out", LULL_FACT_BYTES, (double)swapped);
+    lull_finding_add_fact(finding, "processes", "processes of which something was", LULL_FACT_COUNT,
+                          members);
+    lull_finding_add_fact(finding, "largest", "of the process with most", LULL_FACT_BYTES,
+                          (double)process->memory.swapped);
+    lull_finding_add_fact(finding, "disk", "page faults that read a disk", LULL_FACT_COUNT, faults);
+    const char *whose =
+        members > 1
+            ? lull_arena_printf(c->arena, "%u processes were swapped out, most of %s (%s)", members,
+                                process->name, lull_case_size(c, (double)process->memory.swapped))
+            : lull_arena_printf(c->arena, "%s were swapped out", process->name);
+    finding->sentence = lull_arena_printf(c->arena, "%s of the memory of %s.",
+                                          lull_case_size(c, (double)swapped), whose);
+    finding->cause = lull_arena_printf(
+        c->arena,
+        "%.0f times a thread waited until a disk had been read, for a page that had been swapped "
+        "out or for one of a file. The node has too little memory for what runs there: use fewer "
+        "processes on a node, or more nodes.",
+        faults);
+    finding->gain.absent = "How long threads waited for the disk is not known.";
+    finding->next = lull_arena_printf(c->arena, "lull metrics --by process %s",
+                                      lull_case_word(c, c->evidence->path));
+}
+
+static void find_swapping(struct lull_case *c)
+{
+    const struct lull_trace *trace = c->evidence->trace;
+    const uint32_t application = lull_evidence_application(c->evidence);
+    uint64_t swapped = 0, peaks = 0;
+    uint32_t members = 0, most = LULL_NONE;
+    for (uint32_t p = 0; trace && p < trace->n_processes; p++) {
+        const struct lull_process_memory *memory = &trace->processes[p].memory;
+        if (trace->processes[p].application != application || memory->swapped == 0)
+            continue;
+        swapped += memory->swapped;
+        peaks += memory->peak;
+        members++;
+        if (most == LULL_NONE || memory->swapped > trace->processes[most].memory.swapped)
+            most = p;
+    }
+    if (members == 0 || (double)swapped < SWAPPED_LEAST * (double)peaks)
+        return;
+    const struct lull_usage_sum usage = lull_usage_of(trace, application);
+    if (usage.known > 0 && usage.major > 0)
+        tell_swapping(c, swapped, members, most, usage.major);
+}
+
+const struct lull_rule lull_rule_swapping = {"swapping", "swapping",
+                                             "memory of processes is swapped out, and they need it "
+                                             "again",
+                                             find_swapping};

@@ -1,9 +1,145 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "study/start_up.h"
+#include "study/circumstances.h"
 
+#include "base/text.h"
+#include "sim/disturbance.h"
+#include "trace/resources.h"
 #include "trace/scan.h"
 
 #include <string.h>
+
+/* ==== disturbed on purpose ==================================================================== */
+
+/* Whether delays were asked for and none came: the recorder defines their region with the first. */
+static bool has_missed_delays(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    struct lull_disturbance asked = lull_disturbance_none(arena, trace->disturbed_seed);
+    if (lull_disturbance_add_lines(&asked, trace->disturbed, NULL) != LULL_OK ||
+        asked.n_delays == 0)
+        return false;
+    for (uint32_t r = 0; r < trace->n_regions; r++)
+        if (strcmp(trace->regions[r].name, "delay") == 0)
+            return false;
+    return true;
+}
+
+const char *lull_disturbed_describe(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    if (!trace->disturbed)
+        return NULL;
+    char *specs = lull_arena_strdup(arena, trace->disturbed);
+    for (char *end; (end = strchr(specs, '\n'));)
+        *end = ' ';
+    const char *text = lull_arena_printf(arena, "disturbed on purpose: %s (seed %llu)", specs,
+                                         (unsigned long long)trace->disturbed_seed);
+    if (has_missed_delays(trace, arena))
+        text = lull_arena_printf(
+            arena, "%s; no delay came, because no such moment or iteration did", text);
+    if (trace->not_held > 0)
+        text = lull_arena_printf(
+            arena,
+            "%s; %llu of %llu messages could not be held back, because it is not known when "
+            "they were sent",
+            text, (unsigned long long)trace->not_held,
+            (unsigned long long)(trace->held + trace->not_held));
+    return text;
+}
+
+/* ==== cores ================================================================================= */
+
+const char *lull_cores_excuse(const struct lull_trace *trace, bool shorter,
+                              struct lull_arena *arena)
+{
+    if (!shorter)
+        return "";
+    const struct lull_core_shortage shortage = lull_core_shortage_of(trace, LULL_NONE, arena);
+    return shortage.threads > 0
+               ? lull_arena_printf(arena,
+                                   " Threads had no core for up to %.0f %% of the time: who waited "
+                                   "for them waited for that, and no network explains it.",
+                                   100 * shortage.worst_share)
+               : "";
+}
+
+const char *lull_cores_describe(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    const struct lull_core_shortage shortage = lull_core_shortage_of(trace, LULL_NONE, arena);
+    const struct lull_location *worst = shortage.worst;
+    uint32_t n_threads = 0;
+    if (!worst)
+        return NULL;
+    for (uint32_t p = 0; p < trace->n_processes; p++)
+        n_threads += trace->processes[p].n_threads;
+    const char *why =
+        shortage.own > 0.5
+            ? "the run has more threads than cores: waiting is not the program's alone"
+        : shortage.others > 0.5
+            ? "other programs had the cores: times tell of the machine rather than of the program"
+            : "other programs had the cores, or the run has more threads than cores at times: "
+              "times "
+              "tell of the machine, too";
+    return lull_arena_printf(
+        arena,
+        "%u of %u threads had no core for more than 5 %% of the time although they could have run,"
+        " '%s' for %.0f %% (preempted %llu times, moved to another core %llu times), because %s",
+        shortage.threads, n_threads, worst->name, 100 * shortage.worst_share,
+        (unsigned long long)worst->cores.preempted, (unsigned long long)worst->cores.migrated, why);
+}
+
+/* ==== memory ================================================================================== */
+
+static const char *size_text(uint64_t bytes, struct lull_arena *arena)
+{
+    char text[32];
+    return lull_arena_strdup(arena, lull_format_size(bytes, text, sizeof text));
+}
+
+/* "4.40 GiB of 24.00 GiB on node n1 (18 %)". */
+static const char *together_text(const struct lull_memory_sum *sum, const struct lull_trace *trace,
+                                 struct lull_arena *arena)
+{
+    const double share = (double)sum->together / (double)sum->capacity;
+    return lull_arena_printf(arena, "%s of %s %s%s (%.0f %%)", size_text(sum->together, arena),
+                             size_text(sum->capacity, arena),
+                             sum->is_limit ? "that their control group may have on " : "on ",
+                             sum->node < trace->n_nodes ? trace->nodes[sum->node].name : "a node",
+                             100 * share);
+}
+
+const char *lull_memory_describe(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    const struct lull_memory_sum sum = lull_memory_sum_of(trace);
+    if (sum.known == 0)
+        return NULL;
+    const char *text =
+        lull_arena_printf(arena, "up to %s in a process", size_text(sum.largest, arena));
+    if (trace->n_processes > 1)
+        text = lull_arena_printf(arena, "%s (%s)", text, trace->processes[sum.of].name);
+    if (sum.capacity > 0)
+        text = lull_arena_printf(arena, "%s, %s%s", text,
+                                 trace->n_processes > 1 ? "all together " : "",
+                                 together_text(&sum, trace, arena));
+    return sum.swapped > 0 ? lull_arena_printf(arena, "%s; %s were swapped out", text,
+                                               size_text(sum.swapped, arena))
+                           : text;
+}
+
+const char *lull_memory_warning(const struct lull_trace *trace, struct lull_arena *arena)
+{
+    const struct lull_memory_sum sum = lull_memory_sum_of(trace);
+    const bool is_full = lull_memory_is_full(&sum);
+    if (sum.known == 0 || (!is_full && sum.swapped == 0))
+        return NULL;
+    const char *text = sum.swapped > 0
+                           ? lull_arena_printf(arena, "%s of its memory were swapped out",
+                                               size_text(sum.swapped, arena))
+                           : "";
+    return is_full ? lull_arena_printf(arena, "%s%sthe peaks of its processes add up to %s", text,
+                                       *text ? "; " : "", together_text(&sum, trace, arena))
+                   : text;
+}
+
+/* ==== start-up ================================================================================ */
 
 /* Where more processes are looked at, these are evenly spread over them. */
 enum { MOST_LOOKED_AT = 256 };
