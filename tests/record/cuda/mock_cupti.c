@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,6 +187,7 @@ static void hand_over_all(bool forced)
 static void *work(void *unused)
 {
     (void)unused;
+    prctl(PR_SET_NAME, "mock worker");
     for (;;) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
@@ -205,10 +207,8 @@ static void *work(void *unused)
 static void start_worker(void)
 {
     pthread_t thread;
-    if (!worker_runs && pthread_create(&thread, NULL, work, NULL) == 0) {
-        pthread_setname_np(thread, "mock worker");
+    if (!worker_runs && pthread_create(&thread, NULL, work, NULL) == 0)
         pthread_detach(thread);
-    }
     worker_runs = true;
 }
 
