@@ -20,30 +20,16 @@
 
 enum { MAX_COMMANDS = 32 };
 
-extern const struct lull_command lull_cmd_record, lull_cmd_metrics, lull_cmd_report, lull_cmd_bench,
-    lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit, lull_cmd_diff,
-    lull_cmd_history, lull_cmd_check, lull_cmd_info, lull_cmd_convert, lull_cmd_pack,
+extern const struct lull_command lull_cmd_record, lull_cmd_top, lull_cmd_metrics, lull_cmd_report,
+    lull_cmd_bench, lull_cmd_simulate, lull_cmd_replay, lull_cmd_wave, lull_cmd_model, lull_cmd_fit,
+    lull_cmd_diff, lull_cmd_history, lull_cmd_check, lull_cmd_info, lull_cmd_convert, lull_cmd_pack,
     lull_cmd_unpack, lull_cmd_help, lull_cmd_complete;
 
-const struct lull_command *const lull_commands[] = {&lull_cmd_record,
-                                                    &lull_cmd_metrics,
-                                                    &lull_cmd_report,
-                                                    &lull_cmd_bench,
-                                                    &lull_cmd_simulate,
-                                                    &lull_cmd_replay,
-                                                    &lull_cmd_wave,
-                                                    &lull_cmd_model,
-                                                    &lull_cmd_fit,
-                                                    &lull_cmd_history,
-                                                    &lull_cmd_diff,
-                                                    &lull_cmd_check,
-                                                    &lull_cmd_info,
-                                                    &lull_cmd_convert,
-                                                    &lull_cmd_pack,
-                                                    &lull_cmd_unpack,
-                                                    &lull_cmd_help,
-                                                    &lull_cmd_complete,
-                                                    NULL};
+const struct lull_command *const lull_commands[] = {
+    &lull_cmd_record,   &lull_cmd_top,    &lull_cmd_metrics, &lull_cmd_report,   &lull_cmd_bench,
+    &lull_cmd_simulate, &lull_cmd_replay, &lull_cmd_wave,    &lull_cmd_model,    &lull_cmd_fit,
+    &lull_cmd_history,  &lull_cmd_diff,   &lull_cmd_check,   &lull_cmd_info,     &lull_cmd_convert,
+    &lull_cmd_pack,     &lull_cmd_unpack, &lull_cmd_help,    &lull_cmd_complete, NULL};
 
 static const char *last_word(const char *name)
 {

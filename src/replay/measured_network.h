@@ -12,7 +12,7 @@
  * that were waited for; messages that were sent so shortly before the receiving call that they were
  * still under way; and large ones, by how long blocking sends took from when both sides had begun.
  * The least time of a wait is a low quantile of calls for one message that had been there already.
- * Where threads had no core for a notable part of the run (trace/cores.h), calls are late for that
+ * Where threads had no core for a notable part of the run (trace/resources.h), calls are late for that
  * reason and not for the network's. Then calls that waited for sends of any size count, too, and
  * the least time of a wait is the mean of all calls whose messages had been there already.
  * All this is measured inside nodes and between them apart, where the trace says which process is

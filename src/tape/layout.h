@@ -165,6 +165,9 @@ union lull_tape_slot {
 #define LULL_TAPE_MOST_IDS   LULL_TAPE_NO_ID /* ids are below this */
 #define LULL_TAPE_MOST_EXTRA 15
 #define LULL_TAPE_OPEN       UINT32_MAX /* value of a CALL that has not ended */
+/* The last CALLs with one more slot, up to so many, may still change although they are committed: calls
+ * that ask in vain are added to them until something else stands behind them. */
+#define LULL_TAPE_MOST_POLLED 8
 /* A record stands for at most so many calls beside its own. */
 #define LULL_TAPE_MOST_MERGED (UINT64_C(1) << 32)
 

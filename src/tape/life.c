@@ -39,53 +39,102 @@ static uint64_t own_space(void)
     return stat("/proc/self/ns/pid", &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/* Takes state and begin of a process from the text of its /proc/PID/stat. Its name stands in
- * brackets and may hold anything, so fields count from the last bracket: the state is the third
- * field of all, the begin the 22nd. */
-static bool take_stat(const char *text, char *ret_state, uint64_t *ret_start)
+/* What /proc/PID/stat says of a process. */
+struct stat_line {
+    char state;
+    uint64_t threads, start;
+};
+
+/* Its name stands in brackets and may hold anything, so fields count from the last bracket: the state
+ * is the third field of all, the number of threads the 20th, the begin the 22nd. */
+static bool take_stat(const char *text, struct stat_line *ret_line)
 {
     const char *at = strrchr(text, ')');
     if (!at || at[1] != ' ' || at[2] == '\0')
         return false;
-    *ret_state = at[2];
+    *ret_line = (struct stat_line){.state = at[2]};
     at += 2;
     for (int field = 3; field < 22; field++) {
         at = strchr(at, ' ');
         if (!at)
             return false;
         at++;
+        if (field + 1 == 20)
+            ret_line->threads = strtoull(at, NULL, 10);
     }
     char *end;
-    *ret_start = strtoull(at, &end, 10);
+    ret_line->start = strtoull(at, &end, 10);
     return end > at;
 }
 
 bool lull_tape_own_life(struct lull_tape_life *ret_life)
 {
-    char text[1024], state;
+    char text[1024];
+    struct stat_line line;
     *ret_life = (struct lull_tape_life){
         .node = lull_tape_node_key(), .space = own_space(), .pid = (uint64_t)getpid()};
-    const bool good = read_text("/proc/self/stat", text, sizeof text) &&
-                      take_stat(text, &state, &ret_life->start) && ret_life->node != 0 &&
-                      ret_life->space != 0;
-    if (!good)
+    const bool good = read_text("/proc/self/stat", text, sizeof text) && take_stat(text, &line) &&
+                      ret_life->node != 0 && ret_life->space != 0;
+    if (good)
+        ret_life->start = line.start;
+    else
         *ret_life = (struct lull_tape_life){0};
     return good;
 }
 
-/* What /proc says. A zombie runs no more. Where /proc shows nothing of a process that can be sent
- * signals, it hides the processes of other users. */
+static bool read_stat(const struct lull_tape_life *life, char *text, size_t size)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)life->pid);
+    return read_text(path, text, size);
+}
+
+/* What /proc says. A zombie runs no more, unless it is only the first thread that has ended. Where
+ * /proc shows nothing of a process that can be sent signals, it hides the processes of other users. */
 static enum lull_tape_living look_in_proc(const struct lull_tape_life *life)
 {
-    char path[64], text[1024], state;
-    uint64_t start;
-    snprintf(path, sizeof path, "/proc/%llu/stat", (unsigned long long)life->pid);
-    if (!read_text(path, text, sizeof text))
+    char text[1024];
+    struct stat_line line;
+    if (!read_stat(life, text, sizeof text))
         return kill((pid_t)life->pid, 0) != 0 && errno == ESRCH ? LULL_TAPE_OVER
                                                                 : LULL_TAPE_ELSEWHERE;
-    if (!take_stat(text, &state, &start))
+    if (!take_stat(text, &line))
         return LULL_TAPE_ELSEWHERE;
-    return start != life->start || state == 'Z' || state == 'X' ? LULL_TAPE_OVER : LULL_TAPE_ALIVE;
+    const bool gone = line.state == 'X' || (line.state == 'Z' && line.threads < 2);
+    return gone || line.start != life->start ? LULL_TAPE_OVER : LULL_TAPE_ALIVE;
+}
+
+/* What does not change while this process lives is asked for once: a run may have thousands of
+ * processes. */
+static uint64_t asked_once(uint64_t *known, uint64_t (*ask)(void))
+{
+    uint64_t value = __atomic_load_n(known, __ATOMIC_RELAXED);
+    if (value == 0) {
+        value = ask();
+        __atomic_store_n(known, value, __ATOMIC_RELAXED);
+    }
+    return value;
+}
+
+bool lull_tape_is_of_node(const struct lull_tape_life *life)
+{
+    static uint64_t node;
+    return life->pid > 0 && life->pid <= INT32_MAX &&
+           life->node == asked_once(&node, lull_tape_node_key);
+}
+
+static bool is_here(const struct lull_tape_life *life)
+{
+    static uint64_t space;
+    return lull_tape_is_of_node(life) && life->space == asked_once(&space, own_space);
+}
+
+bool lull_tape_is_stopped(const struct lull_tape_life *life)
+{
+    char text[1024];
+    struct stat_line line;
+    return is_here(life) && read_stat(life, text, sizeof text) && take_stat(text, &line) &&
+           line.start == life->start && (line.state == 'T' || line.state == 't');
 }
 
 /* The descriptor is opened first and /proc is asked afterwards: if the number has gone to another
@@ -93,8 +142,7 @@ static enum lull_tape_living look_in_proc(const struct lull_tape_life *life)
 void lull_tape_watch_begin(struct lull_tape_watch *watch, const struct lull_tape_life *life)
 {
     *watch = (struct lull_tape_watch){*life, -1, LULL_TAPE_ELSEWHERE};
-    if (life->pid == 0 || life->pid > INT32_MAX || life->node != lull_tape_node_key() ||
-        life->space != own_space())
+    if (!is_here(life))
         return;
 #ifdef SYS_pidfd_open
     watch->pidfd = (int)syscall(SYS_pidfd_open, (pid_t)life->pid, 0);

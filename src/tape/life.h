@@ -27,6 +27,11 @@ bool lull_tape_own_life(struct lull_tape_life *ret_life);
  * system does not tell; whether it is still there cannot be known here. */
 enum lull_tape_living { LULL_TAPE_ALIVE, LULL_TAPE_OVER, LULL_TAPE_ELSEWHERE };
 
+/* Whether the process is known, and runs, or ran, under this kernel. */
+bool lull_tape_is_of_node(const struct lull_tape_life *life);
+/* Whether it is stopped (SIGSTOP, or by a debugger); false, too, where that is not known. */
+bool lull_tape_is_stopped(const struct lull_tape_life *life);
+
 /* Watches one process. */
 struct lull_tape_watch {
     struct lull_tape_life life;

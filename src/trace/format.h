@@ -62,12 +62,16 @@ struct lull_reader {
     void (*stream_close)(void *stream);
     /* Why the last stream_read gave no events, of a trace that was opened live; NULL for formats that
      * nobody writes while they are read. */
-    enum lull_stream_state (*stream_state)(const void *stream);
+    enum lull_events_state (*stream_state)(const void *stream);
     uint32_t most_abreast; /* streams that can be open at a time; 0: any number */
 
     /* Push; NULL for pull. `unordered`: messages of a location may come out of time order. */
     lull_status (*drive)(const struct lull_trace *trace, uint64_t mask, bool unordered,
                          struct lull_sink *sink, struct lull_error *err);
+
+    /* As lull_trace_living and lull_trace_now; NULL for formats whose runs have ended. */
+    enum lull_living (*living)(const struct lull_trace *trace, uint32_t process);
+    bool (*now)(const struct lull_trace *trace, int64_t *ret_now);
 
     /* As lull_trace_read_sums; NULL for formats that never set trace->has_sums. */
     lull_status (*read_sums)(const struct lull_trace *trace, uint32_t location,

@@ -182,6 +182,18 @@ lull_status lull_trace_open_live(const char *path, struct lull_trace **ret_trace
     return open_run(path, true, NULL, ret_trace, err);
 }
 
+enum lull_living lull_trace_living(const struct lull_trace *trace, uint32_t process)
+{
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    return reader && reader->living ? reader->living(trace, process) : LULL_LIVING_UNKNOWN;
+}
+
+bool lull_trace_now(const struct lull_trace *trace, int64_t *ret_now)
+{
+    const struct lull_reader *reader = trace->format ? trace->format->reader : NULL;
+    return reader && reader->now && reader->now(trace, ret_now);
+}
+
 lull_status lull_trace_read_sums(const struct lull_trace *trace, uint32_t location,
                                  struct lull_arena *arena, struct lull_sums *ret_sums,
                                  struct lull_error *err)

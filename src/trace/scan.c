@@ -36,7 +36,7 @@ struct lane {
     uint32_t location;
     bool cut; /* events behind the end of the location have come */
     bool ended;
-    enum lull_stream_state state; /* ENDED but of a trace that was opened live */
+    enum lull_events_state state; /* ENDED but of a trace that was opened live */
 };
 
 /* n_events >= 64. NULL: no memory. */
@@ -95,10 +95,10 @@ static lull_status lane_next(struct lane *lane, struct lane_room *room,
     if (trace->ends)
         got = lane_cut(lane, room->events, got);
     block.count = (uint32_t)got;
-    lane->state = LULL_STREAM_ENDED;
+    lane->state = LULL_EVENTS_ENDED;
     if (got == 0 && trace->live && !lane->cut)
         lane->state = trace->format->reader->stream_state(lane->stream);
-    lane->ended = got == 0 && lane->state == LULL_STREAM_ENDED;
+    lane->ended = got == 0 && lane->state == LULL_EVENTS_ENDED;
     if (got == 0 && !lane->ended) {
         *ret_block = block;
         return LULL_OK;
@@ -740,10 +740,10 @@ static lull_status scan_pull(const struct lull_trace *trace,
     return scheduler.status;
 }
 
-/* NULL: its events cannot be read. */
+/* NULL: its events cannot be read by a scan, which does not wait for any. */
 static const struct lull_reader *reader_of(const struct lull_trace *trace)
 {
-    return trace->format ? trace->format->reader : NULL;
+    return trace->format && !trace->live ? trace->format->reader : NULL;
 }
 
 bool lull_in_range(struct lull_process_range range, uint32_t process)
@@ -1227,8 +1227,8 @@ lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_
                              struct lull_error *err)
 {
     struct lull_block block = {.location = cursor->lane.location, .events = cursor->room->events};
-    cursor->lane.state = LULL_STREAM_ENDED;
-    while (block.count == 0 && !cursor->lane.ended && cursor->lane.state == LULL_STREAM_ENDED) {
+    cursor->lane.state = LULL_EVENTS_ENDED;
+    while (block.count == 0 && !cursor->lane.ended && cursor->lane.state == LULL_EVENTS_ENDED) {
         lull_status status = lane_next(&cursor->lane, cursor->room, &block, err);
         if (status != LULL_OK)
             return status;
@@ -1237,7 +1237,7 @@ lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_
     return LULL_OK;
 }
 
-enum lull_stream_state lull_cursor_state(const struct lull_cursor *cursor)
+enum lull_events_state lull_cursor_state(const struct lull_cursor *cursor)
 {
     return cursor->lane.state;
 }

@@ -117,10 +117,10 @@ lull_status lull_cursor_open(const struct lull_trace *trace, uint32_t location, 
 lull_status lull_cursors_prepare(const struct lull_trace *trace, struct lull_process_range range,
                                  struct lull_error *err);
 /* ret_block->count == 0: the end; of a trace that was opened live, lull_cursor_state says why, and
- * after LULL_STREAM_WAITS the next call looks again. */
+ * after LULL_EVENTS_WAIT the next call looks again. */
 lull_status lull_cursor_next(struct lull_cursor *cursor, struct lull_block *ret_block,
                              struct lull_error *err);
-enum lull_stream_state lull_cursor_state(const struct lull_cursor *cursor);
+enum lull_events_state lull_cursor_state(const struct lull_cursor *cursor);
 void lull_cursor_close(struct lull_cursor *cursor); /* NULL is allowed */
 
 /* How many times the events of a location have been opened so far, by scans and cursors, those of a

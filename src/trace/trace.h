@@ -218,6 +218,10 @@ struct lull_location {
     struct lull_usage usage;
     struct lull_stream *stream; /* NULL: a thread, or the tracer tells nothing of the stream. Lives
                                    as long as the trace */
+    bool is_recorded;           /* it had not ended in an orderly way when the trace was opened */
+    /* With it: the call in which it was then, and since when, ns. LULL_NONE: in none. */
+    uint32_t open_region;
+    int64_t open_since;
 };
 
 struct lull_region {
@@ -380,7 +384,7 @@ struct lull_trace {
     double clock_error;      /* bound in ns between locations; negative: unknown */
     bool has_states;         /* STATE events partition the time and decide what is useful */
     bool has_sums;           /* there are sums of all locations (lull_trace_read_sums) */
-    bool live;      /* opened by lull_trace_open_live */
+    bool live;               /* opened by lull_trace_open_live */
     bool has_main;  /* recorded by lull, and some process is known to have called MPI_Init */
     uint8_t events; /* enum lull_events_kept */
     int64_t events_begin, events_end; /* ns, with LULL_EVENTS_FIRST or _LAST: between them all
@@ -454,20 +458,33 @@ struct lull_exchange;
 lull_status lull_trace_open_together(const char *path, const struct lull_exchange *exchange,
                                      struct lull_trace **ret_trace, struct lull_error *err);
 /* Opens a run that may still be recorded. Its definitions are those that there were at that moment;
- * scans and cursors read the events of its locations as they come (trace/scan.h says how), and the
- * duration is LULL_LIVE_DURATION, because nobody knows it. There are no samples. Fails with
+ * cursors read the events of its locations as they come (lull_cursor_state), scans do not read it, and
+ * the duration is LULL_LIVE_DURATION, because nobody knows it. There are no samples. Fails with
  * LULL_ERR_UNSUPPORTED where that is not possible: formats other than lull's own, and runs that keep
  * their newest events only. */
 lull_status lull_trace_open_live(const char *path, struct lull_trace **ret_trace,
                                  struct lull_error *err);
 #define LULL_LIVE_DURATION (INT64_C(1) << 60)
+
 /* Why no events of a location come. */
-enum lull_stream_state {
-    LULL_STREAM_ENDED, /* there are no more events */
-    LULL_STREAM_WAITS, /* there are none yet */
-    LULL_STREAM_STALE  /* the next event needs definitions that were made after the trace was opened:
+enum lull_events_state {
+    LULL_EVENTS_ENDED, /* there are no more events */
+    LULL_EVENTS_WAIT,  /* there are none yet */
+    LULL_EVENTS_STALE /* the next event needs definitions that were made after the trace was opened:
                           the run must be opened again */
 };
+
+/* Whether a process of a run is still there, as far as that can be known here. */
+enum lull_living {
+    LULL_LIVING_UNKNOWN, /* it runs on another node, or nothing tells which process it is */
+    LULL_LIVING_RUNS,
+    LULL_LIVING_STOPPED, /* by a signal or a debugger */
+    LULL_LIVING_OVER
+};
+enum lull_living lull_trace_living(const struct lull_trace *trace, uint32_t process);
+/* The present, in ns of the run. False: the run was recorded on another node, or does not tell. */
+bool lull_trace_now(const struct lull_trace *trace, int64_t *ret_now);
+
 /* Decides whether the run can do without the rest of a damaged location. If so, the location is
  * left out: its events end at the damage, a quirk says what `err` says, and LULL_OK is returned.
  * Otherwise `status` is returned: for formats without leaves_out_damage (trace/format.h), for

@@ -23,6 +23,7 @@ CHAIN = ["simulate", "--pattern", "chain:ranks=4,exec=1ms,iterations=20,bytes=10
 # What is done with a run. RUN is the damaged input, OUT a name that does not exist yet.
 RUN_COMMANDS = [
     ["info", "RUN"],
+    ["top", "RUN", "--count", "1"],
     METRICS + ["RUN"],
     ["metrics", "--scheme", "all", "--by", "thread", "--raw", "--counters", "-j", "2", "RUN"],
     ["metrics", "--no-replay", "--format", "json", "RUN"],

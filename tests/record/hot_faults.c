@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { N = 2000, TIMES = 60000, CALLS = 20000 };
+enum { N = 2000, TIMES = 15000, CALLS = 5000 };
 
 static double x[N], y[N], z[N];
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 #define N 200000
-enum { TRIADS = 1000, SWEEPS = 120, PRODUCTS = 120, WIDTH = 1000, HEIGHT = 500, PER_ROW = 80 };
+enum { TRIADS = 250, SWEEPS = 30, PRODUCTS = 30, WIDTH = 1000, HEIGHT = 500, PER_ROW = 80 };
 /* How often the loops that are not understood are executed: so that each of the eight loops has dozens of samples. The
  * loops around them have a few, and do not take their place among the ten hottest. */
-enum { BRANCHES = 3000, JUMPS = 240, WALKS = 400000 };
+enum { BRANCHES = 750, JUMPS = 60, WALKS = 100000 };
 
 static double a[N], b[N], c[N];
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-enum { N = 200000, TRIADS = 1000, COLUMNS = 1000, ROWS = 500, STEPS = 300 };
+enum { N = 200000, TRIADS = 250, COLUMNS = 1000, ROWS = 500, STEPS = 75 };
 
 static void triad(std::vector<double> &a, const std::vector<double> &b, const std::vector<double> &c, double factor)
 {

@@ -3,6 +3,7 @@ loops these are, how many iterations they make, what they load and store and why
 the program (hot_loops.c); how long they took decides nothing here. And what is said where something is missing.
 
     hot_loops.py --lull LULL --source HOT_LOOPS.c --machine MACHINE.json --cc GCC --cpp HOT_LOOPS.cpp --cxx "G++;CLANG++" --faults HOT_FAULTS.c
+                 [--fortran HOT_LOOPS.f90 --fc GFORTRAN]
 """
 import argparse
 import json
@@ -19,8 +20,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import launch
 
 ROWS, PER_ROW, COLUMNS = 20000, 80, 100
-N, TRIADS, SWEEPS, PRODUCTS, WIDTH, HEIGHT = 200000, 1000, 120, 120, 1000, 500
+N, TRIADS, SWEEPS, PRODUCTS, WIDTH, HEIGHT = 200000, 250, 30, 30, 1000, 500
 LINE = 64
+# so many that each loop has dozens of them in programs of a quarter of a second
+SAMPLES = ("--sample", "4000")
 
 
 class Check:
@@ -42,9 +45,9 @@ class Check:
         self.lines = {}
         with open(source) as file:
             for number, text in enumerate(file, 1):
-                mark = re.search(r"/\* (\w+) \*/$", text)
+                mark = re.search(r"/\* (\w+) \*/$|! (\w+)$", text)
                 if mark:
-                    self.lines[mark.group(1)] = number
+                    self.lines[mark.group(1) or mark.group(2)] = number
 
     def expect(self, good, what, *values):
         if not good:
@@ -57,7 +60,7 @@ class Check:
     def record(self, name, options, *record, threads=1, compiler=None, source=None):
         program, run = os.path.join(self.folder, name), os.path.join(self.folder, name + ".run")
         subprocess.run([compiler or self.settings.cc, "-O2", "-g", source or self.source, *options, "-o", program],
-                       check=True)
+                       check=True, cwd=self.folder)
         subprocess.run([self.settings.lull, "record", "--force", *record, "-o", run, "--", program, str(ROWS)],
                        check=True, capture_output=True, env=launch.environment(OMP_NUM_THREADS=str(threads)))
         return run
@@ -80,7 +83,7 @@ class Check:
             ids = [column["id"] for column in table["columns"]]
             found[key.split(":")[0]] = rows = {}
             for row in table["rows"]:
-                at = re.match(r"hot_\w+\.c(?:pp)?:(\d+)-(\d+)$", row["label"])
+                at = re.match(r"hot_\w+\.(?:c|cpp|f90):(\d+)-(\d+)$", row["label"])
                 for name, line in self.lines.items():
                     if not at or int(at.group(1)) > line + 1 or line > int(at.group(2)):
                         continue
@@ -90,7 +93,9 @@ class Check:
         return document, found
 
     def serial(self):
-        self.run = self.record("serial", [], "--sample", "1000")
+        self.size_words = ["-D", "matrix.rows=%d" % ROWS, "-D", "plate.rows=%d" % ROWS, "-D", "columns=%d" % COLUMNS, "-D",
+                           "matrix.begin.length=%d" % PER_ROW]
+        self.run = self.record("serial", [], *SAMPLES)
         document, found = self.tables(self.run)
         limits, made = found["hot_loops"], found["hot_predictions"]
         self.expect(set(made) == {"triad", "relax", "multiply", "smooth"}, "understood: %r", sorted(made))
@@ -145,8 +150,7 @@ class Check:
 
     def sizes(self):
         """What the user says makes the rest known, as far as it is counted."""
-        _, found = self.tables(self.run, "-D", "matrix.rows=%d" % ROWS, "-D", "plate.rows=%d" % ROWS, "-D",
-                               "columns=%d" % COLUMNS, "-D", "matrix.begin.length=%d" % PER_ROW)
+        self.sized, found = self.tables(self.run, *self.size_words)
         made = found["hot_predictions"]
         self.near("multiply: iterations", made["multiply"]["iterations"], PRODUCTS * ROWS * PER_ROW)
         self.near("smooth: iterations", made["smooth"]["iterations"], PRODUCTS * ROWS * COLUMNS)
@@ -154,7 +158,7 @@ class Check:
         self.expect(made["smooth"].get("supposed") is None, "smooth: %r", made["smooth"])
 
     def parallel(self):
-        run = self.record("parallel", ["-fopenmp"], "--sample", "1000", threads=2)
+        run = self.record("parallel", ["-fopenmp"], *SAMPLES, threads=2)
         _, found = self.tables(run, "-D", "rows=%d" % ROWS, "-D", "columns=%d" % COLUMNS)
         made = found["hot_predictions"]["smooth"]
         self.expect(made["counted"] == "executions of its parallel region", "smooth: counted by %r", made["counted"])
@@ -165,8 +169,8 @@ class Check:
 
     def instrumented(self):
         run = self.record("instrumented", ["-finstrument-functions", "-fno-inline", "-finstrument-functions-exclude-function-list="
-                                            "cell,collatz,branch,macro,jump", "-fno-tree-vectorize"], "--sample", "1000")
-        _, found = self.tables(run)
+                                            "cell,collatz,branch,macro,jump", "-fno-tree-vectorize"], *SAMPLES)
+        document, found = self.tables(run)
         made = found["hot_predictions"]["relax"]
         self.expect(made["counted"] == "visits of its function", "relax: counted by %r", made["counted"])
         self.near("relax: iterations of visits", made["iterations"], 2 * SWEEPS * (WIDTH - 2) * (HEIGHT - 2))
@@ -176,23 +180,22 @@ class Check:
         if shutil.which("llvm-mc"):
             self.expect(made["vectors"] == "1 double", "relax: %r", made)
             self.near("relax: as compiled", made["compiled"], (4 / 2 * 8 + sum(parts[2:])) / 8 / clock, 0.02)
-            out = " ".join(self.said(run).split())
+            out = " ".join(json.dumps(document).split())
             self.expect("As it was compiled an iteration takes at least 1.36 ns: its instructions of floating point "
                         "calculate with 1 double each, where a vector of the machine holds 4" in out, "relax: %s", out)
 
     def report(self):
         """The report has the same table, the predictions as a detail, and a Roofline."""
-        sizes = ["-D", "columns=%d" % COLUMNS, "-D", "rows=%d" % ROWS]
-        words, page = ["report", self.run, "--machine", self.here, *sizes], os.path.join(self.folder, "page.html")
+        words = ["report", self.run, "--machine", self.here, *self.size_words]
+        page = os.path.join(self.folder, "page.html")
         for more in (["--format", "json"], ["-o", page]):
             done = subprocess.run([self.settings.lull, *words, *more], capture_output=True, text=True,
                                   env=launch.environment())
             self.expect(done.returncode == 0, "report: %s", done.stderr)
             if "json" in more:
                 document = json.loads(done.stdout)
-        own, _ = self.tables(self.run, *sizes)
-        for key in own["tables"]:
-            self.expect(document["tables"].get(key) == own["tables"][key], "report: %s differs", key)
+        for key, table in self.sized["tables"].items():
+            self.expect(document["tables"].get(key) == table, "report: %s differs", key)
         with open(page) as file:
             text = file.read()
         for told in ("Hot loops of serial.run on ", "Predictions for hot loops", "smooth"):
@@ -204,7 +207,7 @@ class Check:
         done = subprocess.run([self.settings.lull, "report", self.run, "-D", "rows=1"], capture_output=True, text=True,
                               env=launch.environment())
         self.expect(done.returncode == 2 and "--machine" in done.stderr, "-D without a machine: %r", done.stderr)
-        done = subprocess.run([self.settings.lull, "report", self.run, "--machine", self.here, "--window", "0s:0.5s",
+        done = subprocess.run([self.settings.lull, "report", self.run, "--machine", self.here, "--window", "0s:0.1s",
                                "--format", "json"], capture_output=True, text=True, env=launch.environment())
         for key, table in json.loads(done.stdout)["tables"].items():
             ids = [column["id"] for column in table["columns"]]
@@ -221,7 +224,7 @@ class Check:
             if not shutil.which(compiler) or not shutil.which("llvm-mc"):
                 print("no %s or no llvm-mc: its C++ is not looked at" % compiler)
                 continue
-            run = self.record("cpp." + os.path.basename(compiler), [], "--sample", "1000", compiler=compiler, source=source)
+            run = self.record("cpp." + os.path.basename(compiler), [], *SAMPLES, compiler=compiler, source=source)
             _, found = self.tables(run, "-D", "a.size=%d" % N, "-D", "rows=%d" % HEIGHT)
             made, gaps = found.get("hot_predictions", {}), found.get("hot_not_understood", {})
             self.expect(set(made) == {"triad", "step"}, "%s: understood: %r; not: %r", compiler, sorted(made), gaps)
@@ -241,18 +244,48 @@ class Check:
                             name, row)
         self.read_marks(self.source)
 
+    def fortran(self):
+        """Fortran: what is read moves what the same loops of C move, and is executed as often as the source says."""
+        if not self.settings.fc or not shutil.which(self.settings.fc):
+            print("no gfortran: its loops are not looked at")
+            return
+        source = os.path.join(self.folder, "hot_loops.f90")
+        shutil.copy(self.settings.fortran, source)
+        self.read_marks(source)
+        links = [link["bytes_per_cycle"] for link in self.machine_of["core"]["links"]]
+        run = self.record("fortran", [], *SAMPLES, compiler=self.settings.fc, source=source)
+        _, found = self.tables(run, "-D", "A_size1=%d" % N)
+        made, gaps = found.get("hot_predictions", {}), found.get("hot_not_understood", {})
+        self.expect(set(made) == {"triad", "relax", "product"}, "Fortran: understood: %r; not: %r", sorted(made), gaps)
+        for name, lines, arrays, flops, executions, inner in (
+                ("triad", 4, 3 * N, 2, 250, N), ("relax", 3, 2 * WIDTH * HEIGHT, 4, 60, (WIDTH - 2) * (HEIGHT - 2)),
+                ("product", None, WIDTH * HEIGHT + WIDTH + HEIGHT, 2, 30, WIDTH * HEIGHT)):
+            row = made.get(name)
+            if not row:
+                continue
+            parts = [float(part) for part in re.findall(r"[\d.]+", row["ecm"])]
+            for link in (0, 1) if lines else ():
+                self.near("Fortran: %s: link %d" % (name, link), parts[2 + link], lines * LINE / links[link], 0.02)
+            self.near("Fortran: %s: flop" % name, row["flops"], flops)
+            self.near("Fortran: %s: arrays" % name, row["arrays"], 8 * arrays, 0.01)
+            self.near("Fortran: %s: executions" % name, row["executions"], executions)
+            self.near("Fortran: %s: iterations" % name, row["iterations"], executions * inner)
+        for name, why in (("decide", "a branch"), ("whole", "whole arrays")):
+            self.expect(re.search(why, str(gaps.get(name, {}).get("why"))), "Fortran: %s: %r", name, gaps.get(name))
+        self.read_marks(self.source)
+
     def faults(self):
         """What is planted is named: a chain from element to element, and a call, whose cycles the user says."""
         source = os.path.join(self.folder, "hot_faults.c")
         shutil.copy(self.settings.faults, source)
         self.read_marks(source)
-        run = self.record("faults", ["-lm"], "--sample", "1000", source=source)
+        run = self.record("faults", ["-lm"], *SAMPLES, source=source)
         _, found = self.tables(run)
         self.expect(found["hot_loops"].get("chain", {}).get("limit") == "dependency chain", "chain: %r",
                     found["hot_loops"].get("chain"))
         self.expect("call of 'exp' has no cost" in str(found["hot_not_understood"].get("call", {}).get("why")), "call: %r",
                     found["hot_not_understood"])
-        _, found = self.tables(run, "--call", "exp=20")
+        own, found = self.tables(run, "--call", "exp=20")
         made = found["hot_predictions"].get("call", {})
         parts = [float(part) for part in re.findall(r"[\d.]+", str(made.get("ecm")))] or [0]
         # eight calls of 20 cycles in a line of results, and what else the core does
@@ -263,7 +296,6 @@ class Check:
         self.expect(done.returncode == 2 and "--machine" in done.stderr, "--call without a machine: %r", done.stderr)
         done = subprocess.run([*words, "--machine", self.here, "--format", "json"], capture_output=True, text=True,
                               env=launch.environment())
-        own, _ = self.tables(run, "--call", "exp=20")
         shown = json.loads(done.stdout)["tables"] if done.returncode == 0 else {}
         for key in own["tables"]:
             self.expect(shown.get(key) == own["tables"][key], "report --call: %s differs: %s", key, done.stderr)
@@ -293,7 +325,7 @@ class Check:
         os.rename(os.path.join(self.folder, "serial"), os.path.join(self.folder, "gone"))
         done = subprocess.run([self.settings.lull, "model", "kernel", "--of", self.run, "--machine", self.here],
                               capture_output=True, text=True, env=launch.environment())
-        told = done.stdout + done.stderr
+        told = " ".join((done.stdout + done.stderr).split())
         # a sample in a library whose loops have lines leaves a table, of which the program's loops are no part
         self.expect(done.returncode in (0, 1) and "its file cannot be read (" in told and "hot_loops.c" not in told,
                     "no program: %d: %r", done.returncode, told)
@@ -303,6 +335,8 @@ def main():
     parser = argparse.ArgumentParser()
     for name in ("lull", "source", "machine", "cc", "cpp", "cxx", "faults"):
         parser.add_argument("--" + name, required=True)
+    for name in ("fortran", "fc"):
+        parser.add_argument("--" + name)
     with tempfile.TemporaryDirectory() as folder:
         check = Check(parser.parse_args(), folder)
         check.serial()
@@ -311,6 +345,7 @@ def main():
         check.parallel()
         check.report()
         check.cpp()
+        check.fortran()
         check.faults()
         check.refuse()
     for line in check.wrong:

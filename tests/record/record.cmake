@@ -402,7 +402,8 @@ if(Python3_FOUND)
                             --lull $<TARGET_FILE:lull> --source ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.c
                             --machine ${PROJECT_SOURCE_DIR}/data/haswell-e5-2695v3-cod.json --cc ${LULL_GCC}
                             --cpp ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.cpp --cxx "g++;clang++"
-                            --faults ${PROJECT_SOURCE_DIR}/tests/record/hot_faults.c)
+                            --faults ${PROJECT_SOURCE_DIR}/tests/record/hot_faults.c
+                            --fortran ${PROJECT_SOURCE_DIR}/tests/record/hot_loops.f90 --fc "${LULL_GFORTRAN}")
                 set_tests_properties(record.hot_loops PROPERTIES LABELS quick TIMEOUT 1800 SKIP_RETURN_CODE 77)
             endif()
             add_test(NAME record.shares_kinds
@@ -578,7 +579,7 @@ function(record_mpi family)
     if(LULL_GCC)
         cuda_mpi_test(${family})
     endif()
-    foreach(name about ends hybrid phases many_calls schedules)
+    foreach(name about ends hangs hybrid phases many_calls schedules)
         set(output ${bin}/${name}.${family})
         set(source ${PROJECT_SOURCE_DIR}/tests/record/${name}.c)
         add_custom_command(OUTPUT ${output} DEPENDS ${source} patient ${lull_patient}
@@ -657,6 +658,11 @@ function(record_mpi family)
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>
                 --program ${bin}/schedules.${family} --mpirun ${LULL_TEST_MPIRUN_${family}})
     set_tests_properties(record.schedules.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
+    add_test(NAME record.top.${family}
+        COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/top.py
+                --lull $<TARGET_FILE:lull> --program ${bin}/hangs.${family}
+                --mpirun ${LULL_TEST_MPIRUN_${family}})
+    set_tests_properties(record.top.${family} PROPERTIES LABELS mpi TIMEOUT 1800)
     add_test(NAME record.sums.${family}
         COMMAND ${Python3_EXECUTABLE} -BS ${PROJECT_SOURCE_DIR}/tests/record/sums.py
                 --lull $<TARGET_FILE:lull> --check $<TARGET_FILE:check_run>

@@ -238,7 +238,8 @@ static void put_poll(struct live_tape *tape, struct location *location)
     const uint32_t region = 1 + below(tape, LIVE_REGIONS);
     const uint64_t duration = 1 + below(tape, 9);
     union lull_tape_slot *polls = location->is + location->polls;
-    unsigned i = 0, n = location->polls + 2 * location->n_polls == location->at ? location->n_polls : 0;
+    unsigned i = 0,
+             n = location->polls + 2 * location->n_polls == location->at ? location->n_polls : 0;
     while (i < n && lull_tape_id_of(polls[2 * i].record.head) != region)
         i++;
     if (i < n) {
@@ -281,6 +282,33 @@ static void put_open_call(struct live_tape *tape, struct location *location)
     slot.record.value = 1 + below(tape, 100);
     location->now += slot.record.value;
     append(tape, location, &slot, 1);
+}
+
+static void store_page(struct live_tape *tape, uint64_t offset,
+                       const struct definitions_maker *maker)
+{
+    unsigned char *page = tape->file + offset;
+    memcpy(page, &maker->header, sizeof maker->header);
+    memcpy(page + sizeof maker->header, maker->bytes, maker->size);
+}
+
+void live_tape_define_late(struct live_tape *tape)
+{
+    struct definitions_maker maker;
+    definitions_begin(&maker, 0);
+    define_region(&maker, 1 + LIVE_REGIONS, "late");
+    maker.header.committed = maker.size;
+    const uint64_t offset = take_space(tape, LULL_TAPE_PAGE);
+    store_page(tape, offset, &maker);
+    free(maker.bytes);
+    enter_extent(tape, LULL_TAPE_PART_DEFINITIONS, 0, offset, LULL_TAPE_PAGE);
+    for (uint32_t l = 0; l < LIVE_LOCATIONS; l++) {
+        struct location *location = &tape->locations[l];
+        union lull_tape_slot slots[2];
+        const unsigned n = lull_tape_put_call(slots, location->now, 1 + LIVE_REGIONS, 7);
+        append(tape, location, slots, n);
+        location->now += 8;
+    }
 }
 
 void live_tape_go_on(struct live_tape *tape)
@@ -338,8 +366,7 @@ static void define_all(struct live_tape *tape, const struct lull_tape_life *life
         define_region(&maker, 1 + r, names[r]);
     maker.header.committed = maker.size;
     const uint64_t offset = take_space(tape, LULL_TAPE_PAGE);
-    memcpy(tape->file + offset, &maker.header, sizeof maker.header);
-    memcpy(tape->file + offset + sizeof maker.header, maker.bytes, maker.size);
+    store_page(tape, offset, &maker);
     free(maker.bytes);
     enter_extent(tape, LULL_TAPE_PART_DEFINITIONS, 0, offset, LULL_TAPE_PAGE);
 }

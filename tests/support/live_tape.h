@@ -19,6 +19,8 @@ struct live_tape *live_tape_begin(const char *run, struct lull_random *random);
 /* Queues something: records, queries that found nothing, a call that is open for a while. Sometimes it is so much
  * that a chunk is almost full. */
 void live_tape_go_on(struct live_tape *tape);
+/* Queues the definition of one more region, "late", and a call of it by each location. */
+void live_tape_define_late(struct live_tape *tape);
 /* Queues the orderly end of all locations, or with `flag` an end for another reason. */
 void live_tape_end(struct live_tape *tape, unsigned flag);
 /* One store; false: the queue is empty. */

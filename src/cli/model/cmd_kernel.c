@@ -231,7 +231,8 @@ const struct lull_command lull_cmd_model_kernel = {
     .operands = "KERNEL.c|FILE.c:FUNCTION|FILE.c:MARK|--of RUN",
     .details =
         "A KERNEL.c holds declarations and one loop nest; sizes are given by -D. In a source file\n"
-        "loops are named by their function, or by a mark before them: #pragma lull kernel MARK\n\n"
+        "loops are named by their function, or by a mark before them: #pragma lull kernel MARK\n"
+        "Fortran of free form is read likewise (FILE.f90:PROCEDURE, !$lull kernel MARK).\n\n"
         "examples:\n"
         "  lull model kernel triad.c -D N=1000000 --machine machine.json\n"
         "  lull model kernel stencil.c -D N=1000 -D M=1000 --machine machine.json --run\n"

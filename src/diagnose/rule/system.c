@@ -8,7 +8,7 @@
 /* Threads could have run and had no core.
  * Evidence: what the system tells of each thread: ns on a core, ns ready and without one, and how
  * often the core was taken away. Formula: the mean share of the run in which they were without one
- * (trace/cores.h), of the core time. Silent: below 1 %, and without the recorder's numbers of the
+ * (trace/resources.h), of the core time. Silent: below 1 %, and without the recorder's numbers of the
  * system. */
 
 /* Below that share of the time without a core it is one side's doing alone. */

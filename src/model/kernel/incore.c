@@ -559,6 +559,8 @@ static const char *incore_c_source(const struct lull_kernel *kernel, bool consta
     if (kernel->is_file)
         text.head = lull_arena_printf(arena, "%s#define main lull_unused_main\n#include \"%s\"\n",
                                       kernel->macros, absolute(kernel->path, arena));
+    else
+        text.head = lull_arena_printf(arena, "%s%s", text.head, kernel->macros);
     for (size_t i = 0; i < kernel->n_calls && !kernel->is_file; i++)
         text.head = lull_arena_printf(arena, "%sdouble %s();\n", text.head, kernel->calls[i].name);
     /* Sizes of a source file are variables in it; those of a kernel by itself are macros. */

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 /* ==== polynomials ============================================================================= */
 
@@ -211,7 +212,8 @@ const char *lull_poly_text(const struct lull_poly *a, const char *const *names,
 bool lull_kernel_resize(struct lull_kernel *kernel, const char *name, double value)
 {
     for (size_t s = 0; s < kernel->n_symbols; s++)
-        if (kernel->symbols[s].is_size && strcmp(kernel->symbols[s].name, name) == 0) {
+        if (kernel->symbols[s].is_size &&
+            (kernel->is_fortran ? strcasecmp : strcmp)(kernel->symbols[s].name, name) == 0) {
             kernel->symbols[s].value = value;
             lull_kernel_divide(kernel);
             return true;

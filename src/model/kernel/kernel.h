@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A kernel: a loop nest whose performance is to be predicted, as read from C source. It lives in an
- * arena.
+/* A kernel: a loop nest whose performance is to be predicted, as read from source in C, C++ or Fortran. It
+ * lives in an arena.
  *
  * One innermost loop is looked at; it is called the body. In a nest with several innermost loops
  * the body is the busiest, which makes the most iterations, until lull_kernel_look_at makes another
@@ -176,9 +176,12 @@ struct lull_kernel {
     unsigned precision;   /* bytes of its floating-point numbers */
     const char *code;     /* the loop nest as it stands in the source */
     const char *preamble; /* declarations of integers that it uses, "int n2 = n * n;"; "": none */
-    const char *macros;   /* sizes that a source file has as macros, "#define N 1000"; "": none */
+    const char
+        *macros; /* what has to stand before it when it is compiled alone: sizes that a source
+                             file has as macros, "#define N 1000", functions of Fortran; "": nothing */
     unsigned code_line;
-    bool is_cpp;  /* that file is C++: the nest cannot be compiled alone */
+    bool is_cpp;     /* that file is C++: the nest cannot be compiled alone */
+    bool is_fortran; /* it is Fortran, whose names have no case, and `code` the same nest in C */
     bool is_file; /* it stands in a source file of a program and may use that file's declarations */
     /* Of a nest that was found by its lines: */
     const char *function; /* in which it stands; NULL: it was found otherwise */

@@ -5,6 +5,7 @@
 
 #if LULL_HAVE_LIBCLANG
 #include "base/file.h"
+#include "model/kernel/fortran.h"
 #include "model/kernel/reader.h"
 
 #include <math.h>
@@ -20,8 +21,8 @@ static const char *other_language(const char *path)
 {
     static const struct {
         const char *ending, *language;
-    } known[] = {{".f", "Fortran"},   {".for", "Fortran"}, {".ftn", "Fortran"}, {".fpp", "Fortran"},
-                 {".f77", "Fortran"}, {".f90", "Fortran"}, {".f95", "Fortran"}, {".f03", "Fortran"},
+    } known[] = {{".f", "fixed"},     {".for", "fixed"},   {".ftn", "fixed"},   {".fpp", "fixed"},
+                 {".f77", "fixed"},   {".f90", "Fortran"}, {".f95", "Fortran"}, {".f03", "Fortran"},
                  {".f08", "Fortran"}, {".f18", "Fortran"}, {".cc", "C++"},      {".cpp", "C++"},
                  {".cxx", "C++"},     {".c++", "C++"},     {".hpp", "C++"},     {".cu", "CUDA"},
                  {".py", "Python"}};
@@ -32,44 +33,89 @@ static const char *other_language(const char *path)
     return NULL;
 }
 
-static lull_status read_file(struct lull_kernel_reader *reader, char **ret_text)
+static bool is_in_program(const struct lull_kernel_source *source)
 {
-    struct lull_mapping mapping;
-    const char *path = reader->source->path;
-    const char *language = other_language(path);
-    reader->is_cpp = language && strcmp(language, "C++") == 0 && reader->source->first_line > 0;
-    if (language && !reader->is_cpp)
-        return lull_fail(reader->err, LULL_ERR_FORMAT,
-                         "%s: is %s by its name, expected a loop nest in C: the loops alone, "
-                         "without a function around them, are enough",
-                         path, language);
-    lull_status status = lull_map_file(reader->source->path, &mapping, reader->err);
-    if (status != LULL_OK)
-        return status;
-    if (mapping.size && memchr(mapping.data, 0, mapping.size)) {
-        lull_unmap(&mapping);
-        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: is no C source: it has a byte 0",
-                         reader->source->path);
-    }
-    *ret_text = lull_arena_strndup(reader->arena, mapping.size ? (const char *)mapping.data : "",
-                                   mapping.size);
-    lull_unmap(&mapping);
-    return LULL_OK;
+    return source->place != NULL || source->first_line > 0;
 }
 
 /* Makes a kernel without a function the body of one. The line before it declares sizes and
  * functions. */
-static void wrap(struct lull_kernel_reader *reader, const char *file)
+static void wrap(struct lull_kernel_reader *reader, const char *file, const char *text)
 {
     const struct lull_kernel_source *source = reader->source;
-    const char *text = "";
-    for (size_t i = 0; i < source->n_sizes; i++)
+    for (size_t i = 0; i < source->n_sizes && !reader->is_fortran; i++)
         text = lull_arena_printf(reader->arena, "%sextern long %s; ", text, source->sizes[i].name);
     for (size_t i = 0; i < source->n_costs; i++)
         text = lull_arena_printf(reader->arena, "%sdouble %s(); ", text, source->costs[i].name);
     reader->text =
         lull_arena_printf(reader->arena, "%svoid lull_kernel(void) {\n%s\n}\n", text, file);
     reader->lines_before = 1;
+}
+
+/* Makes C of a file of Fortran. */
+static lull_status take_fortran(struct lull_kernel_reader *reader, const char *file, size_t size)
+{
+    const struct lull_kernel_source *source = reader->source;
+    const struct lull_fortran_source fortran = {.path = source->path,
+                                                .text = file,
+                                                .size = size,
+                                                .is_program = is_in_program(source),
+                                                .sizes = source->sizes,
+                                                .n_sizes = source->n_sizes};
+    struct lull_fortran_text text;
+    lull_status status = lull_fortran_read(&fortran, reader->arena, &text, reader->err);
+    if (status != LULL_OK)
+        return status;
+    reader->kernel->macros = lull_arena_printf(reader->arena, "%s\n", text.helpers);
+    if (!is_in_program(source))
+        wrap(reader, text.code, text.helpers);
+    else
+        reader->text = lull_arena_printf(reader->arena, "%s%s", text.helpers, text.code);
+    if (!source->place)
+        return LULL_OK;
+    char *place = lull_arena_strdup(reader->arena, source->place);
+    for (char *at = place; *at; at++)
+        *at = (char)(*at >= 'A' && *at <= 'Z' ? *at - 'A' + 'a' : *at);
+    reader->place = text.program && strcmp(place, text.program) == 0 ? "main" : place;
+    return LULL_OK;
+}
+
+/* Reads the file, and makes of it what libclang is given. */
+static lull_status read_file(struct lull_kernel_reader *reader)
+{
+    struct lull_mapping mapping;
+    const char *path = reader->source->path;
+    const char *language = other_language(path);
+    const bool is_cpp = language && strcmp(language, "C++") == 0;
+    reader->is_fortran = language && strcmp(language, "Fortran") == 0;
+    reader->is_cpp = is_cpp && reader->source->first_line > 0;
+    reader->place = reader->source->place;
+    if (language && strcmp(language, "fixed") == 0)
+        return lull_fail(reader->err, LULL_ERR_FORMAT,
+                         "%s: is Fortran of fixed form by its name: free form is read (.f90)",
+                         path);
+    if (language && !reader->is_cpp && !reader->is_fortran)
+        return lull_fail(reader->err, LULL_ERR_FORMAT,
+                         "%s: is %s by its name, expected a loop nest in C or Fortran: the loops "
+                         "alone, without a function around them, are enough",
+                         path, language);
+    lull_status status = lull_map_file(reader->source->path, &mapping, reader->err);
+    if (status != LULL_OK)
+        return status;
+    if (mapping.size && memchr(mapping.data, 0, mapping.size)) {
+        lull_unmap(&mapping);
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: is no %s source: it has a byte 0",
+                         reader->source->path, reader->is_fortran ? "Fortran" : "C");
+    }
+    const char *text = mapping.size ? (const char *)mapping.data : "";
+    if (reader->is_fortran)
+        status = take_fortran(reader, text, mapping.size);
+    else if (is_in_program(reader->source))
+        reader->text = lull_arena_strndup(reader->arena, text, mapping.size);
+    else
+        wrap(reader, lull_arena_strndup(reader->arena, text, mapping.size), "");
+    lull_unmap(&mapping);
+    return status;
 }
 
 /* ---- the library --------------------------------------------------------------------------- */
@@ -148,11 +194,6 @@ static const char **all_flags(const struct lull_kernel_reader *reader)
     return flags;
 }
 
-static bool is_in_program(const struct lull_kernel_source *source)
-{
-    return source->place != NULL || source->first_line > 0;
-}
-
 static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
 {
     const char **flags = all_flags(reader);
@@ -162,7 +203,7 @@ static lull_status parse(struct lull_kernel_reader *reader, CXIndex index)
     struct CXUnsavedFile file = {
         .Filename = reader->source->path, .Contents = reader->text, .Length = reader->text_size};
     /* A name that ends in .c makes it C, whatever the file is called. */
-    if (!is_in_program(reader->source))
+    if (!is_in_program(reader->source) || reader->is_fortran)
         file.Filename = "lull-kernel.c";
     if (reader->clang->parseTranslationUnit2(index, file.Filename, flags, n_flags, &file, 1,
                                              CXTranslationUnit_None,
@@ -243,7 +284,8 @@ static unsigned find_mark(const struct lull_kernel_reader *reader, const char *m
 
 static lull_status find_nest(const struct lull_kernel_reader *reader, struct search *search)
 {
-    const char *path = reader->source->path, *place = reader->source->place;
+    const char *path = reader->source->path, *place = reader->place;
+    const char *mark = reader->is_fortran ? "!$" : "#pragma ";
     CXCursor file = reader->clang->getTranslationUnitCursor(reader->unit);
     search->reader = reader;
     search->function = place ? place : "lull_kernel";
@@ -254,21 +296,25 @@ static lull_status find_nest(const struct lull_kernel_reader *reader, struct sea
     }
     if (!search->has_body)
         return lull_fail(reader->err, LULL_ERR_FORMAT,
-                         "%s: has neither a function '%s' nor a mark #pragma lull kernel %s", path,
-                         place, place);
+                         "%s: has neither a %s '%s' nor a mark %slull kernel %s", path,
+                         reader->is_fortran ? "procedure" : "function", place, mark, place);
     if (search->count == 0)
-        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: has no for loop%s%s", path,
-                         place ? " in " : "", place ? place : "");
+        return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: has no %s loop%s%s", path,
+                         reader->is_fortran ? "do" : "for", place ? " in " : "",
+                         place ? place : "");
     if (search->count > 1 && search->line == 0)
         return lull_fail(reader->err, LULL_ERR_FORMAT, "%s: line %u: a second loop nest: %s", path,
                          lull_reader_line(reader, search->nests[1]),
-                         place ? "mark the one that is meant with #pragma lull kernel NAME"
+                         place ? lull_arena_printf(reader->arena,
+                                                   "mark the one that is meant with %slull "
+                                                   "kernel NAME",
+                                                   mark)
                                : "expected one");
     return LULL_OK;
 }
 
-/* Reads the declarations of integers before the loops that give them a value, which then stands for
- * them. */
+/* Reads the declarations of integers before the loops that give them a value, and never another one, which then
+ * stands for them. */
 static void read_declarations(struct lull_kernel_reader *reader, const struct search *search)
 {
     struct lull_cursors parts = lull_reader_children(reader, search->body);
@@ -282,6 +328,7 @@ static void read_declarations(struct lull_kernel_reader *reader, const struct se
         struct lull_cursors variables = lull_reader_children(reader, parts.items[i]);
         if (variables.count == 1 && lull_reader_children(reader, variables.items[0]).count == 1 &&
             lull_reader_is_integer(reader, reader->clang->getCursorType(variables.items[0])) &&
+            !lull_reader_is_changed(reader, variables.items[0]) &&
             lull_reader_statement(reader, parts.items[i]) == LULL_OK)
             reader->kernel->preamble =
                 lull_arena_printf(reader->arena, "%s%s\n", reader->kernel->preamble,
@@ -415,7 +462,7 @@ static bool is_symbol(const struct lull_kernel *kernel, const char *name)
 {
     for (size_t s = 0; s < kernel->n_symbols; s++)
         if (kernel->symbols[s].is_size && !kernel->symbols[s].divisor &&
-            strcmp(kernel->symbols[s].name, name) == 0)
+            (kernel->is_fortran ? strcasecmp : strcmp)(kernel->symbols[s].name, name) == 0)
             return true;
     return false;
 }
@@ -512,10 +559,11 @@ static lull_status parse_around(struct lull_kernel_reader *reader)
                          "%s: line %u: it is a template, whose types are known where it is used",
                          source->path, source->first_line);
     if (!around.has_function || around.count == 0)
-        return lull_fail(err, LULL_ERR_FORMAT,
-                         "%s: line %u: no loop of this file is around it: it may be made by a "
-                         "macro or a template, or stand in a header",
-                         source->path, source->first_line);
+        return lull_fail(
+            err, LULL_ERR_FORMAT, "%s: line %u: no loop of this file is around it: it may be %s",
+            source->path, source->first_line,
+            reader->is_fortran ? "an operation on whole arrays"
+                               : "made by a macro or a template, or stand in a header");
     if (reader->is_cpp)
         reader->clang->visitChildren(reader->clang->getTranslationUnitCursor(reader->unit),
                                      find_open_values, reader);
@@ -617,10 +665,7 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
 {
     struct lull_kernel_reader reader = {
         .source = source, .arena = arena, .err = err, .loop = LULL_KERNEL_NONE};
-    char *file;
     lull_status status = lull_clang_load(&reader.clang, err);
-    if (status == LULL_OK)
-        status = read_file(&reader, &file);
     if (status != LULL_OK)
         return status;
     struct lull_kernel *kernel = lull_arena_zero(arena, 1, sizeof *kernel);
@@ -628,15 +673,15 @@ lull_status lull_kernel_read(const struct lull_kernel_source *source, struct lul
                                    .path = lull_arena_strdup(arena, source->path),
                                    .preamble = "",
                                    .macros = "",
-                                   .is_file = is_in_program(source),
                                    .executions = NAN};
-    kernel->is_cpp = reader.is_cpp;
     reader.kernel = kernel;
     reader.as_macro = lull_arena_zero(arena, source->n_sizes + 1, sizeof *reader.as_macro);
-    if (kernel->is_file)
-        reader.text = file;
-    else
-        wrap(&reader, file);
+    status = read_file(&reader);
+    if (status != LULL_OK)
+        return status;
+    kernel->is_cpp = reader.is_cpp;
+    kernel->is_fortran = reader.is_fortran;
+    kernel->is_file = is_in_program(source) && !reader.is_fortran;
     reader.text_size = strlen(reader.text);
     CXIndex index = reader.clang->createIndex(0, 0);
     status = read_with(&reader, index);

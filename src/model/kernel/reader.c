@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static lull_status reader_index(struct lull_kernel_reader *reader, CXCursor cursor,
                                 struct lull_index *ret_index);
@@ -1017,10 +1018,12 @@ static lull_status reader_access(struct lull_kernel_reader *reader, CXCursor cur
 
 /* Whether what -D calls `given` is the size `name`: "grid.rows", or of a member its last part alone,
  * "rows". */
-static bool is_given_name(const char *given, const char *name)
+static bool is_given_name(const struct lull_kernel_reader *reader, const char *given,
+                          const char *name)
 {
     const char *dot = strrchr(name, '.');
-    return strcmp(given, name) == 0 || (dot && strcmp(given, dot + 1) == 0);
+    return strcmp(given, name) == 0 || (dot && strcmp(given, dot + 1) == 0) ||
+           (reader->is_fortran && strcasecmp(given, name) == 0);
 }
 
 static lull_status declare_size(struct lull_kernel_reader *reader, const struct named *named,
@@ -1042,7 +1045,7 @@ static lull_status declare_size(struct lull_kernel_reader *reader, const struct 
         symbol->value = (double)value;
     }
     for (size_t i = 0; i < reader->source->n_sizes; i++)
-        if (is_given_name(reader->source->sizes[i].name, symbol->name)) {
+        if (is_given_name(reader, reader->source->sizes[i].name, symbol->name)) {
             symbol->has_value = true;
             symbol->value = reader->source->sizes[i].value;
         }
@@ -1470,12 +1473,28 @@ static bool has_cost(const struct lull_kernel_reader *reader, const char *functi
     return false;
 }
 
+/* Whether a call stands for what of Fortran is not understood (fortran.h); tells the reason. */
+static bool is_refused(const struct lull_kernel_reader *reader, CXCursor call)
+{
+    const struct lull_clang *clang = reader->clang;
+    if (!reader->is_fortran || clang->getCursorKind(call) != CXCursor_CallExpr ||
+        strcmp(lull_reader_spelling(reader, call), "lull_refused") != 0)
+        return false;
+    const char *text = lull_reader_source_text(reader, call);
+    const char *begin = strchr(text, '"'), *end = strrchr(text, '"');
+    if (begin && end > begin)
+        reader_wrong(reader, call, "not understood: %.*s", (int)(end - begin - 1), begin + 1);
+    return begin && end > begin;
+}
+
 static lull_status read_call(struct lull_kernel_reader *reader, CXCursor cursor)
 {
     struct lull_kernel *kernel = reader->kernel;
     struct lull_cursors parts = lull_reader_children(reader, cursor);
     const char *name = lull_reader_spelling(reader, cursor);
     CXCursor function, value;
+    if (is_refused(reader, cursor))
+        return LULL_ERR_FORMAT;
     if (!has_cost(reader, name) && find_returned(reader, cursor, &function, &value)) {
         const size_t before = reader->n_parameters;
         lull_status inside = bind_parameters(reader, cursor, function, true);
@@ -1562,6 +1581,8 @@ static lull_status read_begin(struct lull_kernel_reader *reader, CXCursor init,
 {
     struct lull_cursors parts = lull_reader_children(reader, init);
     enum CXCursorKind kind = reader->clang->getCursorKind(init);
+    if (is_refused(reader, init))
+        return LULL_ERR_FORMAT;
     if (kind == CXCursor_DeclStmt && parts.count == 1) {
         struct lull_cursors inside = lull_reader_children(reader, parts.items[0]);
         *ret_variable = parts.items[0];

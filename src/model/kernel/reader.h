@@ -134,7 +134,9 @@ struct lull_kernel_reader {
     struct lull_reader_parameter parameters[LULL_READER_PARAMETERS];
     size_t n_parameters;
     size_t objects_capacity;
-    bool is_cpp; /* the file is C++ */
+    bool is_cpp;       /* the file is C++ */
+    bool is_fortran;   /* the file is Fortran, and the text the same loops in C (fortran.h) */
+    const char *place; /* the function or mark that is wanted, as the text has it; NULL: none */
     /* What other code gives its variables cannot be followed: it has templates, methods, lambdas, or references to
      * integers. */
     bool values_are_open;

@@ -162,7 +162,7 @@ void rec_mpi_start(struct rec_mpi_call *call, int n, const MPI_Request *requests
 /* Polls that follow each other within POLL_GAP_NS, for no longer than POLL_SPAN_NS in all, become
  * one record for each function, at most MOST_POLLED of them. Their time in MPI is exact, its place
  * within that span is not. */
-enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000, MOST_POLLED = 8 };
+enum { POLL_GAP_NS = 10000, POLL_SPAN_NS = 100000, MOST_POLLED = LULL_TAPE_MOST_POLLED };
 
 /* While the record is made visible, self->shapes has no call of this shape: a signal handler may
  * leave this function by a jump, and then no later call must be written as one like a record that

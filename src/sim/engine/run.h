@@ -57,7 +57,7 @@ enum { LULL_RUN_KIND_BITS = 3, LULL_RUN_KINDS = 7, LULL_NUMBER_BITS = 33 };
 /* compat: lists of what waits for processor 0 and NIC 0 of a rank */
 enum { LULL_LINE_SEND, LULL_LINE_COMPUTE };
 
-enum lull_stream_state {
+enum lull_sim_stream_state {
     LULL_STREAM_READY,
     LULL_STREAM_WAITS, /* for requests */
     LULL_STREAM_COMPUTES,
@@ -79,7 +79,7 @@ struct lull_engine_stream {
     int64_t receiving;  /* in a WAIT: the processor receives until this time at least */
     uint64_t iteration; /* that of its last MARK */
     int64_t clock;      /* with a sink: time of the last thing that the sink was told */
-    uint8_t cpu, state; /* state: enum lull_stream_state */
+    uint8_t cpu, state; /* state: enum lull_sim_stream_state */
 };
 static_assert(sizeof(struct lull_engine_stream) == 64, "streams lie in cache lines of their own");
 

@@ -89,10 +89,10 @@ static const char *find_compilation(const struct search_of_hot *search, struct c
     const struct lull_compilation compiled =
         lull_symbols_compilation(symbols, place->offset, arena);
     lull_symbols_close(symbols);
-    if (*compiled.language && strcmp(compiled.language, "C") != 0 &&
-        strcmp(compiled.language, "C++") != 0)
-        return lull_arena_printf(arena, "it is %s, and C and C++ are what is read",
-                                 compiled.language);
+    if (strstr(compiled.producer, "-fdefault-real-") ||
+        strstr(compiled.producer, "-fdefault-integer-") ||
+        strstr(compiled.producer, "-fdefault-double-"))
+        return "an option of its compiler gave its numbers other sizes than the source says";
     if (*compiled.file && strcmp(compiled.file, file) != 0)
         return lull_arena_printf(arena, "it stands in a header, %s", lull_code_base_name(file));
     const struct lull_incore_options *incore = &search->wish->incore;
@@ -519,6 +519,16 @@ static double executions_of_parallel(const struct lull_run *run, const struct lu
     return sum;
 }
 
+/* Whether a region is the function of a nest. In Fortran it may be called "grids::smooth", and "smooth_". */
+static bool is_region_of(const char *region, const struct lull_kernel *kernel)
+{
+    const size_t length = strlen(kernel->function);
+    const char *name = kernel->is_fortran ? strrchr(region, ':') : NULL;
+    name = name ? name + 1 : region;
+    return strncmp(name, kernel->function, length) == 0 &&
+           (!name[length] || (kernel->is_fortran && strcmp(name + length, "_") == 0));
+}
+
 /* Visits of the user's region that is the function of the nest; 0: there is none. */
 static double visits_of_function(const struct lull_run *run, const struct lull_kernel *kernel)
 {
@@ -526,7 +536,7 @@ static double visits_of_function(const struct lull_run *run, const struct lull_k
     for (uint32_t r = 0; kernel->whole_function && r < run->breakdown->n_regions; r++) {
         const struct lull_region_breakdown *region = &run->breakdown->regions[r];
         if ((region->role == LULL_ROLE_FUNCTION || region->role == LULL_ROLE_CODE) &&
-            strcmp(region->name, kernel->function) == 0)
+            is_region_of(region->name, kernel))
             sum += (double)region->visits;
     }
     return sum;

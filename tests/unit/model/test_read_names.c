@@ -171,6 +171,22 @@ static void what_may_be_the_same_is_refused(void **state)
         check_name_case(&cases[i]);
 }
 
+/* An integer that is declared with a value, and may be changed before the loop, does not stand for that value. */
+static void a_changed_integer_is_not_known(void **state)
+{
+    static const char text[] =
+        "int scan(int *n);\nvoid f(double *a)\n{\n    int m = 6;\n    int n = 7;\n"
+        "    scan(&n);\n    for (int i = 0; i < n; i++)\n        a[i] = m; /* LOOP */\n}\n";
+    struct lull_kernel *kernel = NULL;
+    struct lull_error err = {""};
+    const struct lull_kernel_source source = {
+        .path = folder_path("n.c"), .first_line = 8, .last_line = 8, .suppose_bytes = 1e6};
+    (void)state;
+    folder_write(source.path, text, sizeof text - 1);
+    fail_if(lull_kernel_read(&source, arena, &kernel, &err) != LULL_OK, "%s", err.text);
+    assert_false(lull_kernel_knows_iterations(kernel, 0));
+}
+
 static int make_folder_of_names(void **state)
 {
     (void)state;
@@ -192,6 +208,7 @@ TEST_GROUP(test_read_names)
     const struct CMUnitTest tests[] = {
         ARENA_TEST(places_are_resolved),
         ARENA_TEST(what_may_be_the_same_is_refused),
+        ARENA_TEST(a_changed_integer_is_not_known),
     };
     return run_cases(tests, make_folder_of_names, remove_folder_of_names);
 }

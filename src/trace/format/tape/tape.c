@@ -3,6 +3,7 @@
 #include "trace/format/tape/tape_data.h"
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text.h"
@@ -322,6 +323,21 @@ static lull_status begin_live(struct lull_trace *trace, struct lull_error *err)
                : lull_fail(err, LULL_ERR_MEMORY, "%s: out of memory", trace->path);
 }
 
+/* What the locations did when the run was opened. */
+static void tell_present(struct lull_trace *trace)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t l = 0; l < trace->n_locations; l++) {
+        const struct lull_tape_file *file = &data->files[l];
+        struct lull_location *location = &trace->locations[l];
+        location->is_recorded =
+            !file->left_out && !file->known && !(file->header.flags & LULL_TAPE_CLOSED);
+        location->open_region = file->left_out ? LULL_NONE : file->open_region;
+        if (location->open_region != LULL_NONE)
+            location->open_since = lull_tape_ns_of_file(data, file, file->open_time);
+    }
+}
+
 static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
 {
     if (!lull_is_directory(trace->path)) { /* the user named the anchor: the tape is its folder */
@@ -383,6 +399,7 @@ static lull_status open_whole(struct lull_trace *trace, struct lull_error *err)
     if (status == LULL_OK)
         status = lull_trace_complete(trace, err);
     if (status == LULL_OK) {
+        tell_present(trace);
         lull_tape_find_main(trace);
         lull_tape_place_readings(trace);
     }
@@ -416,6 +433,35 @@ static void close_tape(struct lull_trace *trace)
     free(data->listed);
 }
 
+static enum lull_living living_tape(const struct lull_trace *trace, uint32_t process)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    const struct lull_tape_life *life = &data->scopes[process].life;
+    struct lull_tape_watch watch;
+    lull_tape_watch_begin(&watch, life);
+    const enum lull_tape_living living = watch.living;
+    lull_tape_watch_end(&watch);
+    if (living == LULL_TAPE_ELSEWHERE)
+        return LULL_LIVING_UNKNOWN;
+    if (living == LULL_TAPE_OVER)
+        return LULL_LIVING_OVER;
+    return lull_tape_is_stopped(life) ? LULL_LIVING_STOPPED : LULL_LIVING_RUNS;
+}
+
+/* Recorders tell their clocks in ns of CLOCK_MONOTONIC, which all processes of a node have in common.
+ * Where nodes were compared, the run's clock may be another node's. */
+static bool now_of_tape(const struct lull_trace *trace, int64_t *ret_now)
+{
+    const struct lull_tape_data *data = trace->format_data;
+    for (uint32_t p = 0; p < trace->n_processes; p++) {
+        const struct lull_tape_scope *scope = &data->scopes[p];
+        if (!lull_tape_is_of_node(&scope->life) || scope->n_offsets > 0 || scope->n_segments == 0)
+            return false;
+    }
+    *ret_now = lull_clock_read(CLOCK_MONOTONIC) - data->origin;
+    return *ret_now >= 0;
+}
+
 static const struct lull_reader reader_tape = {
     .expected = "a lull tape",
     .leaves_out_damage = true,
@@ -426,6 +472,8 @@ static const struct lull_reader reader_tape = {
     .stream_read = lull_tape_stream_read,
     .stream_close = lull_tape_stream_close,
     .stream_state = lull_tape_stream_state,
+    .living = living_tape,
+    .now = now_of_tape,
     .read_sums = lull_tape_read_sums,
     .read_sampling = lull_tape_read_sampling,
     .details_open = lull_tape_details_open,

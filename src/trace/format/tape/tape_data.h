@@ -241,7 +241,8 @@ struct lull_tape_data {
     const struct lull_tape_site *sites; /* a list; the last one that was added comes first */
     size_t n_addresses;                 /* of all sites together */
     struct lull_tape_throttled *throttled;
-    struct lull_tape_lives *lives; /* of a trace that is opened live (read/tape_live.h), else NULL */
+    struct lull_tape_lives
+        *lives; /* of a trace that is opened live (read/tape_live.h), else NULL */
 };
 
 /* Fails, with what the user can do, unless a file has the version that this lull writes. */
@@ -377,6 +378,9 @@ lull_status lull_tape_measure_location(const struct lull_trace *trace,
 lull_status lull_tape_find_open_call(const struct lull_trace *trace, struct lull_tape_file *file,
                                      struct lull_error *err);
 
+/* The time of a location's clock in ns of the run, when its origin is known. */
+int64_t lull_tape_ns_of_file(const struct lull_tape_data *data, const struct lull_tape_file *file,
+                             uint64_t ticks);
 /* Sets main_begin and main_end of processes, and trace->has_main (tape_times.c). */
 void lull_tape_find_main(struct lull_trace *trace);
 /* Gives the readings of memory of all processes their times in the run, whose begin and length are known. */
@@ -432,7 +436,7 @@ lull_status lull_tape_stream_open(const struct lull_trace *trace, uint32_t locat
                                   void **ret_stream, struct lull_error *err);
 lull_status lull_tape_stream_read(void *stream, struct lull_event *events, size_t capacity,
                                   size_t *ret_count, struct lull_error *err);
-enum lull_stream_state lull_tape_stream_state(const void *stream);
+enum lull_events_state lull_tape_stream_state(const void *stream);
 void lull_tape_stream_close(void *stream);
 
 struct lull_writer;

@@ -59,15 +59,15 @@ static bool is_over(struct lull_tape_lives *lives, uint32_t process)
 
 /* ==== a location ============================================================================== */
 
-enum { MOST_TAIL = 2 /* extents of a tail */, MOST_LATER_CHANGED = 8, AT_ONCE = 64 };
+enum { MOST_TAIL = 2 /* extents of a tail */, AT_ONCE = 64 };
 
 struct tape_live {
     const struct lull_trace *trace;
-    struct lull_tape_file file;              /* as the run was opened; for its names */
-    uint32_t process;                        /* index */
-    const struct lull_tape_header *head;     /* mapped */
-    size_t mapped;                           /* bytes of the mapping that `head` is in */
-    struct lull_tape_piece tail[MOST_TAIL];  /* where the tail stands in the file */
+    struct lull_tape_file file;             /* as the run was opened; for its names */
+    uint32_t process;                       /* index */
+    const struct lull_tape_header *head;    /* mapped */
+    size_t mapped;                          /* bytes of the mapping that `head` is in */
+    struct lull_tape_piece tail[MOST_TAIL]; /* where the tail stands in the file */
     uint32_t n_tail;
     struct lull_tape_piece *chunks; /* where the chunks stand that were not read yet; malloc'd */
     size_t n_chunks, capacity;
@@ -106,8 +106,8 @@ static lull_status map_head(struct tape_live *live, struct lull_error *err)
     lull_status status = lull_tape_open_records(live->trace, &live->file, &source, err);
     if (status != LULL_OK)
         return status;
-    const uint64_t page = live->file.head / (uint64_t)sysconf(_SC_PAGESIZE) *
-                          (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t page =
+        live->file.head / (uint64_t)sysconf(_SC_PAGESIZE) * (uint64_t)sysconf(_SC_PAGESIZE);
     const size_t size = (size_t)(live->file.head - page) + LULL_TAPE_HEADER_SIZE;
     void *mapping = live->file.head + LULL_TAPE_HEADER_SIZE <= source.size
                         ? mmap(NULL, size, PROT_READ, MAP_SHARED, source.fd, (off_t)page)
@@ -139,7 +139,7 @@ static bool note_chunks(struct tape_live *live, const struct lull_tape_piece *pi
 }
 
 static lull_status take_live_part(struct tape_live *live, const struct lull_tape_extent *extent,
-                             struct lull_error *err)
+                                  struct lull_error *err)
 {
     const struct lull_tape_piece piece = {.offset = (uint64_t)extent->page * LULL_TAPE_PAGE,
                                           .size = (uint64_t)extent->pages * LULL_TAPE_PAGE};
@@ -161,9 +161,8 @@ static lull_status look_for_parts(struct tape_live *live, struct lull_tape_sourc
     bool gap = false;
     lull_tape_file_path(live->trace, &live->file, path, sizeof path);
     for (uint32_t i = live->looked; count > 0; i += count) {
-        lull_status status =
-            lull_tape_read_extents(source, path, live->file.process, i, AT_ONCE, extents, &count,
-                                   err);
+        lull_status status = lull_tape_read_extents(source, path, live->file.process, i, AT_ONCE,
+                                                    extents, &count, err);
         for (uint32_t e = 0; status == LULL_OK && e < count; e++) {
             const bool there = extents[e].part != LULL_TAPE_PART_NONE;
             gap |= !there;
@@ -193,12 +192,13 @@ static void forget_chunks(struct tape_live *live, uint64_t begin)
 
 /* Reads bytes that stand in pieces, the first of which has byte `base`. */
 static lull_status read_live_pieces(const struct tape_live *live, struct lull_tape_source *source,
-                               const struct lull_tape_piece *pieces, size_t n, uint64_t base,
-                               uint64_t begin, void *bytes, size_t size, struct lull_error *err)
+                                    const struct lull_tape_piece *pieces, size_t n, uint64_t base,
+                                    uint64_t begin, void *bytes, size_t size,
+                                    struct lull_error *err)
 {
     char path[LULL_TAPE_PATH];
-    const struct lull_tape_pieces all = {
-        .list = (struct lull_tape_piece *)(uintptr_t)pieces, .n = n};
+    const struct lull_tape_pieces all = {.list = (struct lull_tape_piece *)(uintptr_t)pieces,
+                                         .n = n};
     const ssize_t got = lull_tape_read_pieces(source, &all, bytes, size, begin - base);
     lull_tape_file_path(live->trace, &live->file, path, sizeof path);
     if (got < 0)
@@ -220,11 +220,9 @@ static uint64_t size_of_pieces(const struct lull_tape_piece *pieces, size_t n)
 
 /* ---- records that may still change ----------------------------------------------------------- */
 
-/* A recorder adds to the records of the last queries that found nothing (MPI_Test, MPI_Iprobe),
- * although these are committed, until it writes something else behind them: CALLs with one more slot,
- * at most MOST_LATER_CHANGED of them (record/mpi/records.c). Returns how many of the slots stand
- * before such records; *ret_pad: what follows in the chunk is no record. Slots of a record that is
- * not there as a whole do not count. */
+/* Returns how many of the slots stand before records that may still change (LULL_TAPE_MOST_POLLED);
+ * *ret_pad: what follows in the chunk is no record. Slots of a record that is not there as a whole do
+ * not count. */
 static size_t count_lasting(const union lull_tape_slot *slots, size_t n, bool all_last,
                             bool *ret_pad)
 {
@@ -240,7 +238,7 @@ static size_t count_lasting(const union lull_tape_slot *slots, size_t n, bool al
             lull_tape_kind_of(head) == LULL_TAPE_CALL && lull_tape_extra_of(head) == 1;
         since = run == 0 || !may_change ? at : since;
         run = may_change ? run + 1 : 0;
-        if (run > MOST_LATER_CHANGED) {
+        if (run > LULL_TAPE_MOST_POLLED) {
             since += 2;
             run--;
         }
@@ -253,39 +251,39 @@ static size_t count_lasting(const union lull_tape_slot *slots, size_t n, bool al
 
 /* Reads from a chunk that is in the file, where it does not change any more. */
 static lull_status read_live_chunk(struct tape_live *live, struct lull_tape_source *source,
-                              uint64_t begin, void *bytes, size_t size, struct lull_error *err)
+                                   uint64_t begin, void *bytes, size_t size, struct lull_error *err)
 {
     forget_chunks(live, begin);
     lull_status status = LULL_OK;
     if (live->base + size_of_pieces(live->chunks, live->n_chunks) < begin + size)
         status = look_for_parts(live, source, err);
     forget_chunks(live, begin);
-    return status == LULL_OK ? read_live_pieces(live, source, live->chunks, live->n_chunks, live->base,
-                                           begin, bytes, size, err)
+    return status == LULL_OK ? read_live_pieces(live, source, live->chunks, live->n_chunks,
+                                                live->base, begin, bytes, size, err)
                              : status;
 }
 
 /* Reads from the tail. *ret_moved: the recorder has stored the chunk meanwhile, and writes a new one
  * over it, so that what was read means nothing. */
 static lull_status read_live_tail(struct tape_live *live, struct lull_tape_source *source,
-                             const struct live_counters *now, uint64_t begin, void *bytes, size_t size,
-                             bool *ret_moved, struct lull_error *err)
+                                  const struct live_counters *now, uint64_t begin, void *bytes,
+                                  size_t size, bool *ret_moved, struct lull_error *err)
 {
     lull_status status = LULL_OK;
     if (size_of_pieces(live->tail, live->n_tail) < begin - now->flushed + size)
         status = look_for_parts(live, source, err);
     if (status == LULL_OK)
-        status = read_live_pieces(live, source, live->tail, live->n_tail, now->flushed, begin, bytes,
-                             size, err);
+        status = read_live_pieces(live, source, live->tail, live->n_tail, now->flushed, begin,
+                                  bytes, size, err);
     LULL_TAPE_FENCE(__ATOMIC_ACQUIRE);
     *ret_moved = __atomic_load_n(&live->head->flushed, __ATOMIC_RELAXED) != now->flushed;
     return *ret_moved ? LULL_OK : status;
 }
 
 /* Reads what is there from `begin` on; *ret_size 0: nothing, or what was read has moved. */
-static lull_status read_live_bytes(struct tape_live *live, const struct live_counters *now, uint64_t begin,
-                             void *bytes, size_t room, size_t *ret_size, bool *ret_moved,
-                             struct lull_error *err)
+static lull_status read_live_bytes(struct tape_live *live, const struct live_counters *now,
+                                   uint64_t begin, void *bytes, size_t room, size_t *ret_size,
+                                   bool *ret_moved, struct lull_error *err)
 {
     struct lull_tape_source source;
     const uint64_t in_chunk = LULL_TAPE_CHUNK - begin % LULL_TAPE_CHUNK;
@@ -316,12 +314,12 @@ static lull_status check_counters(const struct tape_live *live, const struct liv
     if (now->end % sizeof(union lull_tape_slot) == 0 && now->flushed % LULL_TAPE_CHUNK == 0 &&
         now->end - now->flushed <= LULL_TAPE_CHUNK && begin <= now->end)
         return LULL_OK;
-    return lull_fail(err, LULL_ERR_FORMAT,
-                     "%s: location %u has %llu bytes of records, %llu of them in chunks, after %llu "
-                     "were read",
-                     lull_tape_file_path(live->trace, &live->file, path, sizeof path),
-                     live->file.number, (unsigned long long)now->end,
-                     (unsigned long long)now->flushed, (unsigned long long)begin);
+    return lull_fail(
+        err, LULL_ERR_FORMAT,
+        "%s: location %u has %llu bytes of records, %llu of them in chunks, after %llu "
+        "were read",
+        lull_tape_file_path(live->trace, &live->file, path, sizeof path), live->file.number,
+        (unsigned long long)now->end, (unsigned long long)now->flushed, (unsigned long long)begin);
 }
 
 /* Whether nothing more is written. Where the process is gone, that is known before the counters are
@@ -331,8 +329,8 @@ static bool writes_no_more(struct tape_live *live)
     const unsigned ends =
         LULL_TAPE_CLOSED | LULL_TAPE_BUDGET_REACHED | LULL_TAPE_WRITE_FAILED | LULL_TAPE_PROFILE;
     const struct lull_tape_data *data = live->trace->format_data;
-    live->ended = live->ended || load_counters(live).flags & ends ||
-                  is_over(data->lives, live->process);
+    live->ended =
+        live->ended || load_counters(live).flags & ends || is_over(data->lives, live->process);
     return live->ended;
 }
 

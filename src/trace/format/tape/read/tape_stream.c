@@ -536,14 +536,16 @@ static lull_status decode_some(struct tape_stream *stream, size_t capacity, stru
  * since. */
 static bool is_stale(const struct tape_stream *stream)
 {
-    return stream->live && stream->base >= stream->file->header.committed;
+    const size_t done = stream->at ? (size_t)(stream->at - stream->first) : 0;
+    return stream->live &&
+           stream->base + done * sizeof *stream->at >= stream->file->header.committed;
 }
 
-enum lull_stream_state lull_tape_stream_state(const void *opened)
+enum lull_events_state lull_tape_stream_state(const void *opened)
 {
     const struct tape_stream *stream = opened;
     if (!stream->live || !stream->at)
-        return LULL_STREAM_ENDED;
+        return LULL_EVENTS_ENDED;
     return stream->state;
 }
 
@@ -554,7 +556,7 @@ static lull_status read_record_events(struct tape_stream *stream, struct lull_ev
     struct lull_error wrong;
     stream->n_readings = 0;
     *ret_count = 0;
-    if (stream->state == LULL_STREAM_STALE)
+    if (stream->state == LULL_EVENTS_STALE)
         return LULL_OK;
     if (stream->begins_late)
         begin_in_ring(stream, &out);
@@ -565,7 +567,7 @@ static lull_status read_record_events(struct tape_stream *stream, struct lull_ev
         end_at_damage(stream, &out); /* the location was left out when the tape was opened */
     if (status == LULL_ERR_FORMAT && is_stale(stream)) {
         out.count = count_in_run(stream, events, out.count);
-        stream->state = LULL_STREAM_STALE;
+        stream->state = LULL_EVENTS_STALE;
         status = LULL_OK;
     }
     if (status != LULL_OK) {
@@ -754,7 +756,7 @@ static lull_status open_records(struct tape_stream *stream, struct lull_error *e
     stream->counted = true;
     if (is_recorded(stream)) {
         status = lull_tape_live_open(stream->trace, stream->location, &stream->live, err);
-        stream->state = LULL_STREAM_WAITS;
+        stream->state = LULL_EVENTS_WAIT;
     } else if (lull_tape_may_give_way(stream->trace, stream->file)) {
         return copy_records(stream, err);
     } else if (!stream->file->has_own_file || n <= MOST_OPEN_FILES)

@@ -92,7 +92,7 @@ struct tape_stream {
     /* Of a location that is recorded while it is read; NULL: all of it was there when the run was
      * opened. */
     struct tape_live *live;
-    enum lull_stream_state state; /* of such a location, where no event was read */
+    enum lull_events_state state; /* of such a location, where no event was read */
 };
 
 /* Where decoding puts events; there is always room for the most that one record makes. */

@@ -601,10 +601,9 @@ lull_status lull_tape_measure_length(struct lull_trace *trace, struct lull_error
 
 /* Where the main part of each process begins and ends, as headers tell it. */
 
-static int64_t ns_since_origin(const struct lull_trace *trace, const struct lull_tape_file *file,
-                               uint64_t ticks)
+int64_t lull_tape_ns_of_file(const struct lull_tape_data *data, const struct lull_tape_file *file,
+                             uint64_t ticks)
 {
-    const struct lull_tape_data *data = trace->format_data;
     size_t segment = 0;
     uint64_t ns =
         file->clock->n_segments > 0 ? (uint64_t)lull_tape_ns(file->clock, ticks, &segment) : ticks;
@@ -632,9 +631,9 @@ void lull_tape_find_main(struct lull_trace *trace)
         const struct lull_tape_file *file = &data->files[l];
         struct lull_process *process = &trace->processes[trace->locations[l].process];
         if (file->header.main_begin != 0)
-            set_begin(process, ns_since_origin(trace, file, file->header.main_begin));
+            set_begin(process, lull_tape_ns_of_file(data, file, file->header.main_begin));
         if (file->header.main_end != 0)
-            set_end(trace, process, ns_since_origin(trace, file, file->header.main_end));
+            set_end(trace, process, lull_tape_ns_of_file(data, file, file->header.main_end));
     }
     for (uint32_t p = 0; p < trace->n_processes; p++)
         trace->has_main |= trace->processes[p].main_begin > 0;

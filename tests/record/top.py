@@ -1,0 +1,116 @@
+"""Looks at programs that hang, until `lull top` says of each rank what it must be in.
+
+    top.py --lull LULL --program PROGRAM --mpirun MPIRUN
+
+No length of time decides: the ranks come to where they hang, and stay there, so what is said must become
+right. LIMIT is for what never does.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+import launch
+
+LIMIT = 600
+
+# By rank the call that it is in; and which rank is stopped.
+HANGS = {
+    "receives": ({0: "MPI_Recv", 1: "MPI_Recv"}, None),
+    "sends": ({0: "MPI_Ssend", 1: "MPI_Ssend"}, None),
+    "tag": ({0: "MPI_Ssend", 1: "MPI_Recv"}, None),
+    "order": ({0: "MPI_Barrier", 1: "MPI_Recv"}, None),
+    "stopped": ({0: "MPI_Barrier"}, 1),
+    "computes": ({0: "MPI_Barrier"}, None),
+}
+
+
+def top(lull, run, *words):
+    return subprocess.run([lull, "top", run, *words], capture_output=True, text=True, timeout=LIMIT, check=False)
+
+
+def look(lull, run):
+    """One look; None: there is nothing to be seen yet."""
+    done = top(lull, run, "--count", "1", "--format", "json")
+    if done.returncode != 0:
+        return None
+    lines = done.stdout.splitlines()
+    assert len(lines) == 1, done.stdout
+    return json.loads(lines[0])
+
+
+def calls_of(told):
+    """By rank the call that it is in, and from where."""
+    rows = told["tables"].get("calls", {}).get("rows", [])
+    return {int(row["label"].split()[1]): tuple(row["values"][:2]) for row in rows}
+
+
+def gathered(expected):
+    """By call the ranks that are in it, as text; ranks that are in none are in the program."""
+    ranks = {}
+    for rank in range(2):
+        ranks.setdefault(expected.get(rank, "code of the program"), []).append(str(rank))
+    return {call: "-".join(of) for call, of in ranks.items()}
+
+
+def fits(told, expected, stopped):
+    calls = calls_of(told)
+    where = {row["label"]: row["values"][2] for row in told["tables"].get("waiting", {}).get("rows", [])}
+    return ({rank: call for rank, (call, _) in calls.items()} == expected and
+            gathered(expected) == where and
+            all(site and "hangs.c:" in site for _, site in calls.values()) and
+            told["facts"].get("processes_stopped", 0) == (0 if stopped is None else 1))
+
+
+def check_hang(options, what, folder):
+    run = os.path.join(folder, what)
+    expected, stopped = HANGS[what]
+    program = subprocess.Popen([options.mpirun, "-n", "2", options.lull, "record", "-o", run, "--", options.program, what],
+                               env=launch.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    until = time.monotonic() + LIMIT
+    told = None
+    try:
+        while not told or not fits(told, expected, stopped):
+            assert time.monotonic() < until, "%s: at last %s" % (what, json.dumps(told and calls_of(told)))
+            assert program.poll() is None, "%s: the program has ended" % what
+            told = look(options.lull, run)
+        # Two looks, of which the second says what was since the first: nothing.
+        twice = top(options.lull, run, "--count", "2", "--every", "0.01", "--format", "json")
+        assert twice.returncode == 0 and len(twice.stdout.splitlines()) == 2, twice
+        text = top(options.lull, run, "--count", "1").stdout
+        for call in expected.values():
+            assert any(line.startswith(call) and "hangs.c:" in line for line in text.splitlines()), text
+    finally:
+        program.terminate()
+        program.wait(LIMIT)
+    # All is over: it ends by itself, after one look at most where the ranks are gone.
+    done = top(options.lull, run, "--every", "0.1", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    last = json.loads(done.stdout.splitlines()[-1])
+    assert last["facts"]["processes_ended"] == 2 and "calls" not in last["tables"], done.stdout
+
+
+def check_none(options, folder):
+    """What is no run is told in one line."""
+    for path in (folder, os.path.join(folder, "nothing")):
+        done = top(options.lull, path)
+        assert done.returncode == 1 and done.stdout == "" and len(done.stderr.splitlines()) == 1, done
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name in ("lull", "program", "mpirun"):
+        parser.add_argument("--" + name, required=True)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="lull-top-") as folder:
+        check_none(options, folder)
+        for what in HANGS:
+            check_hang(options, what, folder)
+    print("%d programs that hang" % len(HANGS))
+
+
+main()
