@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* `lull top`: a run is looked at while it is recorded. */
+#include "base/output_file.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/message.h"
