@@ -65,6 +65,7 @@ struct name {
     unsigned sets;   /* statements that give it a value, or may */
     const char *why; /* why nothing that uses it is understood; NULL */
     bool is_allocatable;
+    bool is_typed;      /* a declaration says its type, and not its first letter */
     size_t unit;        /* that declares it */
     unsigned allocated; /* by so many statements */
     bool
@@ -89,9 +90,12 @@ struct unit {
     const char *result; /* of a function */
     bool is_closed;     /* its part of statements has ended */
     bool is_explicit;   /* implicit none */
-    bool uses_others;   /* modules of other files, or files that are included */
-    bool is_torn;       /* the preprocessor chooses between its lines */
-    bool leaves;        /* it has a goto */
+    bool has_letters;   /* another implicit statement, by which letters stand for other types */
+    struct name
+        letters; /* the type of names that begin with a to h and o to z; `why`: letters stand for something else */
+    bool uses_others; /* modules of other files, or files that are included */
+    bool is_torn;     /* the preprocessor chooses between its lines */
+    bool leaves;      /* it has a goto */
 };
 
 struct fortran {
@@ -431,6 +435,28 @@ static struct name *own_name(const struct unit *unit, const char *text)
     return NULL;
 }
 
+/* Gives a name the type that its first letter tells. */
+static void take_letters(const struct fortran *f, size_t unit, struct name *name)
+{
+    const bool is_integer = strchr("ijklmn", *name->text) != NULL;
+    if (name->is_typed)
+        return;
+    name->type = is_integer ? TYPE_INTEGER : TYPE_REAL;
+    name->bytes = 4;
+    for (size_t u = unit; u != SIZE_MAX; u = f->units[u].parent) {
+        const struct unit *of = &f->units[u];
+        if (!of->has_letters)
+            continue;
+        if (of->letters.why)
+            name->why = of->letters.why;
+        else if (!is_integer) {
+            name->type = of->letters.type;
+            name->bytes = of->letters.bytes;
+        }
+        return;
+    }
+}
+
 static struct name *add_own_name(struct fortran *f, size_t unit, const char *text)
 {
     struct unit *of = &f->units[unit];
@@ -447,7 +473,7 @@ static struct name *add_own_name(struct fortran *f, size_t unit, const char *tex
     }
     name = lull_arena_zero(f->arena, 1, sizeof *name);
     *name = (struct name){.text = text, .c = name_in_c(f, text), .bytes = 4, .unit = unit};
-    name->type = strchr("ijklmn", *text) ? TYPE_INTEGER : TYPE_REAL;
+    take_letters(f, unit, name);
     of->names = lull_arena_grow(f->arena, of->names, &of->names_capacity, of->n_names + 1,
                                 sizeof(struct name *));
     of->names[of->n_names++] = name;
@@ -567,7 +593,11 @@ static struct name *use_name(struct fortran *f, const char *text)
             return NULL;
         }
         name = add_own_name(f, f->unit, text);
-        name->type = is_said ? TYPE_INTEGER : name->type;
+        if (is_said) {
+            name->type = TYPE_INTEGER;
+            name->is_typed = true;
+            name->why = NULL;
+        }
         owner = f->unit;
     }
     if (name->why) {
@@ -739,6 +769,8 @@ static bool put_size(struct fortran *f, const struct name *array, size_t dimensi
             return refuse(f, "the shape of '%s'", array->text);
         struct name *size = add_own_name(f, f->unit, name_of_size(f, array, dimension));
         size->type = TYPE_INTEGER;
+        size->is_typed = true;
+        size->why = NULL;
         if (!use_name(f, size->text))
             return false;
         put_text(f, size->c);
@@ -1257,10 +1289,11 @@ static const struct token *read_type(struct fortran *f, size_t unit, const struc
         return NULL;
     *type = (struct name){.type = types[i].type, .bytes = types[i].bytes, .why = types[i].why};
     at++;
-    if (strcmp(types[i].word, "double") == 0) {
-        if (!is_word(at, "precision"))
+    if (strncmp(types[i].word, "double", 6) == 0) {
+        const bool is_one_word = types[i].word[6];
+        if (!is_one_word && !is_word(at, "precision"))
             return NULL;
-        at++;
+        return at + !is_one_word;
     }
     if (types[i].why && types[i].bytes == 0 && !is_sign(at, "("))
         return NULL;
@@ -1355,8 +1388,11 @@ static void read_entities(struct fortran *f, size_t unit, const struct token *at
             return;
         struct name *name = add_own_name(f, unit, at->text);
         if (type) {
+            name->is_typed = true;
             name->type = type->type;
             name->bytes = type->bytes;
+            if (name->why && name->why == f->units[unit].letters.why)
+                name->why = NULL;
             name->why = type->why ? lull_arena_printf(f->arena, "'%s': %s", name->text, type->why)
                                   : name->why;
         }
@@ -1411,6 +1447,7 @@ static void read_use(struct fortran *f, size_t unit, const struct token *at,
         if (is_sign(at + 1, "=>") && at->kind == TOKEN_NAME && (at + 2)->kind == TOKEN_NAME) {
             struct name *name = add_own_name(f, unit, at->text);
             name->type = TYPE_INTEGER;
+            name->is_typed = true;
             name->is_known = read_known(f, unit, (struct tokens){at + 2, at + 3}, &name->known);
             if (!name->is_known)
                 name->why = lull_arena_printf(f->arena, "'%s' is another name of '%s'", at->text,
@@ -1426,6 +1463,28 @@ static void read_parameters(struct fortran *f, size_t unit, const struct token *
     const struct token *behind = behind_brackets(at + 1, end);
     if (behind)
         read_entities(f, unit, at + 2, behind - 1, NULL, &parameter);
+}
+
+/* implicit none, implicit real(8) (a-h, o-z) */
+static void read_implicit(struct fortran *f, size_t unit, const struct token *at,
+                          const struct token *end)
+{
+    static const char *const usual[] = {"(", "a", "-", "h", ",", "o", "-", "z", ")"};
+    enum { USUAL = sizeof usual / sizeof *usual };
+    struct unit *of = &f->units[unit];
+    if (is_word(at, "none")) {
+        of->is_explicit = true;
+        return;
+    }
+    const struct token *behind = read_type(f, unit, at, end, &of->letters);
+    bool is_usual = behind && end - behind == USUAL && !of->has_letters;
+    for (size_t i = 0; i < USUAL && is_usual; i++)
+        is_usual = strcmp(behind[i].text, usual[i]) == 0;
+    if (!is_usual)
+        of->letters.why = "the type of names is that of an implicit statement";
+    of->has_letters = true;
+    for (size_t i = 0; i < of->n_names; i++)
+        take_letters(f, unit, of->names[i]);
 }
 
 /* A statement that may stand among declarations. False: it is none. */
@@ -1446,7 +1505,7 @@ static bool read_declared(struct fortran *f, struct statement *statement)
     }
     const struct token *names = at + 1 + (at + 1 < end && is_sign(at + 1, "::"));
     if (is_word(at, "implicit"))
-        f->units[unit].is_explicit |= is_word(at + 1, "none");
+        read_implicit(f, unit, at + 1, end);
     else if (is_word(at, "use"))
         read_use(f, unit, at, end);
     else if (is_word(at, "parameter"))
@@ -1567,6 +1626,7 @@ static bool read_header(struct fortran *f, size_t number, size_t parent)
     if (is_function) {
         struct name *result = add_own_name(f, unit, of->result);
         if (is_typed) {
+            result->is_typed = true;
             result->type = type.type;
             result->bytes = type.bytes;
             result->why = type.why;
