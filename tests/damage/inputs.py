@@ -246,6 +246,13 @@ def kernels():
         ],
         modest=True,
     )
+    fortran = folder / "jacobi2d.f90"
+    yield Kind(
+        "kernel in Fortran",
+        [({fortran.name: fortran.read_bytes()}, fortran.name)],
+        [command + sizes + ["--no-simulation"]],
+        modest=True,
+    )
     yield Kind(
         "machine for a kernel",
         [({"machine.json": pathlib.Path(machine).read_bytes()}, "machine.json")],

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "model/kernel/fortran.h"
 
-#include <ctype.h>
+#include "model/kernel/fortran_lines.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,38 +10,11 @@
 #include <strings.h>
 
 enum {
-    MOST_BYTES = 16 << 20,   /* of a file */
-    MOST_CHARACTERS = 16384, /* of a statement */
-    MOST_NAMES = 2048,       /* of a program unit */
-    MOST_BLOCKS = 64,        /* one in another; libclang takes 256 brackets */
-    MOST_BRACKETS = 40,      /* of an expression, one in another */
-    MOST_USES = 8            /* of modules by modules */
-};
-
-/* ==== statements ============================================================================== */
-
-struct token {
-    enum { TOKEN_END, TOKEN_NAME, TOKEN_INTEGER, TOKEN_REAL, TOKEN_STRING, TOKEN_SIGN } kind;
-    const char *text; /* in small letters */
-};
-
-struct tokens {
-    const struct token *from, *to; /* from == to: none */
-};
-
-enum role { ROLE_OTHER, ROLE_UNIT, ROLE_CONTAINS, ROLE_UNIT_END, ROLE_DECLARATION, ROLE_SKIPPED };
-
-struct statement {
-    const struct token *tokens; /* [count], and a TOKEN_END behind them */
-    size_t count;
-    unsigned line;
-    unsigned label;    /* 0: it has none */
-    bool is_directive; /* of the preprocessor */
-    const char
-        *comment; /* text of C that stands for a comment, "#pragma ..."; NULL: it is a statement */
-    enum role role;
-    size_t unit;     /* in which it stands */
-    const char *out; /* C; NULL: nothing */
+    MOST_BYTES = 16 << 20, /* of a file */
+    MOST_NAMES = 2048,     /* of a program unit */
+    MOST_BLOCKS = 64,      /* one in another; libclang takes 256 brackets */
+    MOST_BRACKETS = 40,    /* of an expression, one in another */
+    MOST_USES = 8          /* of modules by modules */
 };
 
 /* ==== what is declared ======================================================================== */
@@ -48,7 +22,7 @@ struct statement {
 enum type { TYPE_INTEGER, TYPE_REAL, TYPE_OTHER };
 
 struct dimension {
-    struct tokens lower, upper; /* no lower: 1; no upper: it is not known */
+    struct lull_fortran_tokens lower, upper; /* no lower: 1; no upper: it is not known */
 };
 
 struct name {
@@ -58,13 +32,14 @@ struct name {
     unsigned bytes;
     size_t n_dimensions; /* 0: it is no array */
     struct dimension dimensions[LULL_KERNEL_DIMENSIONS];
-    struct tokens value; /* that it is declared with */
+    struct lull_fortran_tokens value; /* that it is declared with */
     bool is_dummy, is_parameter, is_read_only /* intent(in) */, is_known;
     bool is_shaped;  /* its dimensions are those of an allocate statement */
     int64_t known;   /* the value of an integer parameter */
     unsigned sets;   /* statements that give it a value, or may */
     const char *why; /* why nothing that uses it is understood; NULL */
     bool is_allocatable;
+    bool is_typed;      /* a declaration says its type, and not its first letter */
     size_t unit;        /* that declares it */
     unsigned allocated; /* by so many statements */
     bool
@@ -89,17 +64,20 @@ struct unit {
     const char *result; /* of a function */
     bool is_closed;     /* its part of statements has ended */
     bool is_explicit;   /* implicit none */
-    bool uses_others;   /* modules of other files, or files that are included */
-    bool is_torn;       /* the preprocessor chooses between its lines */
-    bool leaves;        /* it has a goto */
+    bool has_letters;   /* another implicit statement, by which letters stand for other types */
+    struct name
+        letters; /* the type of names that begin with a to h and o to z; `why`: letters stand for something else */
+    bool uses_others; /* modules of other files, or files that are included */
+    bool is_torn;     /* the preprocessor chooses between its lines */
+    bool leaves;      /* it has a goto */
 };
 
 struct fortran {
     const struct lull_fortran_source *source;
     struct lull_arena *arena;
     struct lull_error *err;
-    struct statement *statements;
-    size_t n_statements, statements_capacity;
+    struct lull_fortran_statement *statements;
+    size_t n_statements;
     struct unit *units;
     size_t n_units, units_capacity;
     unsigned n_lines;
@@ -110,7 +88,7 @@ struct fortran {
     const char *rest;   /* what closes program units that the text does not close */
     /* The expression that is being read. */
     size_t unit; /* names are looked up there */
-    const struct token *at;
+    const struct lull_fortran_token *at;
     unsigned brackets;
     const char *why; /* why it is not understood */
     bool looks;      /* only looks for a value: no names are made */
@@ -154,21 +132,22 @@ static bool refuse(struct fortran *f, const char *format, ...)
     return false;
 }
 
-static bool is_sign(const struct token *token, const char *text)
+static bool is_sign(const struct lull_fortran_token *token, const char *text)
 {
-    return token->kind == TOKEN_SIGN && strcmp(token->text, text) == 0;
+    return token->kind == LULL_TOKEN_SIGN && strcmp(token->text, text) == 0;
 }
 
-static bool is_word(const struct token *token, const char *text)
+static bool is_word(const struct lull_fortran_token *token, const char *text)
 {
-    return token->kind == TOKEN_NAME && strcmp(token->text, text) == 0;
+    return token->kind == LULL_TOKEN_NAME && strcmp(token->text, text) == 0;
 }
 
 /* The token behind the bracket that closes the one at `open`; NULL: none does before `end`. */
-static const struct token *behind_brackets(const struct token *open, const struct token *end)
+static const struct lull_fortran_token *behind_brackets(const struct lull_fortran_token *open,
+                                                        const struct lull_fortran_token *end)
 {
     unsigned depth = 0;
-    for (const struct token *at = open; at < end; at++) {
+    for (const struct lull_fortran_token *at = open; at < end; at++) {
         depth += is_sign(at, "(");
         if (is_sign(at, ")") && --depth == 0)
             return at + 1;
@@ -177,232 +156,18 @@ static const struct token *behind_brackets(const struct token *open, const struc
 }
 
 /* The first token with a sign that stands outside of brackets; `end`: there is none. */
-static const struct token *find_sign(const struct token *from, const struct token *end,
-                                     const char *sign)
+static const struct lull_fortran_token *find_sign(const struct lull_fortran_token *from,
+                                                  const struct lull_fortran_token *end,
+                                                  const char *sign)
 {
     unsigned depth = 0;
-    for (const struct token *at = from; at < end; at++) {
+    for (const struct lull_fortran_token *at = from; at < end; at++) {
         if (depth == 0 && is_sign(at, sign))
             return at;
         depth += is_sign(at, "(");
         depth -= depth > 0 && is_sign(at, ")");
     }
     return end;
-}
-
-/* ---- tokens ---------------------------------------------------------------------------------- */
-
-static size_t length_of_number(const char *text, bool *ret_is_real)
-{
-    size_t i = strspn(text, "0123456789");
-    *ret_is_real = false;
-    if (text[i] == '.') { /* 1.5, 1., but not the one of 1.eq.n */
-        size_t letters = i + 1;
-        while (isalpha((unsigned char)text[letters]))
-            letters++;
-        const bool is_operator = letters > i + 1 && text[letters] == '.';
-        if (!is_operator) {
-            *ret_is_real = true;
-            i++;
-            i += strspn(text + i, "0123456789");
-        }
-    }
-    if ((text[i] == 'e' || text[i] == 'd') && i > 0) {
-        const size_t sign = i + 1 + (text[i + 1] == '+' || text[i + 1] == '-');
-        if (isdigit((unsigned char)text[sign])) {
-            *ret_is_real = true;
-            i = sign + strspn(text + sign, "0123456789");
-        }
-    }
-    if (text[i] == '_')
-        while (isalnum((unsigned char)text[i]) || text[i] == '_')
-            i++;
-    return i;
-}
-
-static size_t length_of_token(const char *text, struct token *token)
-{
-    static const char *const signs[] = {"**", "==", "/=", "<=", ">=", "=>", "::", "//"};
-    size_t length = 0;
-    bool is_real;
-    if (isalpha((unsigned char)*text) || *text == '_') {
-        token->kind = TOKEN_NAME;
-        while (isalnum((unsigned char)text[length]) || text[length] == '_')
-            length++;
-        return length;
-    }
-    if (isdigit((unsigned char)*text) || (*text == '.' && isdigit((unsigned char)text[1]))) {
-        length = length_of_number(text, &is_real);
-        token->kind = is_real ? TOKEN_REAL : TOKEN_INTEGER;
-        return length;
-    }
-    if (*text == '\'' || *text == '"') {
-        token->kind = TOKEN_STRING;
-        const char *end = strchr(text + 1, *text);
-        return end ? (size_t)(end - text) + 1 : strlen(text);
-    }
-    token->kind = TOKEN_SIGN;
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (strncmp(text, signs[i], 2) == 0)
-            return 2;
-    return 1;
-}
-
-/* Makes statements of a text without comments, that are separated by semicolons. */
-static void add_statements(struct fortran *f, char *text, unsigned line)
-{
-    struct token *tokens = NULL;
-    size_t count = 0, capacity = 0;
-    unsigned label = 0;
-    for (bool more = true; more;) {
-        text += strspn(text, " \t\r");
-        more = *text != '\0';
-        struct token token = {0};
-        const size_t length = more ? length_of_token(text, &token) : 0;
-        if (more && !(token.kind == TOKEN_SIGN && *text == ';')) {
-            if (token.kind != TOKEN_STRING)
-                for (size_t i = 0; i < length; i++)
-                    text[i] = (char)tolower((unsigned char)text[i]);
-            token.text = lull_arena_strndup(f->arena, text, length);
-            text += length;
-            if (count == 0 && label == 0 && token.kind == TOKEN_INTEGER && strlen(token.text) < 6 &&
-                strtoul(token.text, NULL, 10) > 0) {
-                label = (unsigned)strtoul(token.text, NULL, 10);
-                continue;
-            }
-            /* Behind the last token several may be looked at. */
-            tokens = lull_arena_grow(f->arena, tokens, &capacity, count + 8, sizeof *tokens);
-            tokens[count++] = token;
-            tokens[count] = (struct token){.kind = TOKEN_END, .text = ""};
-            continue;
-        }
-        text += more;
-        if (count > 0) {
-            f->statements = lull_arena_grow(f->arena, f->statements, &f->statements_capacity,
-                                            f->n_statements + 1, sizeof *f->statements);
-            f->statements[f->n_statements++] =
-                (struct statement){.tokens = tokens, .count = count, .line = line, .label = label};
-        }
-        tokens = NULL;
-        count = capacity = label = 0;
-    }
-}
-
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-static void add_comment(struct fortran *f, unsigned line, const char *text)
-{
-    f->statements = lull_arena_grow(f->arena, f->statements, &f->statements_capacity,
-                                    f->n_statements + 1, sizeof *f->statements);
-    static const struct token none[8];
-    f->statements[f->n_statements++] =
-        (struct statement){.tokens = none, .line = line, .comment = text};
-}
-
-/* A comment that says something: a directive of OpenMP, or a mark. */
-static void read_comment(struct fortran *f, const char *text, size_t length, unsigned line)
-{
-    char copy[160], name[128];
-    snprintf(copy, sizeof copy, "%.*s", (int)(length < sizeof copy ? length : sizeof copy - 1),
-             text);
-    for (char *at = copy; *at; at++)
-        *at = (char)tolower((unsigned char)*at);
-    if (sscanf(copy, "!$lull kernel %127[a-z0-9_]", name) == 1) {
-        add_comment(f, line, lull_arena_printf(f->arena, "#pragma lull kernel %s", name));
-        return;
-    }
-    char words[4][16] = {"", "", "", ""};
-    if (strncmp(copy, "!$omp ", 6) != 0 || sscanf(copy + 6, "%15[a-z] %15[a-z] %15[a-z] %15[a-z]",
-                                                  words[0], words[1], words[2], words[3]) < 1)
-        return;
-    const bool is_loop = strcmp(words[0], "parallel") == 0 &&
-                         (strcmp(words[1], "do") == 0 || strcmp(words[1], "dosimd") == 0);
-    if (is_loop)
-        add_comment(f, line, "#pragma omp parallel for");
-    else if (strcmp(words[0], "end") != 0 && strcmp(words[0], "simd") != 0 &&
-             strcmp(words[0], "atomic") != 0 && strcmp(words[0], "barrier") != 0 &&
-             strcmp(words[0], "critical") != 0) /* each thread executes what stands there */
-        add_comment(f, line, "#pragma omp parallel");
-}
-
-/* Finds where a line's statement ends: before its comment. *quote is the quotation mark that is open. */
-static size_t end_of_code(const char *text, size_t length, char *quote)
-{
-    for (size_t i = 0; i < length; i++) {
-        if (*quote) {
-            *quote = text[i] == *quote ? '\0' : *quote;
-        } else if (text[i] == '\'' || text[i] == '"') {
-            *quote = text[i];
-        } else if (text[i] == '!') {
-            return i;
-        }
-    }
-    return length;
-}
-
-static lull_status read_statements(struct fortran *f)
-{
-    const char *text = f->source->size > 0 ? f->source->text : "";
-    const char *const end = text + f->source->size;
-    char *joined = lull_arena_alloc(f->arena, MOST_CHARACTERS + 2);
-    size_t size = 0;
-    unsigned first = 0;
-    bool goes_on = false;
-    char quote = '\0';
-    while (text < end) {
-        const char *newline = memchr(text, '\n', (size_t)(end - text));
-        size_t length = (size_t)((newline ? newline : end) - text);
-        const char *line = text;
-        f->n_lines++;
-        text += length + (newline != NULL);
-        if (!goes_on && length > 0 && *line == '#') {
-            add_comment(f, f->n_lines, NULL);
-            struct statement *statement = &f->statements[f->n_statements - 1];
-            statement->is_directive =
-                memmem(line, length, "if", 2) || memmem(line, length, "el", 2);
-            statement->comment = "";
-            continue;
-        }
-        while (length > 0 && isspace((unsigned char)*line)) {
-            line++;
-            length--;
-        }
-        if (length == 0 || (*line == '!' && !quote)) {
-            if (length > 2 && !goes_on)
-                read_comment(f, line, length, f->n_lines);
-            continue;
-        }
-        if (goes_on && *line == '&') {
-            line++;
-            length--;
-        }
-        size_t code = end_of_code(line, length, &quote);
-        while (code > 0 && isspace((unsigned char)line[code - 1]))
-            code--;
-        const bool was = goes_on;
-        goes_on = code > 0 && line[code - 1] == '&';
-        code -= goes_on;
-        if (!goes_on)
-            quote = '\0';
-        if (!was) {
-            size = 0;
-            first = f->n_lines;
-        }
-        if (size + code > MOST_CHARACTERS)
-            return fortran_wrong(f, first, "a statement of more than %d characters",
-                                 MOST_CHARACTERS);
-        memcpy(joined + size, line, code);
-        size += code;
-        if (!goes_on) {
-            joined[size] = '\0';
-            add_statements(f, joined, first);
-        }
-    }
-    if (goes_on) {
-        joined[size] = '\0';
-        add_statements(f, joined, first);
-    }
-    return LULL_OK;
 }
 
 /* ==== names =================================================================================== */
@@ -431,6 +196,28 @@ static struct name *own_name(const struct unit *unit, const char *text)
     return NULL;
 }
 
+/* Gives a name the type that its first letter tells. */
+static void take_letters(const struct fortran *f, size_t unit, struct name *name)
+{
+    const bool is_integer = strchr("ijklmn", *name->text) != NULL;
+    if (name->is_typed)
+        return;
+    name->type = is_integer ? TYPE_INTEGER : TYPE_REAL;
+    name->bytes = 4;
+    for (size_t u = unit; u != SIZE_MAX; u = f->units[u].parent) {
+        const struct unit *of = &f->units[u];
+        if (!of->has_letters)
+            continue;
+        if (of->letters.why)
+            name->why = of->letters.why;
+        else if (!is_integer) {
+            name->type = of->letters.type;
+            name->bytes = of->letters.bytes;
+        }
+        return;
+    }
+}
+
 static struct name *add_own_name(struct fortran *f, size_t unit, const char *text)
 {
     struct unit *of = &f->units[unit];
@@ -447,7 +234,7 @@ static struct name *add_own_name(struct fortran *f, size_t unit, const char *tex
     }
     name = lull_arena_zero(f->arena, 1, sizeof *name);
     *name = (struct name){.text = text, .c = name_in_c(f, text), .bytes = 4, .unit = unit};
-    name->type = strchr("ijklmn", *text) ? TYPE_INTEGER : TYPE_REAL;
+    take_letters(f, unit, name);
     of->names = lull_arena_grow(f->arena, of->names, &of->names_capacity, of->n_names + 1,
                                 sizeof(struct name *));
     of->names[of->n_names++] = name;
@@ -567,7 +354,11 @@ static struct name *use_name(struct fortran *f, const char *text)
             return NULL;
         }
         name = add_own_name(f, f->unit, text);
-        name->type = is_said ? TYPE_INTEGER : name->type;
+        if (is_said) {
+            name->type = TYPE_INTEGER;
+            name->is_typed = true;
+            name->why = NULL;
+        }
         owner = f->unit;
     }
     if (name->why) {
@@ -583,7 +374,7 @@ static struct name *use_name(struct fortran *f, const char *text)
         const bool is_program = owner != SIZE_MAX && f->units[owner].kind == UNIT_PROGRAM;
         name->is_declared_in_c = true;
         struct value value;
-        const struct token *at = f->at;
+        const struct lull_fortran_token *at = f->at;
         const size_t begin = f->size;
         const char *initial = "";
         f->at = name->value.from;
@@ -655,7 +446,7 @@ static bool kind_of_literal(struct fortran *f, const char *kind, int64_t *ret_kn
 
 static bool read_number(struct fortran *f, struct value *ret_value)
 {
-    const struct token *token = f->at++;
+    const struct lull_fortran_token *token = f->at++;
     const char *kind = strchr(token->text, '_');
     char digits[64];
     int64_t bytes = 4;
@@ -666,7 +457,7 @@ static bool read_number(struct fortran *f, struct value *ret_value)
     digits[length] = '\0';
     if (kind && !kind_of_literal(f, kind + 1, &bytes))
         return refuse(f, "a number's kind is not known");
-    if (token->kind == TOKEN_INTEGER) {
+    if (token->kind == LULL_TOKEN_INTEGER) {
         if (length > 15)
             return refuse(f, "a number is too large");
         put_known(f, strtoll(digits, NULL, 10), ret_value);
@@ -686,9 +477,10 @@ static bool read_number(struct fortran *f, struct value *ret_value)
 /* ---- arrays ---------------------------------------------------------------------------------- */
 
 /* Reads a list of tokens as a whole number or polynomial of sizes. */
-static bool read_whole(struct fortran *f, struct tokens tokens, struct value *ret_value)
+static bool read_whole(struct fortran *f, struct lull_fortran_tokens tokens,
+                       struct value *ret_value)
 {
-    const struct token *at = f->at;
+    const struct lull_fortran_token *at = f->at;
     f->at = tokens.from;
     const bool good =
         read_sum(f, ret_value) && f->at == tokens.to && ret_value->type == TYPE_INTEGER;
@@ -739,6 +531,8 @@ static bool put_size(struct fortran *f, const struct name *array, size_t dimensi
             return refuse(f, "the shape of '%s'", array->text);
         struct name *size = add_own_name(f, f->unit, name_of_size(f, array, dimension));
         size->type = TYPE_INTEGER;
+        size->is_typed = true;
+        size->why = NULL;
         if (!use_name(f, size->text))
             return false;
         put_text(f, size->c);
@@ -843,7 +637,7 @@ static bool read_arguments(struct fortran *f, size_t *ret_count, struct value *r
         struct value value;
         if (*ret_count > 0)
             put_text(f, ", ");
-        if (f->at->kind == TOKEN_NAME && is_sign(f->at + 1, "="))
+        if (f->at->kind == LULL_TOKEN_NAME && is_sign(f->at + 1, "="))
             return refuse(f, "arguments by name");
         if (!read_sum(f, &value))
             return false;
@@ -903,15 +697,15 @@ static bool read_conversion(struct fortran *f, const char *function, struct valu
 /* size(a, 1) */
 static bool read_size(struct fortran *f, struct value *ret_value)
 {
-    const struct token *array = f->at + 1;
+    const struct lull_fortran_token *array = f->at + 1;
     char *end = NULL;
     long dimension = 1;
     size_t behind = 2;
-    if (is_sign(f->at + 2, ",") && (f->at + 3)->kind == TOKEN_INTEGER) {
+    if (is_sign(f->at + 2, ",") && (f->at + 3)->kind == LULL_TOKEN_INTEGER) {
         dimension = strtol((f->at + 3)->text, &end, 10);
         behind = 4;
     }
-    struct name *name = array->kind == TOKEN_NAME ? use_name(f, array->text) : NULL;
+    struct name *name = array->kind == LULL_TOKEN_NAME ? use_name(f, array->text) : NULL;
     if (!name || !is_sign(f->at + behind, ")") || dimension < 1 ||
         (size_t)dimension > name->n_dimensions || (behind == 2 && name->n_dimensions != 1))
         return refuse(f, "a size is not understood");
@@ -930,14 +724,14 @@ static bool read_kind_function(struct fortran *f, const char *function, struct v
     const size_t begin = f->size;
     struct value value;
     f->at++;
-    if (f->at->kind == TOKEN_NAME && is_sign(f->at + 1, "=")) /* p=15 */
+    if (f->at->kind == LULL_TOKEN_NAME && is_sign(f->at + 1, "=")) /* p=15 */
         f->at += 2;
     if (!read_sum(f, &value))
         return false;
     cut_text(f, begin);
-    while (f->at->kind != TOKEN_END && !is_sign(f->at, ")"))
+    while (f->at->kind != LULL_TOKEN_END && !is_sign(f->at, ")"))
         f->at++;
-    if (f->at->kind == TOKEN_END)
+    if (f->at->kind == LULL_TOKEN_END)
         return refuse(f, "a kind is not understood");
     f->at++;
     if (strcmp(function, "kind") == 0)
@@ -1010,8 +804,8 @@ static bool read_function(struct fortran *f, const char *function, const struct 
 
 static bool read_primary(struct fortran *f, struct value *ret_value)
 {
-    const struct token *token = f->at;
-    if (token->kind == TOKEN_INTEGER || token->kind == TOKEN_REAL)
+    const struct lull_fortran_token *token = f->at;
+    if (token->kind == LULL_TOKEN_INTEGER || token->kind == LULL_TOKEN_REAL)
         return read_number(f, ret_value);
     if (is_sign(token, "(")) {
         if (++f->brackets > MOST_BRACKETS)
@@ -1030,7 +824,7 @@ static bool read_primary(struct fortran *f, struct value *ret_value)
             ret_value->variable = NULL;
         return true;
     }
-    if (token->kind != TOKEN_NAME)
+    if (token->kind != LULL_TOKEN_NAME)
         return refuse(f, "an expression is not understood");
     f->at++;
     const bool is_call = is_sign(f->at, "(");
@@ -1200,10 +994,11 @@ static bool read_sum(struct fortran *f, struct value *ret_value)
 }
 
 /* Reads a whole expression as an integer that is known without running anything. */
-static bool read_known(struct fortran *f, size_t unit, struct tokens tokens, int64_t *ret_known)
+static bool read_known(struct fortran *f, size_t unit, struct lull_fortran_tokens tokens,
+                       int64_t *ret_known)
 {
     struct value value = {0};
-    if (tokens.from && tokens.from + 1 == tokens.to && tokens.from->kind == TOKEN_INTEGER &&
+    if (tokens.from && tokens.from + 1 == tokens.to && tokens.from->kind == LULL_TOKEN_INTEGER &&
         strspn(tokens.from->text, "0123456789") == strlen(tokens.from->text) &&
         strlen(tokens.from->text) < 16) {
         *ret_known = strtoll(tokens.from->text, NULL, 10);
@@ -1212,7 +1007,7 @@ static bool read_known(struct fortran *f, size_t unit, struct tokens tokens, int
     if (unit >= f->n_units)
         return false;
     const size_t begin = f->size, was = f->unit;
-    const struct token *at = f->at;
+    const struct lull_fortran_token *at = f->at;
     f->unit = unit;
     f->at = tokens.from;
     f->brackets = 0;
@@ -1233,8 +1028,10 @@ static bool read_known(struct fortran *f, size_t unit, struct tokens tokens, int
 /* ==== declarations ============================================================================ */
 
 /* Reads the type that a declaration begins with. Returns what stands behind it; NULL: it is no type. */
-static const struct token *read_type(struct fortran *f, size_t unit, const struct token *at,
-                                     const struct token *end, struct name *type)
+static const struct lull_fortran_token *read_type(struct fortran *f, size_t unit,
+                                                  const struct lull_fortran_token *at,
+                                                  const struct lull_fortran_token *end,
+                                                  struct name *type)
 {
     static const struct {
         const char *word;
@@ -1257,23 +1054,24 @@ static const struct token *read_type(struct fortran *f, size_t unit, const struc
         return NULL;
     *type = (struct name){.type = types[i].type, .bytes = types[i].bytes, .why = types[i].why};
     at++;
-    if (strcmp(types[i].word, "double") == 0) {
-        if (!is_word(at, "precision"))
+    if (strncmp(types[i].word, "double", 6) == 0) {
+        const bool is_one_word = types[i].word[6];
+        if (!is_one_word && !is_word(at, "precision"))
             return NULL;
-        at++;
+        return at + !is_one_word;
     }
     if (types[i].why && types[i].bytes == 0 && !is_sign(at, "("))
         return NULL;
-    const struct token *behind = at;
-    struct tokens kind = {NULL, NULL};
+    const struct lull_fortran_token *behind = at;
+    struct lull_fortran_tokens kind = {NULL, NULL};
     if (is_sign(at, "(")) {
         behind = behind_brackets(at, end);
         if (!behind)
             return NULL;
         const bool by_name = is_word(at + 1, "kind") && is_sign(at + 2, "=");
-        kind = (struct tokens){at + (by_name ? 3 : 1), behind - 1};
-    } else if (is_sign(at, "*") && (at + 1)->kind == TOKEN_INTEGER) {
-        kind = (struct tokens){at + 1, at + 2};
+        kind = (struct lull_fortran_tokens){at + (by_name ? 3 : 1), behind - 1};
+    } else if (is_sign(at, "*") && (at + 1)->kind == LULL_TOKEN_INTEGER) {
+        kind = (struct lull_fortran_tokens){at + 1, at + 2};
         behind = at + 2;
     }
     int64_t bytes;
@@ -1288,21 +1086,22 @@ static const struct token *read_type(struct fortran *f, size_t unit, const struc
 }
 
 /* Reads the dimensions between brackets. False: they are too many. */
-static bool read_dimensions(const struct token *open, const struct token *behind, struct name *name)
+static bool read_dimensions(const struct lull_fortran_token *open,
+                            const struct lull_fortran_token *behind, struct name *name)
 {
     name->n_dimensions = 0;
-    for (const struct token *at = open + 1; at < behind;) {
-        const struct token *end = find_sign(at, behind - 1, ",");
-        const struct token *colon = find_sign(at, end, ":");
+    for (const struct lull_fortran_token *at = open + 1; at < behind;) {
+        const struct lull_fortran_token *end = find_sign(at, behind - 1, ",");
+        const struct lull_fortran_token *colon = find_sign(at, end, ":");
         if (name->n_dimensions == LULL_KERNEL_DIMENSIONS)
             return false;
         struct dimension *dimension = &name->dimensions[name->n_dimensions++];
         *dimension = (struct dimension){{NULL, NULL}, {NULL, NULL}};
         if (colon < end && colon > at)
-            dimension->lower = (struct tokens){at, colon};
-        const struct token *upper = colon < end ? colon + 1 : at;
+            dimension->lower = (struct lull_fortran_tokens){at, colon};
+        const struct lull_fortran_token *upper = colon < end ? colon + 1 : at;
         if (upper < end && !is_sign(upper, "*"))
-            dimension->upper = (struct tokens){upper, end};
+            dimension->upper = (struct lull_fortran_tokens){upper, end};
         at = end + 1;
     }
     return name->n_dimensions > 0;
@@ -1313,12 +1112,13 @@ struct attributes {
     struct name shape; /* of dimension(...) */
 };
 
-static const struct token *read_attributes(const struct token *at, const struct token *end,
-                                           struct attributes *attributes)
+static const struct lull_fortran_token *read_attributes(const struct lull_fortran_token *at,
+                                                        const struct lull_fortran_token *end,
+                                                        struct attributes *attributes)
 {
     while (at < end && is_sign(at, ",")) {
-        const struct token *word = ++at;
-        const struct token *behind = at + 1;
+        const struct lull_fortran_token *word = ++at;
+        const struct lull_fortran_token *behind = at + 1;
         if (behind < end && is_sign(behind, "("))
             behind = behind_brackets(behind, end);
         if (!behind)
@@ -1345,23 +1145,26 @@ static bool is_own_dummy(const struct unit *unit, const char *text)
 }
 
 /* Reads names with their shapes and values: a(n), b = 3, c(0:n) */
-static void read_entities(struct fortran *f, size_t unit, const struct token *at,
-                          const struct token *end, const struct name *type,
+static void read_entities(struct fortran *f, size_t unit, const struct lull_fortran_token *at,
+                          const struct lull_fortran_token *end, const struct name *type,
                           const struct attributes *attributes)
 {
     while (at < end) {
-        const struct token *next = find_sign(at, end, ",");
-        if (at->kind != TOKEN_NAME)
+        const struct lull_fortran_token *next = find_sign(at, end, ",");
+        if (at->kind != LULL_TOKEN_NAME)
             return;
         struct name *name = add_own_name(f, unit, at->text);
         if (type) {
+            name->is_typed = true;
             name->type = type->type;
             name->bytes = type->bytes;
+            if (name->why && name->why == f->units[unit].letters.why)
+                name->why = NULL;
             name->why = type->why ? lull_arena_printf(f->arena, "'%s': %s", name->text, type->why)
                                   : name->why;
         }
-        const struct token *shape = at + 1;
-        const struct token *behind = shape;
+        const struct lull_fortran_token *shape = at + 1;
+        const struct lull_fortran_token *behind = shape;
         if (shape < next && is_sign(shape, "(")) {
             behind = behind_brackets(shape, next);
             if (!behind || !read_dimensions(shape, behind, name))
@@ -1380,24 +1183,24 @@ static void read_entities(struct fortran *f, size_t unit, const struct token *at
         name->is_parameter |= attributes->parameter;
         name->is_read_only |= attributes->read_only;
         name->is_dummy |= is_own_dummy(&f->units[unit], name->text);
-        const struct token *equals = find_sign(behind, next, "=");
+        const struct lull_fortran_token *equals = find_sign(behind, next, "=");
         if (equals < next)
-            name->value = (struct tokens){equals + 1, next};
+            name->value = (struct lull_fortran_tokens){equals + 1, next};
         if (name->is_parameter && name->type == TYPE_INTEGER && name->n_dimensions == 0)
             name->is_known = read_known(f, unit, name->value, &name->known);
         at = next + 1;
     }
 }
 
-static void read_use(struct fortran *f, size_t unit, const struct token *at,
-                     const struct token *end)
+static void read_use(struct fortran *f, size_t unit, const struct lull_fortran_token *at,
+                     const struct lull_fortran_token *end)
 {
     static const char *const known[] = {"iso_fortran_env", "iso_c_binding"};
     struct unit *of = &f->units[unit];
-    const struct token *colons = find_sign(at, end, "::");
-    const struct token *module = colons < end ? colons + 1 : at + 1;
+    const struct lull_fortran_token *colons = find_sign(at, end, "::");
+    const struct lull_fortran_token *module = colons < end ? colons + 1 : at + 1;
     bool is_known = false;
-    if (module >= end || module->kind != TOKEN_NAME)
+    if (module >= end || module->kind != LULL_TOKEN_NAME)
         return;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         is_known |= is_word(module, known[i]);
@@ -1408,10 +1211,13 @@ static void read_use(struct fortran *f, size_t unit, const struct token *at,
                                   sizeof(const char *));
     of->modules[of->n_modules++] = module->text;
     for (at = module + 1; at + 2 < end; at++) /* dp => real64 */
-        if (is_sign(at + 1, "=>") && at->kind == TOKEN_NAME && (at + 2)->kind == TOKEN_NAME) {
+        if (is_sign(at + 1, "=>") && at->kind == LULL_TOKEN_NAME &&
+            (at + 2)->kind == LULL_TOKEN_NAME) {
             struct name *name = add_own_name(f, unit, at->text);
             name->type = TYPE_INTEGER;
-            name->is_known = read_known(f, unit, (struct tokens){at + 2, at + 3}, &name->known);
+            name->is_typed = true;
+            name->is_known =
+                read_known(f, unit, (struct lull_fortran_tokens){at + 2, at + 3}, &name->known);
             if (!name->is_known)
                 name->why = lull_arena_printf(f->arena, "'%s' is another name of '%s'", at->text,
                                               (at + 2)->text);
@@ -1419,23 +1225,45 @@ static void read_use(struct fortran *f, size_t unit, const struct token *at,
 }
 
 /* parameter (n = 10, m = 2 * n) */
-static void read_parameters(struct fortran *f, size_t unit, const struct token *at,
-                            const struct token *end)
+static void read_parameters(struct fortran *f, size_t unit, const struct lull_fortran_token *at,
+                            const struct lull_fortran_token *end)
 {
     const struct attributes parameter = {.parameter = true};
-    const struct token *behind = behind_brackets(at + 1, end);
+    const struct lull_fortran_token *behind = behind_brackets(at + 1, end);
     if (behind)
         read_entities(f, unit, at + 2, behind - 1, NULL, &parameter);
 }
 
-/* A statement that may stand among declarations. False: it is none. */
-static bool read_declared(struct fortran *f, struct statement *statement)
+/* implicit none, implicit real(8) (a-h, o-z) */
+static void read_implicit(struct fortran *f, size_t unit, const struct lull_fortran_token *at,
+                          const struct lull_fortran_token *end)
 {
-    const struct token *at = statement->tokens, *const end = at + statement->count;
+    static const char *const usual[] = {"(", "a", "-", "h", ",", "o", "-", "z", ")"};
+    enum { USUAL = sizeof usual / sizeof *usual };
+    struct unit *of = &f->units[unit];
+    if (is_word(at, "none")) {
+        of->is_explicit = true;
+        return;
+    }
+    const struct lull_fortran_token *behind = read_type(f, unit, at, end, &of->letters);
+    bool is_usual = behind && end - behind == USUAL && !of->has_letters;
+    for (size_t i = 0; i < USUAL && is_usual; i++)
+        is_usual = strcmp(behind[i].text, usual[i]) == 0;
+    if (!is_usual)
+        of->letters.why = "the type of names is that of an implicit statement";
+    of->has_letters = true;
+    for (size_t i = 0; i < of->n_names; i++)
+        take_letters(f, unit, of->names[i]);
+}
+
+/* A statement that may stand among declarations. False: it is none. */
+static bool read_declared(struct fortran *f, struct lull_fortran_statement *statement)
+{
+    const struct lull_fortran_token *at = statement->tokens, *const end = at + statement->count;
     const size_t unit = statement->unit;
     struct attributes attributes = {0};
     struct name type;
-    const struct token *behind = read_type(f, unit, at, end, &type);
+    const struct lull_fortran_token *behind = read_type(f, unit, at, end, &type);
     if (behind) {
         behind = read_attributes(behind, end, &attributes);
         if (behind && behind < end && is_sign(behind, "::"))
@@ -1444,9 +1272,9 @@ static bool read_declared(struct fortran *f, struct statement *statement)
             read_entities(f, unit, behind, end, &type, &attributes);
         return true;
     }
-    const struct token *names = at + 1 + (at + 1 < end && is_sign(at + 1, "::"));
+    const struct lull_fortran_token *names = at + 1 + (at + 1 < end && is_sign(at + 1, "::"));
     if (is_word(at, "implicit"))
-        f->units[unit].is_explicit |= is_word(at + 1, "none");
+        read_implicit(f, unit, at + 1, end);
     else if (is_word(at, "use"))
         read_use(f, unit, at, end);
     else if (is_word(at, "parameter"))
@@ -1457,7 +1285,7 @@ static bool read_declared(struct fortran *f, struct statement *statement)
         read_entities(f, unit, names, end, NULL, (attributes.allocatable = true, &attributes));
     else if (is_word(at, "pointer") || is_word(at, "equivalence"))
         for (; at < end; at++) {
-            if (at->kind == TOKEN_NAME && at > statement->tokens) {
+            if (at->kind == LULL_TOKEN_NAME && at > statement->tokens) {
                 struct name *name = add_own_name(f, unit, at->text);
                 name->why = lull_arena_printf(f->arena, "'%s' may be the same data as another name",
                                               name->text);
@@ -1478,14 +1306,15 @@ static bool read_declared(struct fortran *f, struct statement *statement)
 /* ==== program units =========================================================================== */
 
 /* The "=" of an assignment; NULL: it is another statement. */
-static const struct token *find_assignment(const struct token *at, const struct token *end)
+static const struct lull_fortran_token *find_assignment(const struct lull_fortran_token *at,
+                                                        const struct lull_fortran_token *end)
 {
-    if (at >= end || at->kind != TOKEN_NAME)
+    if (at >= end || at->kind != LULL_TOKEN_NAME)
         return NULL;
     for (at++; at < end;) {
         if (is_sign(at, "("))
             at = behind_brackets(at, end);
-        else if (is_sign(at, "%") && (at + 1)->kind == TOKEN_NAME)
+        else if (is_sign(at, "%") && (at + 1)->kind == LULL_TOKEN_NAME)
             at += 2;
         else
             break;
@@ -1514,12 +1343,12 @@ static bool read_header(struct fortran *f, size_t number, size_t parent)
 {
     static const char *const prefixes[] = {"pure",   "elemental", "impure",
                                            "module", "recursive", "non_recursive"};
-    struct statement *statement = &f->statements[number];
-    const struct token *at = statement->tokens, *const end = at + statement->count;
+    struct lull_fortran_statement *statement = &f->statements[number];
+    const struct lull_fortran_token *at = statement->tokens, *const end = at + statement->count;
     struct name type = {.type = TYPE_OTHER, .why = ""};
     bool is_typed = false;
     if ((is_word(at, "program") || is_word(at, "module")) && at + 2 == end &&
-        (at + 1)->kind == TOKEN_NAME) {
+        (at + 1)->kind == LULL_TOKEN_NAME) {
         statement->unit = add_unit(f, is_word(at, "program") ? UNIT_PROGRAM : UNIT_MODULE,
                                    (at + 1)->text, parent, number);
         return true;
@@ -1535,7 +1364,7 @@ static bool read_header(struct fortran *f, size_t number, size_t parent)
         for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes && !more; i++)
             more = is_word(at, prefixes[i]) && at + 1 < end;
         at += more;
-        const struct token *behind =
+        const struct lull_fortran_token *behind =
             more || is_typed ? NULL : read_type(f, parent == SIZE_MAX ? 0 : parent, at, end, &type);
         if (behind && behind < end) {
             at = behind;
@@ -1543,30 +1372,31 @@ static bool read_header(struct fortran *f, size_t number, size_t parent)
         }
     }
     const bool is_function =
-        is_word(at, "function") && (at + 1)->kind == TOKEN_NAME && is_sign(at + 2, "(");
-    if (!is_function && !(is_word(at, "subroutine") && (at + 1)->kind == TOKEN_NAME))
+        is_word(at, "function") && (at + 1)->kind == LULL_TOKEN_NAME && is_sign(at + 2, "(");
+    if (!is_function && !(is_word(at, "subroutine") && (at + 1)->kind == LULL_TOKEN_NAME))
         return false;
     const size_t unit =
         add_unit(f, is_function ? UNIT_FUNCTION : UNIT_SUBROUTINE, (at + 1)->text, parent, number);
     struct unit *of = &f->units[unit];
     statement->unit = unit;
     of->result = (at + 1)->text;
-    const struct token *close =
+    const struct lull_fortran_token *close =
         at + 2 < end && is_sign(at + 2, "(") ? behind_brackets(at + 2, end) : NULL;
     for (at += 3; close && at < close; at++)
-        if (at->kind == TOKEN_NAME) {
+        if (at->kind == LULL_TOKEN_NAME) {
             of->dummies = lull_arena_grow(f->arena, of->dummies, &of->dummies_capacity,
                                           of->n_dummies + 1, sizeof(const char *));
             of->dummies[of->n_dummies++] = at->text;
         }
     for (at = close; at && at + 2 < end; at++)
-        if (is_word(at, "result") && is_sign(at + 1, "(") && (at + 2)->kind == TOKEN_NAME)
+        if (is_word(at, "result") && is_sign(at + 1, "(") && (at + 2)->kind == LULL_TOKEN_NAME)
             of->result = (at + 2)->text;
     for (size_t i = 0; i < of->n_dummies; i++)
         add_own_name(f, unit, of->dummies[i])->is_dummy = true;
     if (is_function) {
         struct name *result = add_own_name(f, unit, of->result);
         if (is_typed) {
+            result->is_typed = true;
             result->type = type.type;
             result->bytes = type.bytes;
             result->why = type.why;
@@ -1576,7 +1406,7 @@ static bool read_header(struct fortran *f, size_t number, size_t parent)
 }
 
 /* Whether "end ..." ends a block of statements, and not a program unit. */
-static bool ends_block(const struct token *at)
+static bool ends_block(const struct lull_fortran_token *at)
 {
     static const char *const blocks[] = {"do",     "if",        "select", "where",
                                          "forall", "associate", "block",  "critical",
@@ -1589,14 +1419,14 @@ static bool ends_block(const struct token *at)
     return false;
 }
 
-static bool ends_unit(const struct token *at)
+static bool ends_unit(const struct lull_fortran_token *at)
 {
     static const char *const units[] = {"program",   "subroutine", "function", "module",
                                         "submodule", "procedure",  "blockdata"};
     if (is_word(at, "end"))
         return !ends_block(at);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (at->kind == TOKEN_NAME && strncmp(at->text, "end", 3) == 0 &&
+        if (at->kind == LULL_TOKEN_NAME && strncmp(at->text, "end", 3) == 0 &&
             strcmp(at->text + 3, units[i]) == 0)
             return true;
     return false;
@@ -1610,8 +1440,8 @@ static lull_status read_units(struct fortran *f)
     if (!f->source->is_program)
         unit = add_unit(f, UNIT_BARE, "", SIZE_MAX, 0);
     for (size_t i = 0; i < f->n_statements; i++) {
-        struct statement *statement = &f->statements[i];
-        const struct token *at = statement->tokens, *const end = at + statement->count;
+        struct lull_fortran_statement *statement = &f->statements[i];
+        const struct lull_fortran_token *at = statement->tokens, *const end = at + statement->count;
         statement->unit = unit;
         if (statement->comment) {
             if (unit != SIZE_MAX && statement->is_directive)
@@ -1626,12 +1456,12 @@ static lull_status read_units(struct fortran *f)
                                (is_word(at, "enum") && is_sign(at + 1, ",")) || is_type))
             skipping++;
         if (skipping > 0) {
-            statement->role = ROLE_SKIPPED;
+            statement->role = LULL_FORTRAN_SKIPPED;
             skipping -= !is_assignment && ends_block(at);
             continue;
         }
         if (!is_assignment && f->source->is_program && read_header(f, i, unit)) {
-            statement->role = ROLE_UNIT;
+            statement->role = LULL_FORTRAN_UNIT;
             unit = statement->unit;
             continue;
         }
@@ -1644,14 +1474,14 @@ static lull_status read_units(struct fortran *f)
             f->units[unit].header = SIZE_MAX;
         }
         if (!is_assignment && is_word(at, "contains") && statement->count == 1) {
-            statement->role = ROLE_CONTAINS;
+            statement->role = LULL_FORTRAN_CONTAINS;
         } else if (!is_assignment && ends_unit(at)) {
-            statement->role = ROLE_UNIT_END;
+            statement->role = LULL_FORTRAN_UNIT_END;
             unit = f->units[unit].parent;
             if (f->units[statement->unit].kind == UNIT_BARE)
                 return fortran_wrong(f, statement->line, "an end without what it ends");
         } else if (!is_assignment && read_declared(f, statement)) {
-            statement->role = ROLE_DECLARATION;
+            statement->role = LULL_FORTRAN_DECLARATION;
         }
     }
     return LULL_OK;
@@ -1666,13 +1496,14 @@ static bool is_integer_variable(const struct name *name)
 }
 
 /* Whether a call leaves the variable as it is that its argument at `at` is. */
-static bool is_only_read(const struct fortran *f, const struct token *call, const struct token *at)
+static bool is_only_read(const struct fortran *f, const struct lull_fortran_token *call,
+                         const struct lull_fortran_token *at)
 {
     const struct unit *unit = find_procedure(f, call->text);
     size_t number = 0;
     if (!unit || !is_sign(call + 1, "("))
         return false;
-    for (const struct token *other = call + 2; other < at; other++) {
+    for (const struct lull_fortran_token *other = call + 2; other < at; other++) {
         if (is_sign(other, "(") || is_sign(other, ")") || is_sign(other, "="))
             return false;
         number += is_sign(other, ",");
@@ -1683,17 +1514,19 @@ static bool is_only_read(const struct fortran *f, const struct token *call, cons
     return dummy && dummy->is_read_only;
 }
 
-static void note_allocation(struct fortran *f, const struct statement *statement,
-                            const struct token *at, const struct token *end)
+static void note_allocation(struct fortran *f, const struct lull_fortran_statement *statement,
+                            const struct lull_fortran_token *at,
+                            const struct lull_fortran_token *end)
 {
     size_t owner;
-    for (const struct token *item = at; item < end;) {
-        const struct token *next = find_sign(item, end, ",");
-        const struct token *colons = find_sign(item, next, "::");
+    for (const struct lull_fortran_token *item = at; item < end;) {
+        const struct lull_fortran_token *next = find_sign(item, end, ",");
+        const struct lull_fortran_token *colons = find_sign(item, next, "::");
         item = colons < next ? colons + 1 : item;
-        struct name *name =
-            item->kind == TOKEN_NAME ? find_name(f, statement->unit, item->text, &owner) : NULL;
-        const struct token *behind =
+        struct name *name = item->kind == LULL_TOKEN_NAME
+                                ? find_name(f, statement->unit, item->text, &owner)
+                                : NULL;
+        const struct lull_fortran_token *behind =
             item + 1 < next && is_sign(item + 1, "(") ? behind_brackets(item + 1, next) : NULL;
         struct name shape = {0};
         if (name && name->is_allocatable && behind == next &&
@@ -1709,11 +1542,11 @@ static void note_allocation(struct fortran *f, const struct statement *statement
 }
 
 /* Whether what the shape of an array was made from is the same at any time, and wherever the array is known. */
-static bool is_fixed(struct fortran *f, const struct name *array, struct tokens tokens)
+static bool is_fixed(struct fortran *f, const struct name *array, struct lull_fortran_tokens tokens)
 {
-    for (const struct token *at = tokens.from; at < tokens.to; at++) {
+    for (const struct lull_fortran_token *at = tokens.from; at < tokens.to; at++) {
         size_t owner;
-        if (at->kind != TOKEN_NAME)
+        if (at->kind != LULL_TOKEN_NAME)
             continue;
         const struct name *name = find_name(f, array->unit, at->text, &owner);
         if (!name || (!name->is_known && !(name->is_dummy && name->is_read_only) &&
@@ -1726,13 +1559,13 @@ static bool is_fixed(struct fortran *f, const struct name *array, struct tokens 
 static void note_changes(struct fortran *f)
 {
     for (size_t i = 0; i < f->n_statements; i++) {
-        const struct statement *statement = &f->statements[i];
-        const struct token *at = statement->tokens, *const end = at + statement->count;
+        const struct lull_fortran_statement *statement = &f->statements[i];
+        const struct lull_fortran_token *at = statement->tokens, *const end = at + statement->count;
         size_t owner;
-        if (statement->role != ROLE_OTHER || statement->comment)
+        if (statement->role != LULL_FORTRAN_OTHER || statement->comment)
             continue;
         if (is_word(at, "allocate") && is_sign(at + 1, "(") && !find_assignment(at, end)) {
-            const struct token *behind = behind_brackets(at + 1, end);
+            const struct lull_fortran_token *behind = behind_brackets(at + 1, end);
             if (behind)
                 note_allocation(f, statement, at + 2, behind - 1);
             continue;
@@ -1740,9 +1573,9 @@ static void note_changes(struct fortran *f)
         const bool is_assignment = find_assignment(at, end) != NULL;
         if (!is_assignment && (is_word(at, "print") || is_word(at, "write")))
             continue;
-        const struct token *call = is_word(at, "call") ? at + 1 : NULL;
-        for (const struct token *token = at; token < end; token++) {
-            struct name *name = token->kind == TOKEN_NAME
+        const struct lull_fortran_token *call = is_word(at, "call") ? at + 1 : NULL;
+        for (const struct lull_fortran_token *token = at; token < end; token++) {
+            struct name *name = token->kind == LULL_TOKEN_NAME
                                     ? find_name(f, statement->unit, token->text, &owner)
                                     : NULL;
             if (is_integer_variable(name) && !(call && is_only_read(f, call, token)))
@@ -1766,11 +1599,13 @@ static void note_changes(struct fortran *f)
 /* ==== statements in C ========================================================================= */
 
 /* Says of every variable that a statement names that it may change there. */
-static void put_changes(struct fortran *f, const struct token *at, const struct token *end)
+static void put_changes(struct fortran *f, const struct lull_fortran_token *at,
+                        const struct lull_fortran_token *end)
 {
     for (; at < end; at++) {
         size_t owner;
-        struct name *name = at->kind == TOKEN_NAME ? find_name(f, f->unit, at->text, &owner) : NULL;
+        struct name *name =
+            at->kind == LULL_TOKEN_NAME ? find_name(f, f->unit, at->text, &owner) : NULL;
         if (!is_integer_variable(name) || !use_name(f, at->text))
             continue;
         put_text(f, "(void)&");
@@ -1786,7 +1621,7 @@ static void put_refused(struct fortran *f, const char *why)
     put_text(f, "\"); ");
 }
 
-static void begin_expression(struct fortran *f, const struct token *at)
+static void begin_expression(struct fortran *f, const struct lull_fortran_token *at)
 {
     f->at = at;
     f->brackets = 0;
@@ -1811,7 +1646,8 @@ static void close_block(struct fortran *f)
 }
 
 /* for (i = 1; i <= n; i++) */
-static bool put_counted(struct fortran *f, const struct token *at, const struct token *end)
+static bool put_counted(struct fortran *f, const struct lull_fortran_token *at,
+                        const struct lull_fortran_token *end)
 {
     struct value first, last, step = {.known = 1};
     begin_expression(f, at + 2);
@@ -1847,13 +1683,13 @@ static bool put_counted(struct fortran *f, const struct token *at, const struct 
     return true;
 }
 
-static bool put_do(struct fortran *f, const struct statement *statement, const struct token *at,
-                   const struct token *end)
+static bool put_do(struct fortran *f, const struct lull_fortran_statement *statement,
+                   const struct lull_fortran_token *at, const struct lull_fortran_token *end)
 {
     const size_t begin = f->size;
     unsigned label = 0;
     at++;
-    if (at < end && at->kind == TOKEN_INTEGER) {
+    if (at < end && at->kind == LULL_TOKEN_INTEGER) {
         label = strlen(at->text) < 6 ? (unsigned)strtoul(at->text, NULL, 10) : 0;
         at++;
         at += at < end && is_sign(at, ",");
@@ -1875,7 +1711,7 @@ static bool put_do(struct fortran *f, const struct statement *statement, const s
         refuse(f, "it stands in a block whose names may be others");
     else if (is_word(at, "concurrent"))
         refuse(f, "a do concurrent");
-    else if (at + 1 >= end || at->kind != TOKEN_NAME || !is_sign(at + 1, "="))
+    else if (at + 1 >= end || at->kind != LULL_TOKEN_NAME || !is_sign(at + 1, "="))
         refuse(f, "a loop that is not understood");
     else if (put_counted(f, at, end))
         return true;
@@ -1897,12 +1733,12 @@ static const char *type_in_c(const struct name *name)
 }
 
 /* The arguments of a call of a procedure of this file. False: they are not understood. */
-static bool put_arguments(struct fortran *f, const struct unit *unit, const struct token *at,
-                          const struct token *end)
+static bool put_arguments(struct fortran *f, const struct unit *unit,
+                          const struct lull_fortran_token *at, const struct lull_fortran_token *end)
 {
     size_t number = 0;
     for (; at < end; number++) {
-        const struct token *next = find_sign(at, end, ",");
+        const struct lull_fortran_token *next = find_sign(at, end, ",");
         const struct name *dummy =
             number < unit->n_dummies ? own_name(unit, unit->dummies[number]) : NULL;
         if (!dummy || (at + 1 < next && is_sign(at + 1, "=")) || at == next)
@@ -1928,13 +1764,14 @@ static bool put_arguments(struct fortran *f, const struct unit *unit, const stru
     return number == unit->n_dummies;
 }
 
-static void put_call(struct fortran *f, const struct token *at, const struct token *end)
+static void put_call(struct fortran *f, const struct lull_fortran_token *at,
+                     const struct lull_fortran_token *end)
 {
-    const struct unit *unit = at->kind == TOKEN_NAME ? find_procedure(f, at->text) : NULL;
+    const struct unit *unit = at->kind == LULL_TOKEN_NAME ? find_procedure(f, at->text) : NULL;
     const size_t begin = f->size;
-    const struct token *open = at + 1 < end && is_sign(at + 1, "(") ? at + 1 : NULL;
-    const struct token *close = open ? behind_brackets(open, end) : NULL;
-    const bool is_plain = at->kind == TOKEN_NAME && (open ? close == end : at + 1 == end);
+    const struct lull_fortran_token *open = at + 1 < end && is_sign(at + 1, "(") ? at + 1 : NULL;
+    const struct lull_fortran_token *close = open ? behind_brackets(open, end) : NULL;
+    const bool is_plain = at->kind == LULL_TOKEN_NAME && (open ? close == end : at + 1 == end);
     if (unit && is_plain) {
         put_text(f, unit->c);
         put_text(f, "(");
@@ -1949,12 +1786,14 @@ static void put_call(struct fortran *f, const struct token *at, const struct tok
         put_text(f, "; ");
     }
     put_changes(f, at + 1, end);
-    put_refused(f, at->kind == TOKEN_NAME ? lull_arena_printf(f->arena, "call of '%s'", at->text)
-                                          : "a call");
+    put_refused(f, at->kind == LULL_TOKEN_NAME
+                       ? lull_arena_printf(f->arena, "call of '%s'", at->text)
+                       : "a call");
 }
 
-static bool put_assignment(struct fortran *f, const struct token *at, const struct token *equals,
-                           const struct token *end)
+static bool put_assignment(struct fortran *f, const struct lull_fortran_token *at,
+                           const struct lull_fortran_token *equals,
+                           const struct lull_fortran_token *end)
 {
     struct value target, value;
     begin_expression(f, at);
@@ -1978,7 +1817,7 @@ static bool put_assignment(struct fortran *f, const struct token *at, const stru
     return true;
 }
 
-static const char *why_not(const struct token *at)
+static const char *why_not(const struct lull_fortran_token *at)
 {
     static const struct {
         const char *word, *why;
@@ -2006,11 +1845,11 @@ static void put_leaving(struct fortran *f, const struct unit *unit)
 }
 
 /* Writes a statement that is no block. */
-static void put_action(struct fortran *f, const struct statement *statement, const struct token *at,
-                       const struct token *end)
+static void put_action(struct fortran *f, const struct lull_fortran_statement *statement,
+                       const struct lull_fortran_token *at, const struct lull_fortran_token *end)
 {
     struct unit *unit = &f->units[statement->unit];
-    const struct token *equals = find_assignment(at, end);
+    const struct lull_fortran_token *equals = find_assignment(at, end);
     const size_t begin = f->size;
     if (equals) {
         if (put_assignment(f, at, equals, end))
@@ -2033,7 +1872,7 @@ static void put_action(struct fortran *f, const struct statement *statement, con
         }
     } else if (is_word(at, "return") || is_word(at, "stop") || is_word(at, "error")) {
         put_leaving(f, unit);
-    } else if (is_word(at, "go") || is_word(at, "goto") || at->kind == TOKEN_INTEGER) {
+    } else if (is_word(at, "go") || is_word(at, "goto") || at->kind == LULL_TOKEN_INTEGER) {
         unit->leaves = true;
         put_text(f, "goto lull_end; ");
     } else if (is_word(at, "continue") && at + 1 == end) {
@@ -2045,10 +1884,11 @@ static void put_action(struct fortran *f, const struct statement *statement, con
     }
 }
 
-static lull_status put_if(struct fortran *f, const struct statement *statement,
-                          const struct token *at, const struct token *end)
+static lull_status put_if(struct fortran *f, const struct lull_fortran_statement *statement,
+                          const struct lull_fortran_token *at, const struct lull_fortran_token *end)
 {
-    const struct token *behind = is_sign(at + 1, "(") ? behind_brackets(at + 1, end) : NULL;
+    const struct lull_fortran_token *behind =
+        is_sign(at + 1, "(") ? behind_brackets(at + 1, end) : NULL;
     if (!behind)
         return fortran_wrong(f, statement->line, "an if without its condition");
     put_text(f, "if (lull_unknown) { ");
@@ -2063,10 +1903,10 @@ static lull_status put_if(struct fortran *f, const struct statement *statement,
 }
 
 /* "select case (...)" and others that are blocks. False: it is none. */
-static bool put_other_block(struct fortran *f, const struct token *at, const struct token *end,
-                            bool *ret_is_deep)
+static bool put_other_block(struct fortran *f, const struct lull_fortran_token *at,
+                            const struct lull_fortran_token *end, bool *ret_is_deep)
 {
-    const struct token *behind =
+    const struct lull_fortran_token *behind =
         at + 1 < end && is_sign(at + 1, "(") ? behind_brackets(at + 1, end) : NULL;
     const char *why = NULL;
     bool hides = false;
@@ -2088,18 +1928,18 @@ static bool put_other_block(struct fortran *f, const struct token *at, const str
     return true;
 }
 
-static bool ends_this(const struct token *at, const char *word)
+static bool ends_this(const struct lull_fortran_token *at, const char *word)
 {
     return (is_word(at, "end") && is_word(at + 1, word)) ||
-           (at->kind == TOKEN_NAME && strncmp(at->text, "end", 3) == 0 &&
+           (at->kind == LULL_TOKEN_NAME && strncmp(at->text, "end", 3) == 0 &&
             strcmp(at->text + 3, word) == 0);
 }
 
-static lull_status put_statement(struct fortran *f, const struct statement *statement)
+static lull_status put_statement(struct fortran *f, const struct lull_fortran_statement *statement)
 {
-    const struct token *at = statement->tokens, *const end = at + statement->count;
+    const struct lull_fortran_token *at = statement->tokens, *const end = at + statement->count;
     bool is_deep = false;
-    if (statement->count > 2 && at->kind == TOKEN_NAME && is_sign(at + 1, ":"))
+    if (statement->count > 2 && at->kind == LULL_TOKEN_NAME && is_sign(at + 1, ":"))
         at += 2; /* the name of a block */
     if (find_assignment(at, end)) {
         put_action(f, statement, at, end);
@@ -2141,7 +1981,7 @@ static lull_status put_statement(struct fortran *f, const struct statement *stat
 }
 
 /* Ends the loops whose last statement has this label. */
-static void end_labelled(struct fortran *f, const struct statement *statement)
+static void end_labelled(struct fortran *f, const struct lull_fortran_statement *statement)
 {
     while (statement->label > 0 && f->n_blocks > 0 && f->blocks[f->n_blocks - 1].kind == BLOCK_DO &&
            f->blocks[f->n_blocks - 1].label == statement->label)
@@ -2234,9 +2074,9 @@ static void close_unit(struct fortran *f, size_t number)
     const char *text = lull_arena_printf(f->arena, "%s%s%s", head, *head ? " { " : "", declared);
     if (unit->kind != UNIT_BARE)
         f->shared = lull_arena_printf(f->arena, "%s%s; ", f->shared, head);
-    if (unit->header >= f->n_statements || f->statements[unit->header].role != ROLE_UNIT)
+    if (unit->header >= f->n_statements || f->statements[unit->header].role != LULL_FORTRAN_UNIT)
         for (size_t i = 0; i < f->n_statements; i++) {
-            struct statement *statement = &f->statements[i];
+            struct lull_fortran_statement *statement = &f->statements[i];
             if (statement->unit != number || statement->comment)
                 continue;
             statement->out =
@@ -2253,17 +2093,18 @@ static void close_unit(struct fortran *f, size_t number)
 static lull_status put_all(struct fortran *f)
 {
     for (size_t i = 0; i < f->n_statements; i++) {
-        struct statement *statement = &f->statements[i];
+        struct lull_fortran_statement *statement = &f->statements[i];
         struct unit *unit = statement->unit == SIZE_MAX ? NULL : &f->units[statement->unit];
         lull_status status = LULL_OK;
         f->unit = statement->unit;
         if (statement->comment || !unit)
             continue;
-        if (statement->role == ROLE_UNIT && unit->parent != SIZE_MAX)
+        if (statement->role == LULL_FORTRAN_UNIT && unit->parent != SIZE_MAX)
             close_unit(f, unit->parent);
-        if (statement->role == ROLE_CONTAINS || statement->role == ROLE_UNIT_END) {
+        if (statement->role == LULL_FORTRAN_CONTAINS || statement->role == LULL_FORTRAN_UNIT_END) {
             close_unit(f, statement->unit);
-        } else if (statement->role == ROLE_OTHER && !unit->is_closed && unit->kind != UNIT_MODULE) {
+        } else if (statement->role == LULL_FORTRAN_OTHER && !unit->is_closed &&
+                   unit->kind != UNIT_MODULE) {
             status = put_statement(f, statement);
             end_labelled(f, statement);
         }
@@ -2288,7 +2129,7 @@ static const char *join_lines(struct fortran *f)
     cut_text(f, 0);
     for (unsigned line = 1; line <= f->n_lines; line++) {
         for (; next < f->n_statements && f->statements[next].line <= line; next++) {
-            const struct statement *statement = &f->statements[next];
+            const struct lull_fortran_statement *statement = &f->statements[next];
             if (statement->comment && *statement->comment &&
                 (f->size == 0 || f->out[f->size - 1] != '\n'))
                 continue; /* a directive has a line of its own, behind the helpers' */
@@ -2320,7 +2161,12 @@ lull_status lull_fortran_read(const struct lull_fortran_source *source, struct l
     struct fortran f = {.source = source, .arena = arena, .err = err, .shared = ""};
     if (source->size > MOST_BYTES)
         return lull_fail(err, LULL_ERR_FORMAT, "%s: more than %d bytes", source->path, MOST_BYTES);
-    lull_status status = read_statements(&f);
+    struct lull_fortran_lines lines;
+    lull_status status =
+        lull_fortran_split(source->path, source->text, source->size, arena, &lines, err);
+    f.statements = lines.statements;
+    f.n_statements = lines.n_statements;
+    f.n_lines = lines.n_lines;
     if (status == LULL_OK)
         status = read_units(&f);
     if (status != LULL_OK)

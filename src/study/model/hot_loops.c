@@ -90,9 +90,8 @@ static const char *find_compilation(const struct search_of_hot *search, struct c
     const struct lull_compilation compiled =
         lull_symbols_compilation(symbols, place->offset, arena);
     lull_symbols_close(symbols);
-    if (strstr(compiled.producer, "-fdefault-real-") ||
-        strstr(compiled.producer, "-fdefault-integer-") ||
-        strstr(compiled.producer, "-fdefault-double-"))
+    if (strstr(compiled.producer, "-fdefault-") || strstr(compiled.producer, "-freal-") ||
+        strstr(compiled.producer, "-finteger-4-"))
         return "an option of its compiler gave its numbers other sizes than the source says";
     if (*compiled.file && strcmp(compiled.file, file) != 0)
         return lull_arena_printf(arena, "it stands in a header, %s", lull_code_base_name(file));

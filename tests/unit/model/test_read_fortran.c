@@ -66,6 +66,12 @@ static const struct pair {
      "  for (long i = 1; i <= n; i++)\n"
      "    v[j + 3][i + 3] = c0 * u[j + 3][i + 3] + c1 * (u[j - 1][i + 3] + u[j + 7][i + 3]) +\n"
      "      c2 * (u[j + 3][i - 1] + u[j + 3][i + 7]) - u[j + 3][i + 3] * u[j + 3][i + 3] / 3.0;\n"},
+    /* types by the first letter */
+    {"implicit real*8 (a-h, o-z)\ndimension a(n), b(n)\nreal c(n)\ndo i = 1, n\n  a(i) = b(i) + t "
+     "* c(i)\n"
+     "end do\n",
+     "double a[n], b[n];\nfloat c[n];\ndouble t;\nfor (long i = 1; i <= n; i++)\n"
+     "    a[i - 1] = b[i - 1] + t * c[i - 1];\n"},
     /* indices in an array */
     {"integer idx(n)\nreal(8) x(m), y(n)\ndo i = 1, n\n  y(i) = y(i) + abs(x(idx(i)))\nend do\n",
      "int idx[n];\ndouble x[m], y[n];\nfor (long i = 1; i <= n; i++)\n"
@@ -299,6 +305,7 @@ static void others_have_their_reason(void **state)
         {"implicit none\nreal x(n)", "x(i) = w", "'w' is not declared in this file"},
         {"real x(n)", "select case (i)\ncase (1)\nx(i) = 1\nend select", "a branch"},
         {"real x(n)", "n = n + 1", "changed in the loop"},
+        {"implicit real(8) (a-z)\nreal x(n)", "x(i) = w", "that of an implicit statement"},
         {"real x(n)", "x(i) = 99999999999999999999", "a number is too large"},
         {"real x(n)", "do k = 1, n, i\nx(k) = 1\nend do", "step of the loop is not a constant"},
         {"real x(n)", "do concurrent (k = 1:n)\nx(k) = 1\nend do", "a do concurrent"},
