@@ -227,6 +227,10 @@ enum lull_tape_kind {
                             sequence number, which together with the device's key and the region of
                             the CALL is the same at all ranks, or LULL_TAPE_NO_SEQUENCE, i32[2] rank
                             at the other end, or root, below 0: none */
+    LULL_TAPE_CALL_OPERATION, /* a CALL of a device stream and its OPERATION in one: id and value as
+                                 of a short CALL; + u32[0] number, u32[1] bytes, u32[2] region of the
+                                 call by which the host submitted it, or LULL_TAPE_NO_ID, u32[3]
+                                 number of the thread, or LULL_TAPE_NO_LOCATION */
     LULL_TAPE_KINDS
 };
 

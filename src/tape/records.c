@@ -9,8 +9,8 @@ static uint64_t end_of(const union lull_tape_slot *slots, size_t count)
 {
     const struct lull_tape_record *record = &slots->record;
     unsigned kind = lull_tape_kind_of(record->head);
-    bool call =
-        (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) || kind == LULL_TAPE_CALL_LIKE;
+    bool call = (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) ||
+                kind == LULL_TAPE_CALL_LIKE || kind == LULL_TAPE_CALL_OPERATION;
     bool span = kind == LULL_TAPE_STATE || kind == LULL_TAPE_FLUSH;
     unsigned extra = lull_tape_extra_of(record->head);
     if ((span || kind == LULL_TAPE_CALL) && extra > 0)

@@ -60,6 +60,7 @@ static void add_hot_limits(struct lull_document *document, const struct lull_run
     lull_table_column(table, "cores", "cores\nin use");
     lull_table_column(table, "saturation",
                       lull_arena_printf(arena, "memory saturated\nfrom cores%s", on));
+    lull_table_column(table, "steps", lull_arena_printf(arena, "other forms,\nby the model%s", on));
     for (uint32_t i = 0; i < loops->n_loops; i++) {
         const struct lull_hot_loop *loop = &loops->loops[i];
         const uint32_t row = lull_table_row(table, loop->row->id, loop->row->label, LULL_NO_ROW);
@@ -83,6 +84,9 @@ static void add_hot_limits(struct lull_document *document, const struct lull_run
             lull_table_set(table, row, 8, lull_cell_number(loop->gain, 2));
         lull_table_set(table, row, 9, lull_cell_count(loop->cores));
         lull_table_set(table, row, 10, saturation_cell(loop->prediction));
+        lull_table_set(table, row, 11,
+                       loop->steps ? lull_cell_text(loop->steps)
+                                   : lull_cell_absent("none that is faster"));
     }
 }
 

@@ -29,7 +29,7 @@ set(lull_crossed_tests
     "^mpi\\.[a-z]+\\.(whole|counted|by_node)\\." # each program alike, with all that run.py looks at
     "^(record|mpi)\\.sanitized\\.whole\\."
     "^record\\.sanitized\\.(forks|nested_threads\\.clang|cuda\\.(processes|said))$" # as record.sanitized.by_clang.*
-    "^record\\.sanitized\\.by_clang\\.cuda\\.(plain|random)$"       # as record.sanitized.cuda.*
+    "^record\\.sanitized\\.by_clang\\.cuda\\.(plain|random|sums)$"  # as record.sanitized.cuda.*
     "^mpi\\.eztrace\\.(heat|persistent|nonblocking|collectives_nonblocking|fortran_.*)$" # blocking is left
     "^record\\.communicators\\.spawn\\."  # mpi.openmpi.spawn* are there
     "^record\\.(many_calls|functions\\.whole|ends\\.whole|sites\\.whole)"

@@ -52,7 +52,7 @@ function(cuda_tests prefix compiler)
     cuda_test(${prefix}.plain quick plain plain/inner-ids plain/wrap plain/v12,driver-12 plain/mig plain/swap plain/eager plain/eager,inner-ids plain/foreign plain/no-clock
               plain/managed plain/managed,v12,driver-12 plain/managed,no-managed plain/managed,old-managed
               plain/tsc plain/worker priorities priorities/eager,inner-ids priorities/no-priority)
-    cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback exit-submitting exit-submitting/small seccomp unfinished off)
+    cuda_test(${prefix}.ends quick exit abort quick in-call exit-callback exit-submitting exit-submitting/small seccomp unfinished off signals)
     cuda_test(${prefix}.processes quick threads threads/small,shuffle fork fork-first spawn pause pause-long pause-long/managed
               reset reset/small,worker closing libraries ranges)
     cuda_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker

@@ -12,6 +12,7 @@ of the mock behind it, as `plain/wrap,small`; random-SEED-COUNT; or one of these
     off               with --device off nothing of CUDA is recorded
     sums:FORM         a form of cuda.c, with words behind it, whose sums are what the mock has written down: with all events, with
                       --device summary, with --profile, and beyond --max-size
+    signals           threads that the recorder makes take none of the program's signals
     other-build       the back-end finds a recorder of another build, and says that
     not-beside        the back-end does not lie beside the recorder, which is said
     true              the true libcupti of a toolkit, without a driver
@@ -563,6 +564,36 @@ def test_said(settings, what, folder):
     return complaints
 
 
+def threads_of(process):
+    """Of the threads beside the first one: name, and which signals they block."""
+    found = []
+    for thread in sorted(map(int, os.listdir(f"/proc/{process}/task"))):
+        with open(f"/proc/{process}/task/{thread}/status") as file:
+            told = dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+        if thread != process:
+            found.append((told["Name"], int(told["SigBlk"], 16)))
+    return found
+
+
+def test_signals(settings, _, folder):
+    """All but SIGKILL and SIGSTOP, which nobody can block, and the two of the C library's own."""
+    complaints = []
+    blockable = sum(1 << (number - 1) for number in range(1, 65)
+                    if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33))
+    process = subprocess.Popen([settings.lull, "record", "-o", os.path.join(folder, "run"), "--", settings.program, "forever"],
+                               stdout=subprocess.PIPE, text=True, env=environment_of(settings, "13", ""))
+    try:
+        process.stdout.readline() # it has launched kernels
+        threads = [(name, blocked) for name, blocked in threads_of(process.pid) if name != "mock worker"]
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    compare("threads of the recorder", len(threads) >= 1, True, complaints)
+    compare("threads that take signals", [name for name, blocked in threads if blocked & blockable != blockable], [], complaints)
+    return complaints
+
+
 def test_off(settings, _, folder):
     complaints = []
     run = os.path.join(folder, "run")
@@ -726,7 +757,7 @@ def main():
     parser.add_argument("forms", nargs="+")
     settings = parser.parse_args()
     special = {"off": test_off, "true": test_true, "nvcc": test_nvcc, "mpi": test_mpi, "other-build": test_other_build,
-               "not-beside": test_not_beside}
+               "not-beside": test_not_beside, "signals": test_signals}
     wrong = 0
     for form in settings.forms:
         with tempfile.TemporaryDirectory() as folder:

@@ -280,7 +280,13 @@ class Check:
         shutil.copy(self.settings.faults, source)
         self.read_marks(source)
         run = self.record("faults", ["-lm"], *SAMPLES, source=source)
-        _, found = self.tables(run)
+        document, found = self.tables(run)
+        self.expect(re.search(r"in blocks of \d+ that L[12] holds: [\d.]+ ns", str(found["hot_loops"].get("unblocked", {}).get("steps"))),
+                    "unblocked: %r", found["hot_loops"].get("unblocked"))
+        self.expect("in blocks" not in str(found["hot_loops"].get("chain", {}).get("steps")), "chain: %r",
+                    found["hot_loops"].get("chain"))
+        self.expect("Lines of m are 8192 bytes apart, a multiple of 4096" in json.dumps(document) and
+                    "Lines of old" not in json.dumps(document), "stride: %r", document.get("notes"))
         self.expect(found["hot_loops"].get("chain", {}).get("limit") == "dependency chain", "chain: %r",
                     found["hot_loops"].get("chain"))
         self.expect("call of 'exp' has no cost" in str(found["hot_not_understood"].get("call", {}).get("why")), "call: %r",

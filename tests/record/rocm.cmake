@@ -35,7 +35,7 @@ function(rocm_tests prefix compiler)
     set(rocm_mock_folder ${record_bin}/rocm_mock${record_variant}.${short})
     rocm_mock(${rocm_mock_folder} ${compiler} ${ARGN})
     rocm_test(${prefix}.plain quick plain plain/set-inside plain/other-ids plain/eager plain/worker plain/foreign devices
-              devices/partition user)
+              devices/partition user hardware)
     rocm_test(${prefix}.ends quick exit abort quick in-call unfinished)
     rocm_test(${prefix}.processes quick threads threads/small,shuffle fork pause pause-long)
     rocm_test(${prefix}.random quick random-1-10/small random-2-10/small,shuffle random-3-10/small,worker

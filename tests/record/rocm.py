@@ -4,9 +4,10 @@ what the mock has written down, as cuda.py does; times come from another clock t
     rocm.py --lull LULL --listing LISTING --program ROCM --mock FOLDER FORM...
 
 FOLDER has the mock's libraries; its folder `lacks` a librocprofiler-sdk without a function. FORM is a form of rocm.c, with `/` and
-words of the mock behind it; random-SEED-COUNT; killed-COUNT; said:WHAT (SAID); user: ROCP_TOOL_LIBRARIES is set.
+words of the mock behind it; random-SEED-COUNT; killed-COUNT; said:WHAT (SAID); user: ROCP_TOOL_LIBRARIES is set; hardware: what lull info says of ROCm.
 """
 import argparse
+import json
 import os
 import re
 import sys
@@ -16,7 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import cuda
 import launch
 from cuda import Run, Truth, compare
-from devices import call, read
+from devices import call, read, rows_of
 
 
 def environment_of(settings, words, truth=None, folder=""):
@@ -171,6 +172,15 @@ def test_user(settings, _, folder):
     return complaints
 
 
+def test_hardware(settings, _, __):
+    """As long as ROCm has not been run on hardware, `lull info` says so."""
+    complaints = []
+    rows = rows_of(json.loads(read([settings.lull, "info", "--format", "json"])), "devices")
+    told = [(row["tested"], row["hardware"]) for row in rows if row["label"] == "ROCm"]
+    compare("of ROCm", told, [("a mock of HIP and of rocprofiler-sdk", "never run")], complaints)
+    return complaints
+
+
 def test_killed(settings, form, folder):
     return cuda.check_killed(settings, form, folder, lambda words, truth: environment_of(settings, words, truth),
                              ("", ",shuffle", ",worker", ",other-ids"), "hip", False)
@@ -190,7 +200,7 @@ def main():
             elif form.startswith("killed-"):
                 complaints = test_killed(settings, form, folder)
             else:
-                complaints = {"user": test_user}.get(form, test_form)(settings, form, folder)
+                complaints = {"user": test_user, "hardware": test_hardware}.get(form, test_form)(settings, form, folder)
         print(f"{form}: {len(complaints)} complaints", *complaints[:20], sep="\n    ")
         wrong += len(complaints)
     return 1 if wrong else 0

@@ -213,6 +213,7 @@ static void add_condition(const struct finding *finding, struct lull_layers *lay
         layers->conditions[k] = layers->conditions[k - 1];
     struct lull_layer_condition *condition = &layers->conditions[k];
     *condition = (struct lull_layer_condition){.array = kernel->arrays[stream->array].name,
+                                               .iterations = t,
                                                .value = value,
                                                .misses = misses_at(finding, t),
                                                .size = LULL_KERNEL_NONE};
@@ -273,11 +274,13 @@ static double find_block(const struct finding *finding,
     const struct lull_kernel *kernel = finding->kernel;
     double unit = lull_kernel_unit(kernel, finding->line), fixed = 0;
     double trips = lull_kernel_trips(kernel, (size_t)kernel->body);
-    if (condition->size == LULL_KERNEL_NONE)
+    /* Where rows have a constant length, only those of the body's own iterations tell that the reuse is one from row to row. */
+    if (condition->size == LULL_KERNEL_NONE &&
+        (condition->iterations < trips || kernel->loops[kernel->body].parent == LULL_KERNEL_NONE))
         return NAN;
     for (size_t i = 0; i < condition->bytes.count; i++) {
         struct lull_poly term = {.count = 1, .terms = {condition->bytes.terms[i]}};
-        if (lull_poly_is_constant(&term, NULL))
+        if (lull_poly_is_constant(&term, NULL) && condition->size != LULL_KERNEL_NONE)
             fixed = (double)term.terms[0].factor;
     }
     double block = (capacity - fixed) * trips / (condition->value - fixed);

@@ -31,6 +31,7 @@ struct lull_layer_condition {
     const char *formula;    /* bytes that must fit into the cache, "32 N - 16"; NULL: this is not a
                                polynomial */
     struct lull_poly bytes; /* the formula as a polynomial */
+    double iterations;      /* of the body between the two accesses */
     double value;           /* these bytes with the given sizes */
     double misses;          /* lines per unit of work if this is the longest distance kept */
     int size;               /* the symbol that lull_layer_held.largest is a value of;

@@ -122,6 +122,28 @@ static void move_bytes(struct rec_thread *lane, const struct rec_operation *oper
         rec_sums_move(lane, operation->region, operation->bytes);
 }
 
+/* Most operations are one record with their call. */
+static bool is_short(const struct rec_operation *operation, uint64_t duration)
+{
+    return !operation->is_exchange && duration < LULL_TAPE_OPEN &&
+           operation->number <= UINT32_MAX && operation->bytes <= UINT32_MAX;
+}
+
+static void put_short_operation(struct rec_thread *lane, const struct rec_operation *operation,
+                                uint64_t begin, uint64_t duration)
+{
+    rec_reserve_behind(lane, 2);
+    lane->at[0].record.time = begin;
+    lane->at[0].record.head = lull_tape_head(LULL_TAPE_CALL_OPERATION, 1, operation->region);
+    lane->at[0].record.value = (uint32_t)duration;
+    lane->at[1].u32[0] = (uint32_t)operation->number;
+    lane->at[1].u32[1] = (uint32_t)operation->bytes;
+    lane->at[1].u32[2] = operation->call != 0 ? operation->call : LULL_TAPE_NO_ID;
+    lane->at[1].u32[3] = operation->thread;
+    rec_commit(lane, 2);
+    rec_add_sum(lane, operation->region, 1, duration, begin + duration);
+}
+
 static void deliver_operation(struct rec_stream *stream, const struct rec_operation *operation)
 {
     const unsigned slots = operation->is_exchange ? 3 : 2;
@@ -146,6 +168,11 @@ static void deliver_operation(struct rec_stream *stream, const struct rec_operat
     }
     if (devices_kept == DEVICES_SUMMARY) {
         rec_add_sum(lane, operation->region, 1, end - begin, end);
+        move_bytes(lane, operation);
+        return;
+    }
+    if (is_short(operation, end - begin)) {
+        put_short_operation(lane, operation, begin, end - begin);
         move_bytes(lane, operation);
         return;
     }

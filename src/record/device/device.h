@@ -26,8 +26,8 @@
  * second, and once more before the runtime is torn down, delivers the operations that have ended.
  *
  * On the tape (tape/layout.h) the host's thread has the call and behind it SUBMIT, DEPEND and
- * DEVICE_WAIT records; the stream is a location with a CALL and an OPERATION for each operation. A
- * stream's records may come late, but in the order of their times. Where operations of one stream
+ * DEVICE_WAIT records; the stream is a location with a CALL_OPERATION for each operation, or a CALL and
+ * an OPERATION, where it is long or large, or an exchange. A stream's records may come late, but in the order of their times. Where operations of one stream
  * overlap, or one becomes known after later ones, the stream has several locations, as many as it
  * needs, up to REC_MOST_LANES. With LULL_RECORD_DEVICE=summary none of these records is written: the
  * sums of a stream's locations have the number of its operations by region, their time and bytes, as

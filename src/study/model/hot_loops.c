@@ -4,6 +4,7 @@
 #include "base/parallel.h"
 #include "binary/source.h"
 #include "diagnose/evidence.h"
+#include "model/kernel/next_step.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -744,6 +745,56 @@ static const char *tell_compilation(const struct lull_hot_loop *loop,
                              vectors ? vectors : "", loop->code->in_core.limit);
 }
 
+/* ==== other forms ============================================================================= */
+
+static const char *add_form(const char *forms, const char *form, double seconds,
+                            struct lull_arena *arena)
+{
+    return lull_arena_printf(arena, "%s%s%s: %.3g ns", forms ? forms : "", forms ? "; " : "", form,
+                             1e9 * seconds);
+}
+
+/* What the loop would reach in blocks, with stores that pass by the caches, and with the vectors that its machine code
+ * lacks, an iteration each. */
+static void find_steps(const struct lull_machine *machine, struct lull_hot_loop *loop,
+                       struct lull_arena *arena)
+{
+    const struct lull_kernel_prediction *prediction = loop->prediction;
+    const double each = 1 / prediction->clock / prediction->unit;
+    struct lull_next_steps steps;
+    if (lull_next_steps_find(prediction, loop->cores, arena, &steps, NULL) != LULL_OK)
+        return;
+    const struct lull_incore_binary *code = loop->code ? &loop->code->in_core : NULL;
+    if (code && code->element_bytes > 0 && loop->compiled * LULL_HOT_AT_LIMIT > loop->allowed &&
+        code->lanes < prediction->incore.vector_bits / 8 / code->element_bytes &&
+        prediction->incore.vector_bits <= lull_machine_vector_bits(machine))
+        loop->steps =
+            add_form(loop->steps,
+                     lull_arena_printf(arena, "with vectors of %u",
+                                       prediction->incore.vector_bits / 8 / code->element_bytes),
+                     loop->allowed, arena);
+    if (isfinite(steps.blocked.cycles))
+        loop->steps = add_form(loop->steps,
+                               lull_arena_printf(arena, "in blocks of %.0f that L%zu holds",
+                                                 steps.blocked.block, steps.blocked.level + 1),
+                               steps.blocked.cycles * each, arena);
+    if (isfinite(steps.non_temporal.cycles))
+        loop->steps = add_form(loop->steps, "with non-temporal stores",
+                               steps.non_temporal.cycles * each, arena);
+}
+
+static void note_conflict(struct lull_hot_loop *loop, struct lull_arena *arena)
+{
+    double bytes;
+    const char *array = lull_find_conflict(loop->prediction->kernel, &bytes);
+    if (array)
+        loop->notes = lull_arena_printf(arena,
+                                        "%sLines of %s are %.0f bytes apart, a multiple of %d, and "
+                                        "compete for few sets of a cache, "
+                                        "which the model does not know: pad its rows. ",
+                                        loop->notes, array, fabs(bytes), LULL_CONFLICT_BYTES);
+}
+
 /* ==== all of it =============================================================================== */
 
 /* Which machine the file is of and which the run is of, where they differ; NULL: they do not, or the run
@@ -847,6 +898,8 @@ static void conclude_candidate(const struct search_of_hot *search,
     find_limits(loop->prediction, loop->cores, loop, arena);
     loop->compiled = time_as_compiled(loop->prediction, loop->code, loop->cores, arena);
     loop->compilation = tell_compilation(loop, search->wish->machine, arena);
+    find_steps(search->wish->machine, loop, arena);
+    note_conflict(loop, arena);
     count_iterations(search->run, candidate, arena);
     if (loop->iterations > 0) {
         loop->measured = 1e-9 * time_with_core(search, loop->row) / loop->iterations;

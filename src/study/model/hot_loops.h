@@ -75,8 +75,11 @@ struct lull_hot_loop {
         compilation; /* a sentence: how it was compiled keeps it from what the model allows; NULL: it
                                 does not, or it is not known */
     const char *limit; /* "memory", "L2", "chain", "port HWPort0" ... */
-    const char *next;  /* what would limit it then; NULL: nothing that the model knows */
-    double gain;       /* by which factor it would be faster then */
+    const char
+        *steps; /* "in blocks of 1016 that L1 holds: 0.71 ns; ...": what other forms would reach;
+                          NULL: the model knows none that is faster */
+    const char *next; /* what would limit it then; NULL: nothing that the model knows */
+    double gain;      /* by which factor it would be faster then */
 };
 
 struct lull_hot_loops {

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -186,6 +187,7 @@ static void hand_over_all(bool forced)
 static void *work(void *unused)
 {
     (void)unused;
+    prctl(PR_SET_NAME, "mock worker");
     for (;;) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);

@@ -110,26 +110,51 @@ static union lull_tape_slot *records_of(uint32_t location, const struct lull_tap
 }
 
 struct seen {
-    unsigned operations, pauses, resumes;
+    unsigned operations, together, pauses, resumes;
 };
 
-static void see_operation(const union lull_tape_slot *call, const union lull_tape_slot *what)
+struct told {
+    uint64_t number, bytes, begin, length;
+    uint32_t region, call, thread;
+};
+
+static void see_operation(const struct told *told)
 {
-    const uint64_t number = what[1].u64[0];
-    assert_true(number >= 1 && number <= n_drawn);
-    struct drawn *one = &drawn[number];
-    const uint64_t length =
-        lull_tape_extra_of(call->record.head) ? call[1].u64[0] : call->record.value;
+    assert_true(told->number >= 1 && told->number <= n_drawn);
+    struct drawn *one = &drawn[told->number];
     assert_false(one->found);
     one->found = true;
     assert_true(one->delivered);
-    assert_int_equal(call->record.time, one->operation.begin);
-    assert_int_equal(length, one->operation.end - one->operation.begin);
-    assert_int_equal(lull_tape_id_of(call->record.head), one->operation.region);
+    assert_int_equal(told->begin, one->operation.begin);
+    assert_int_equal(told->length, one->operation.end - one->operation.begin);
+    assert_int_equal(told->region, one->operation.region);
+    assert_int_equal(told->call, one->operation.call);
+    assert_int_equal(told->thread, one->operation.thread);
+    assert_int_equal(told->bytes, one->operation.bytes);
+}
+
+static struct told told_by_one(const union lull_tape_slot *slots)
+{
+    return (struct told){.number = slots[1].u32[0],
+                         .bytes = slots[1].u32[1],
+                         .begin = slots->record.time,
+                         .length = slots->record.value,
+                         .region = lull_tape_id_of(slots->record.head),
+                         .call = slots[1].u32[2],
+                         .thread = slots[1].u32[3]};
+}
+
+static struct told told_by_two(const union lull_tape_slot *call, const union lull_tape_slot *what)
+{
     assert_int_equal(what->record.time, call->record.time);
-    assert_int_equal(lull_tape_id_of(what->record.head), one->operation.call);
-    assert_int_equal(what->record.value, one->operation.thread);
-    assert_int_equal(what[1].u64[1], one->operation.bytes);
+    return (struct told){.number = what[1].u64[0],
+                         .bytes = what[1].u64[1],
+                         .begin = call->record.time,
+                         .length = lull_tape_extra_of(call->record.head) ? call[1].u64[0]
+                                                                         : call->record.value,
+                         .region = lull_tape_id_of(call->record.head),
+                         .call = lull_tape_id_of(what->record.head),
+                         .thread = what->record.value};
 }
 
 /* Times of a location do not decrease, no call begins before the one before has ended, and behind each
@@ -158,9 +183,18 @@ static void see_location(uint32_t location, struct seen *seen)
                   (lull_tape_extra_of(record->head) ? slots[i + 1].u64[0] : record->value);
         } else if (kind == LULL_TAPE_OPERATION) {
             assert_non_null(call);
-            see_operation(call, &slots[i]);
+            const struct told told = told_by_two(call, &slots[i]);
+            see_operation(&told);
             call = NULL;
             seen->operations++;
+        } else if (kind == LULL_TAPE_CALL_OPERATION) {
+            assert_null(call);
+            assert_true(record->time >= end);
+            end = record->time + record->value;
+            const struct told told = told_by_one(&slots[i]);
+            see_operation(&told);
+            seen->operations++;
+            seen->together++;
         } else {
             assert_int_equal(kind, LULL_TAPE_NUMBER);
             assert_true(record->time >= end);
@@ -221,8 +255,9 @@ static void draw_batch(struct lull_random *random, uint64_t *at, bool with_long_
     for (unsigned i = 0; i < BATCH; i++) {
         const unsigned s = (unsigned)lull_random_below(random, STREAMS),
                        k = (unsigned)lull_random_below(random, KERNELS + 1);
+        const uint64_t large = lull_random_below(random, 10) == 0 ? UINT64_C(1) << 32 : 0;
         struct rec_operation one =
-            submit(s, regions[k], k == KERNELS ? lull_random_below(random, 1 << 20) : 0);
+            submit(s, regions[k], k == KERNELS ? large + lull_random_below(random, 1 << 20) : 0);
         const uint64_t length = with_long_ones && lull_random_below(random, 100) < 3
                                     ? (UINT64_C(1) << 32) + lull_random_below(random, 1000)
                                     : lull_random_below(random, 1000);
@@ -272,6 +307,7 @@ static void test_all_is_there(void **state)
     for (unsigned i = 1; i <= n_drawn; i++)
         ticks += drawn[i].operation.end - drawn[i].operation.begin;
     rec_stop();
+    assert_true(seen.together > seen.operations / 2 && seen.together < seen.operations);
     assert_true(__atomic_load_n(&n_drains, __ATOMIC_RELAXED) > 0);
     assert_false(recorder->is_on());
     assert_int_equal(seen.pauses, seen.resumes);

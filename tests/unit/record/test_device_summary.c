@@ -134,6 +134,7 @@ static void look_through(unsigned part, unsigned *calls)
             i += lull_tape_extra_of(slots[i].record.head);
         *calls += kind == LULL_TAPE_CALL;
         assert_int_not_equal(kind, LULL_TAPE_OPERATION);
+        assert_int_not_equal(kind, LULL_TAPE_CALL_OPERATION);
         if (kind == LULL_TAPE_NUMBER)
             assert_true(slots[i - 1].record.value < LULL_TAPE_NUMBER_SUBMIT);
     }

@@ -38,6 +38,12 @@ static void collective(uint32_t comm, uint32_t root)
 
 BAD_RECORD(unknown_region, "unknown region 17", spoilt_record(LULL_TAPE_ENTER, 0, 17, 0))
 BAD_RECORD(unknown_region_of_call, "unknown region 17", spoilt_record(LULL_TAPE_CALL, 0, 17, 1))
+BAD_RECORD(unknown_region_of_operation, "unknown region 17",
+           spoilt_record(LULL_TAPE_CALL_OPERATION, 1, 17, 1)[1].u32[2] = 1)
+BAD_RECORD(unknown_call_of_operation, "unknown region 18",
+           spoilt_record(LULL_TAPE_CALL_OPERATION, 1, 1, 1)[1].u32[2] = 18)
+BAD_RECORD(short_operation, "record is too short, kind 26",
+           spoilt_record(LULL_TAPE_CALL_OPERATION, 0, 1, 1))
 BAD_RECORD(unknown_region_of_send, "unknown region 17",
            spoilt_record(LULL_TAPE_CALL_SEND, 1, 17, 1))
 BAD_RECORD(unknown_state, "unknown state 3", spoilt_record(LULL_TAPE_STATE, 0, 3, 1))
@@ -186,6 +192,9 @@ TEST_GROUP(test_tape_bad_records)
     const struct CMUnitTest tests[] = {
         SPOILT_TEST(test_unknown_region),
         SPOILT_TEST(test_unknown_region_of_call),
+        SPOILT_TEST(test_unknown_region_of_operation),
+        SPOILT_TEST(test_unknown_call_of_operation),
+        SPOILT_TEST(test_short_operation),
         SPOILT_TEST(test_unknown_region_of_send),
         SPOILT_TEST(test_unknown_state),
         SPOILT_TEST(test_unknown_comm),

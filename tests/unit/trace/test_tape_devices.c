@@ -36,9 +36,18 @@ static void begin_stream(struct tape_maker *tape, uint32_t process, uint32_t str
     tape->header.stream.priority = (int16_t)-process;
 }
 
+/* A small operation may be one record with its call. */
 static void ran(struct tape_maker *tape, uint64_t time, uint64_t length, uint64_t value,
                 uint64_t bytes)
 {
+    if (bytes == 0) {
+        union lull_tape_slot *slot =
+            tape_record(tape, time, LULL_TAPE_CALL_OPERATION, 1, 8, (uint32_t)length);
+        slot[1].u32[0] = (uint32_t)value;
+        slot[1].u32[2] = 1;
+        slot[1].u32[3] = 0;
+        return;
+    }
     tape_call(tape, time, 8, length);
     union lull_tape_slot *slot = tape_record(tape, time, LULL_TAPE_OPERATION, 1, 1, 0);
     slot[1].u64[0] = value;

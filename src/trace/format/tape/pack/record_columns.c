@@ -39,7 +39,8 @@ struct pack_word {
 /* Whether the value of such a record is a duration. */
 static inline bool pack_lasts(unsigned kind)
 {
-    return (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_FLUSH) || kind == LULL_TAPE_CALL_LIKE;
+    return (kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_FLUSH) || kind == LULL_TAPE_CALL_LIKE ||
+           kind == LULL_TAPE_CALL_OPERATION;
 }
 
 /* Whether such a record moves `end`: it is the begin or end of a region, or has a duration. */

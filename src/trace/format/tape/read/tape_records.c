@@ -397,6 +397,39 @@ static lull_status decode_operations(struct tape_stream *stream, unsigned kind, 
     return status == LULL_OK ? add_operations(stream, like, begin, end, out, err) : status;
 }
 
+static uint32_t submitting_thread(const struct tape_stream *stream, uint32_t number)
+{
+    return lull_tape_thread_index(stream->trace, stream->trace->locations[stream->location].process,
+                                  number);
+}
+
+/* The region with that id, which may be none. False: there is no such region. */
+static bool submitting_call(const struct tape_stream *stream, uint32_t id, uint32_t *ret_region)
+{
+    *ret_region =
+        id == LULL_TAPE_NO_ID ? LULL_NONE : tape_index_of(stream, LULL_TAPE_MAP_REGION, id);
+    return *ret_region != LULL_NONE || id == LULL_TAPE_NO_ID;
+}
+
+/* What the call was that stands in one record with its operation. */
+static lull_status decode_short_operation(struct tape_stream *stream, int64_t begin,
+                                          struct tape_out *out, struct lull_error *err)
+{
+    const uint32_t *told = stream->at[1].u32;
+    uint32_t region;
+    if (!submitting_call(stream, told[2], &region))
+        return lull_tape_bad_record(stream, "unknown region", told[2], err);
+    if (!tape_wanted(stream, LULL_EVENT_OPERATION))
+        return LULL_OK;
+    struct lull_event *event = tape_add(out, LULL_EVENT_OPERATION, begin, region);
+    event->operation.number = told[0];
+    event->operation.bytes = told[1];
+    event->operation.sequence = LULL_NO_SEQUENCE;
+    event->operation.peer = LULL_ANY;
+    event->operation.location = submitting_thread(stream, told[3]);
+    return LULL_OK;
+}
+
 lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, unsigned extra,
                                   struct tape_out *out, struct lull_error *err)
 {
@@ -407,9 +440,12 @@ lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, uns
     if (status != LULL_OK)
         return status;
     uint64_t length = record->value;
+    if (kind == LULL_TAPE_CALL_OPERATION && extra == 0)
+        return lull_tape_bad_record(stream, "record is too short, kind", kind, err);
     if (kind == LULL_TAPE_CALL && extra)
         length = stream->at[1].u64[0];
-    else if (extra && length == LULL_TAPE_OPEN) /* too long for its place: in the last slot */
+    else if (extra && length == LULL_TAPE_OPEN &&
+             kind != LULL_TAPE_CALL_OPERATION) /* too long for its place: in the last slot */
         length = stream->at[extra--].u64[0];
     int64_t begin = tape_ns_of(stream, record->time);
     int64_t duration = tape_duration_of(stream, record->time, begin, length);
@@ -426,6 +462,8 @@ lull_status lull_tape_decode_call(struct tape_stream *stream, unsigned kind, uns
     }
     if (kind == LULL_TAPE_CALL)
         return LULL_OK;
+    if (kind == LULL_TAPE_CALL_OPERATION)
+        return decode_short_operation(stream, begin, out, err);
     if (kind != LULL_TAPE_CALL_WAIT)
         return decode_operations(stream, kind, extra, region, like, begin, begin + duration, out,
                                  err);
@@ -746,9 +784,8 @@ static lull_status decode_device_operation(struct tape_stream *stream, struct ta
 {
     const struct lull_tape_record *record = &stream->at->record;
     const uint32_t id = lull_tape_id_of(record->head);
-    const uint32_t region =
-        id == LULL_TAPE_NO_ID ? LULL_NONE : tape_index_of(stream, LULL_TAPE_MAP_REGION, id);
-    if (region == LULL_NONE && id != LULL_TAPE_NO_ID)
+    uint32_t region;
+    if (!submitting_call(stream, id, &region))
         return lull_tape_bad_record(stream, "unknown region", id, err);
     struct lull_event *event =
         tape_add(out, LULL_EVENT_OPERATION, tape_ns_of(stream, record->time), region);
@@ -757,8 +794,7 @@ static lull_status decode_device_operation(struct tape_stream *stream, struct ta
     event->operation.sequence =
         lull_tape_extra_of(record->head) > 1 ? stream->at[2].u64[0] : LULL_NO_SEQUENCE;
     event->operation.peer = lull_tape_extra_of(record->head) > 1 ? stream->at[2].i32[2] : LULL_ANY;
-    event->operation.location = lull_tape_thread_index(
-        stream->trace, stream->trace->locations[stream->location].process, record->value);
+    event->operation.location = submitting_thread(stream, record->value);
     return LULL_OK;
 }
 

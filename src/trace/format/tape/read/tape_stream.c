@@ -362,7 +362,7 @@ static lull_status decode_one(struct tape_stream *stream, struct tape_out *out,
             tape_add(out, event, tape_ns_of(stream, record->time), region);
         status = LULL_OK;
     } else if ((kind >= LULL_TAPE_CALL && kind <= LULL_TAPE_CALL_SENDRECV) ||
-               kind == LULL_TAPE_CALL_LIKE) {
+               kind == LULL_TAPE_CALL_LIKE || kind == LULL_TAPE_CALL_OPERATION) {
         status = lull_tape_decode_call(stream, kind, extra, out, err);
     } else if (kind == LULL_TAPE_OPENED && extra > 0) {
         status = decode_opened(stream, out, err);
