@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#include "cli/cmd_help.h"
-
 #include "cli/command.h"
 #include "cli/message.h"
 

@@ -20,6 +20,7 @@
 #include <popt.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 /* ==== progress ================================================================================ */
 
@@ -116,5 +117,11 @@ const struct lull_command *lull_command_find(const struct lull_command *const *c
                                              const char *word);
 /* Tells that there is no such command, and which one may be meant. Returns LULL_EXIT_USAGE. */
 int lull_unknown_command(const struct lull_command *const *commands, const char *word);
+
+/* ==== help ==================================================================================== */
+
+/* The help texts of lull, made from the tables of commands and options. */
+void lull_help_overview(FILE *out);
+void lull_help_command(const struct lull_command *command, FILE *out);
 
 #endif

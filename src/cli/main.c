@@ -3,7 +3,6 @@
 #include "base/build.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "cli/cmd_help.h"
 #include "cli/command.h"
 #include "cli/join.h"
 #include "cli/message.h"
