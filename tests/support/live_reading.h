@@ -17,7 +17,8 @@ struct live_reading {
 struct live_reading *live_reading_begin(const struct lull_trace *live);
 /* Reads all that is there of one location. `what`: what a failure begins with. */
 enum lull_events_state live_reading_look(struct live_reading *reading, const char *what);
-/* Fails unless a reading of the run at `path`, which has ended, gives the same events. */
+/* Fails unless a reading of the run at `path`, which has ended, gives the same events; samples are not
+ * compared, because no live reading has them. */
 void live_reading_compare(const char *path, const struct lull_trace *live,
                           struct live_reading *readings, const char *what);
 void live_reading_end(const struct lull_trace *live, struct live_reading *readings);

@@ -15,6 +15,7 @@
 
 enum { WRITERS = 3, THINGS = 20000, REGIONS = 5, DEEPEST = 20, READER = WRITERS };
 
+static uint64_t seed;
 static uint32_t regions[REGIONS];
 static pthread_barrier_t all;
 static atomic_uint writing = WRITERS;
@@ -28,7 +29,7 @@ static void write_things(unsigned number)
     struct lull_random random;
     uint32_t open[DEEPEST];
     unsigned depth = 0;
-    lull_random_seed(&random, lull_test_seed() + number);
+    lull_random_seed(&random, seed + number);
     pthread_barrier_wait(&all); /* all have begun */
     pthread_barrier_wait(&all); /* the run is open */
     for (unsigned i = 0; i < THINGS; i++) {
@@ -72,6 +73,7 @@ static void write_or_read(unsigned number)
 static void test_threads(void **state)
 {
     (void)state;
+    seed = lull_test_seed();
     for (unsigned r = 0; r < REGIONS; r++) {
         const char name[] = {(char)('a' + r), '\0'};
         regions[r] = rec_define_region(&(struct rec_region){.name = name});
