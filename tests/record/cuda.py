@@ -68,6 +68,7 @@ class Truth:
         self.waits = collections.defaultdict(list)     # call -> [what]
         self.overhead = 0                              # ns that CUPTI has taken for its own sake
         self.priorities = collections.defaultdict(int) # stream -> priority; 0: of a default stream, too
+        self.drops_told = 0
         with open(path) as file:
             lines = file.read().split("\n")
         for line in lines[:-1]:                        # a killed process may not have written the last one
@@ -103,6 +104,10 @@ class Truth:
 
     def see_dropped(self, number):
         self.fate[int(number)] = "dropped"
+
+    def see_drops(self, count):
+        """How many records were dropped as a buffer was handed over, where a buffer's callback is told (ROCm)."""
+        self.drops_told = int(count)
 
     def see_untold(self, number):
         self.fate[int(number)] = "untold"
