@@ -802,6 +802,12 @@ static bool read_function(struct fortran *f, const char *function, const struct 
 
 /* ---- operators ------------------------------------------------------------------------------- */
 
+/* What is known stays far from where numbers of 64 bits overflow, so that it may be negated and divided. */
+static bool is_small(int64_t known)
+{
+    return known <= 1000000000000000 && known >= -1000000000000000;
+}
+
 static bool read_primary(struct fortran *f, struct value *ret_value)
 {
     const struct lull_fortran_token *token = f->at;
@@ -836,7 +842,7 @@ static bool read_primary(struct fortran *f, struct value *ret_value)
     if (!name && known_constant(f, token->text, &known) &&
         (f->looks || !is_given(f, token->text))) {
         put_known(f, known, ret_value);
-        return true;
+        return is_small(known) || refuse(f, "a number is too large");
     }
     name = use_name(f, token->text);
     if (!name)
@@ -861,7 +867,7 @@ static bool raise_known(int64_t base, int64_t exponent, int64_t *ret_power)
     if (exponent < 0 || exponent > 62)
         return false;
     for (int64_t i = 0; i < exponent; i++)
-        if (__builtin_mul_overflow(power, base, &power))
+        if (__builtin_mul_overflow(power, base, &power) || !is_small(power))
             return false;
     *ret_power = power;
     return true;
@@ -937,8 +943,8 @@ static bool combine(struct fortran *f, const struct value *a, const struct value
     const bool overflows = op == '+'   ? __builtin_add_overflow(a->known, b->known, &known)
                            : op == '-' ? __builtin_sub_overflow(a->known, b->known, &known)
                            : op == '*' ? __builtin_mul_overflow(a->known, b->known, &known)
-                                       : (known = b->known == -1 ? 0 : a->known / b->known, false);
-    if (overflows || known > 1000000000000000 || known < -1000000000000000)
+                                       : (known = a->known / b->known, false);
+    if (overflows || !is_small(known))
         return refuse(f, "a number is too large");
     cut_text(f, begin);
     put_known(f, known, ret_value);

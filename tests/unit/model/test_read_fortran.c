@@ -66,6 +66,10 @@ static const struct pair {
      "  for (long i = 1; i <= n; i++)\n"
      "    v[j + 3][i + 3] = c0 * u[j + 3][i + 3] + c1 * (u[j - 1][i + 3] + u[j + 7][i + 3]) +\n"
      "      c2 * (u[j + 3][i - 1] + u[j + 3][i + 7]) - u[j + 3][i + 3] * u[j + 3][i + 3] / 3.0;\n"},
+    /* constants that are negative */
+    {"integer, parameter :: k = 6 / (-1), l = -((-2)**2 + 1)\nreal(8) :: a(k:n), b(l:n)\ndo i = l, "
+     "n\n  a(i) = b(i)\nend do\n",
+     "double a[n + 7], b[n + 6];\nfor (long i = -5; i <= n; i++)\n    a[i + 6] = b[i + 5];\n"},
     /* types by the first letter */
     {"implicit real*8 (a-h, o-z)\ndimension a(n), b(n)\nreal c(n)\ndo i = 1, n\n  a(i) = b(i) + t "
      "* c(i)\n"
