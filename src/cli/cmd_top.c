@@ -17,7 +17,7 @@
 
 /* What the user typed. */
 static struct {
-    char *every, *count, *format;
+    char *every, *count, *format, *openmetrics;
 } top_settings;
 
 static const struct poptOption top_options[] = {
@@ -27,6 +27,8 @@ static const struct poptOption top_options[] = {
      "end after so many looks; as a rule lull top ends when the run has ended", "N"},
     {"format", 'f', POPT_ARG_STRING, &top_settings.format, 0,
      "how to print a look; json: as one line", "text|json"},
+    {"openmetrics", '\0', POPT_ARG_STRING, &top_settings.openmetrics, 0,
+     "write each look to FILE, too, for Prometheus' node exporter", "FILE"},
     POPT_TABLEEND,
 };
 
@@ -116,7 +118,12 @@ static int look_once(struct lull_cli_call *call, const struct top_wish *wish, in
         status = lull_cli_fail("%s", call->err.text);
     } else {
         const struct lull_document *document = lull_top_document(&look, arena);
+        const struct lull_top_metrics metrics = {&look, call->operands[0], arena};
         status = wish->json ? print_line(document) : print_text(document, *since < 0);
+        if (status == LULL_EXIT_OK && top_settings.openmetrics &&
+            lull_file_write(top_settings.openmetrics, lull_top_write_metrics, &metrics,
+                            &call->err) != LULL_OK)
+            status = lull_cli_fail("%s", call->err.text);
         *since = look.until;
         *ret_over = look.is_over;
         *ret_seconds = look.seconds;
@@ -141,6 +148,9 @@ static int run_top(struct lull_cli_call *call)
         return status;
     if (!path)
         return lull_cli_usage("expected the RUN that is recorded");
+    if (top_settings.openmetrics &&
+        lull_file_probe(top_settings.openmetrics, &call->err) != LULL_OK)
+        return lull_cli_fail("%s", call->err.text);
     for (uint64_t n = 1;; n++) {
         bool over = true;
         double seconds = 0;
@@ -162,7 +172,8 @@ const struct lull_command lull_cmd_top = {
         "shown once.\n\n"
         "examples:\n"
         "  lull top run.lull\n"
-        "  lull top run.lull --every 10 --format json > looks.jsonl\n",
+        "  lull top run.lull --every 10 --format json > looks.jsonl\n"
+        "  lull top run.lull --openmetrics lull.prom > /dev/null\n",
     .options = top_options,
     .under_mpirun = LULL_WORK_OF_ONE,
     .run = run_top,

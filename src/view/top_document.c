@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 #include "view/top_document.h"
 
+#include "base/text.h"
 #include "trace/trace.h"
 #include "view/metrics/metrics_tables.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static const char in_no_call[] = "code of the program";
 
 enum { LOOKED_PROCESSES = 5, LOOKED_REGIONS = 10, LOOKED_CALLS = 30 };
 
@@ -201,10 +204,12 @@ static uint32_t list_threads(const struct lull_look *look, struct lull_looked_ca
     return n;
 }
 
-static uint32_t gather_threads(const struct lull_look *look, struct gathered *all,
-                               struct lull_arena *arena)
+static const struct gathered *gather_threads(const struct lull_look *look, uint32_t *ret_count,
+                                             struct lull_arena *arena)
 {
     const struct lull_trace *trace = looked_trace(look);
+    struct gathered *all =
+        lull_arena_zero(arena, look->n_calls + trace->n_processes + (size_t)1, sizeof *all);
     struct lull_looked_call *threads =
         lull_arena_zero(arena, look->n_calls + trace->n_processes + (size_t)1, sizeof *threads);
     const uint32_t n = list_threads(look, threads);
@@ -226,7 +231,8 @@ static uint32_t gather_threads(const struct lull_look *look, struct gathered *al
     }
     if (count > 0)
         qsort(all, count, sizeof *all, compare_gathered);
-    return count;
+    *ret_count = count;
+    return all;
 }
 
 /* "0-3, 7"; many are cut short. */
@@ -262,9 +268,8 @@ static void add_gathered(struct lull_document *document, const struct lull_look 
                          struct lull_arena *arena)
 {
     const struct lull_trace *trace = looked_trace(look);
-    struct gathered *all =
-        lull_arena_zero(arena, look->n_calls + trace->n_processes + (size_t)1, sizeof *all);
-    const uint32_t n = gather_threads(look, all, arena);
+    uint32_t n;
+    const struct gathered *all = gather_threads(look, &n, arena);
     if (n == 0)
         return;
     struct lull_table *table =
@@ -281,7 +286,7 @@ static void add_gathered(struct lull_document *document, const struct lull_look 
         const struct lull_region *region = in_call ? &trace->regions[all[g].region] : NULL;
         const uint32_t row = lull_table_row(
             table, in_call ? lull_arena_printf(arena, "%u", all[g].region) : "program",
-            in_call ? region->name : "code of the program", LULL_NO_ROW);
+            in_call ? region->name : in_no_call, LULL_NO_ROW);
         if (in_call && *region->site)
             lull_table_set(table, row, from, lull_cell_text(region->site));
         lull_table_set(table, row, threads, lull_cell_count(all[g].threads));
@@ -342,4 +347,121 @@ struct lull_document *lull_top_document(const struct lull_look *look, struct lul
             "A stopped process goes on when it gets SIGCONT; others may wait for it.");
     add_open_calls(document, look, arena);
     return document;
+}
+
+/* ==== OpenMetrics ============================================================================= */
+
+/* The lines that begin a family. Names end with their unit; "" is none. */
+static void begin_family(FILE *out, const char *name, const char *unit, const char *help)
+{
+    fprintf(out, "# TYPE %s gauge\n", name);
+    if (*unit)
+        fprintf(out, "# UNIT %s %s\n", name, unit);
+    fprintf(out, "# HELP %s %s\n", name, help);
+}
+
+/* A label of a sample. Control characters of its value are shown as in all outputs (base/text.h). */
+static void put_sample_label(FILE *out, const char *before, const char *name, const char *value)
+{
+    char piece[LULL_UTF8_PIECE];
+    fprintf(out, "%s%s=\"", before, name);
+    while (*value) {
+        const size_t length = lull_utf8_clean(&value, piece);
+        for (size_t i = 0; i < length; i++) {
+            if (piece[i] == '"' || piece[i] == '\\')
+                fputc('\\', out);
+            fputc(piece[i], out);
+        }
+    }
+    fputc('"', out);
+}
+
+static void end_sample(FILE *out, double value)
+{
+    fprintf(out, "} %.12g\n", value);
+}
+
+static void write_time(const struct lull_top_metrics *metrics, const char *name, const char *help,
+                       int64_t ns, FILE *out)
+{
+    begin_family(out, name, "seconds", help);
+    fputs(name, out);
+    put_sample_label(out, "{", "run", metrics->run);
+    end_sample(out, 1e-9 * (double)ns);
+}
+
+static void write_states(const struct lull_top_metrics *metrics, FILE *out)
+{
+    static const char *const states[] = {[LULL_LIVING_UNKNOWN] = "elsewhere",
+                                         [LULL_LIVING_RUNS] = "running",
+                                         [LULL_LIVING_STOPPED] = "stopped",
+                                         [LULL_LIVING_OVER] = "ended"};
+    begin_family(out, "lull_processes", "", "Processes of the run by what they do.");
+    for (size_t i = 0; i < sizeof states / sizeof *states; i++) {
+        fputs("lull_processes", out);
+        put_sample_label(out, "{", "run", metrics->run);
+        put_sample_label(out, ",", "state", states[i]);
+        end_sample(out, metrics->look->n_processes[i]);
+    }
+}
+
+static void write_tree(const struct lull_top_metrics *metrics, const char *since,
+                       const struct lull_run *run, FILE *out)
+{
+    for (int m = 0; m < lull_metric_count; m++) {
+        if (run->values[m].absent)
+            continue;
+        fputs("lull_efficiency_ratio", out);
+        put_sample_label(out, "{", "run", metrics->run);
+        put_sample_label(out, ",", "metric", lull_metric_defs[m].id);
+        put_sample_label(out, ",", "since", since);
+        end_sample(out, run->values[m].value);
+    }
+}
+
+static void write_threads(const struct lull_top_metrics *metrics, FILE *out)
+{
+    const struct lull_look *look = metrics->look;
+    uint32_t n;
+    const struct gathered *all = gather_threads(look, &n, metrics->arena);
+    n = n < LOOKED_CALLS ? n : LOOKED_CALLS;
+    for (int ages = 0; ages < 2; ages++) {
+        const char *name = ages ? "lull_call_age_seconds" : "lull_threads";
+        if (n == 0 || (ages && !look->has_now))
+            continue;
+        begin_family(out, name, ages ? "seconds" : "",
+                     ages ? "For how long a thread has been in the call, of those that are in it."
+                          : "Threads by the call that they are in.");
+        for (uint32_t g = 0; g < n; g++) {
+            const bool in_call = all[g].region != LULL_NONE;
+            const struct lull_region *region =
+                in_call ? &looked_trace(look)->regions[all[g].region] : NULL;
+            if (ages && (!in_call || look->now < all[g].since))
+                continue;
+            fputs(name, out);
+            put_sample_label(out, "{", "run", metrics->run);
+            put_sample_label(out, ",", "call", in_call ? region->name : in_no_call);
+            put_sample_label(out, ",", "site", in_call ? region->site : "");
+            end_sample(out, ages ? 1e-9 * (double)(look->now - all[g].since) : all[g].threads);
+        }
+    }
+}
+
+void lull_top_write_metrics(const void *content, FILE *out)
+{
+    const struct lull_top_metrics *metrics = content;
+    const struct lull_look *look = metrics->look;
+    write_time(metrics, "lull_recorded_seconds", "How long the run is that has been recorded.",
+               look->until, out);
+    if (look->has_now && !look->is_over)
+        write_time(metrics, "lull_lag_seconds", "The time since the last record.",
+                   look->now > look->until ? look->now - look->until : 0, out);
+    write_states(metrics, out);
+    begin_family(out, "lull_efficiency_ratio", "ratio",
+                 "POP efficiencies, as lull metrics has them.");
+    write_tree(metrics, "start", &look->all.runs[0], out);
+    if (look->lately.count > 0)
+        write_tree(metrics, "last_look", &look->lately.runs[0], out);
+    write_threads(metrics, out);
+    fputs("# EOF\n", out);
 }

@@ -8,6 +8,7 @@ right. LIMIT is for what never does.
 import argparse
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -78,6 +79,20 @@ def end_session(leader):
             pass  # no process, or it has just ended
 
 
+def check_metrics(path, told):
+    """What stands in the file is the last look. Its grammar is another test's (report/check_openmetrics.py)."""
+    with open(path) as file:
+        lines = [line for line in file.read().splitlines() if not line.startswith("#")]
+    threads, ages = ({(re.search('call="(.*?)"', line)[1], re.search('site="(.*?)"', line)[1] or None): float(line.split()[-1])
+                      for line in lines if line.startswith(name + "{")} for name in ("lull_threads", "lull_call_age_seconds"))
+    rows = told["tables"]["waiting"]["rows"]
+    assert threads == {(row["label"], row["values"][0]): row["values"][1] for row in rows}, (threads, rows)
+    in_calls = {key: row["values"][4] for row in rows for key in [(row["label"], row["values"][0])] if row["values"][4] is not None}
+    assert set(ages) == set(in_calls) and all(abs(ages[key] - in_calls[key]) < 1e-6 for key in ages), (ages, in_calls)
+    states = {re.search('state="(.*?)"', line)[1]: float(line.split()[-1]) for line in lines if line.startswith("lull_processes{")}
+    assert states["stopped"] == told["facts"].get("processes_stopped", 0) and sum(states.values()) == 2, states
+
+
 def check_hang(options, what, folder):
     run = os.path.join(folder, what)
     expected, stopped = HANGS[what]
@@ -92,8 +107,10 @@ def check_hang(options, what, folder):
             assert program.poll() is None, "%s: the program has ended" % what
             told = look(options.lull, run)
         # Two looks, of which the second says what was since the first: nothing.
-        twice = top(options.lull, run, "--count", "2", "--every", "0.01", "--format", "json")
+        metrics = os.path.join(folder, "lull.prom")
+        twice = top(options.lull, run, "--count", "2", "--every", "0.01", "--format", "json", "--openmetrics", metrics)
         assert twice.returncode == 0 and len(twice.stdout.splitlines()) == 2, twice
+        check_metrics(metrics, json.loads(twice.stdout.splitlines()[1]))
         text = top(options.lull, run, "--count", "1").stdout
         for call in expected.values():
             assert any(line.startswith(call) and "hangs.c:" in line for line in text.splitlines()), text

@@ -36,6 +36,10 @@ if(LULL_TESTS AND Python3_FOUND)
         set_tests_properties(report.${test} PROPERTIES LABELS ${label_of_many_starts} TIMEOUT 1200)
     endforeach()
     set_tests_properties(report.test_code PROPERTIES SKIP_RETURN_CODE 77)
+    add_test(NAME report.check_openmetrics
+             COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/check_openmetrics.py $<TARGET_FILE:lull>
+                     ${PROJECT_SOURCE_DIR}/tests/data)
+    set_tests_properties(report.check_openmetrics PROPERTIES LABELS quick SKIP_RETURN_CODE 77 TIMEOUT 1200)
     # In `make check` of own traces; conformance.test_report has those of others, and starts lull once.
     set_tests_properties(report.test_agreement PROPERTIES ENVIRONMENT LULL_CONFORMANCE_DIR=none)
     if(NOT LULL_SANITIZE)

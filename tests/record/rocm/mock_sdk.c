@@ -189,7 +189,7 @@ static void hand_over(struct ended **taken, unsigned n)
         flush_truth();
     const uint64_t dropped = __atomic_load_n(&n_dropped, __ATOMIC_RELAXED);
     deliver(1, 7, headers, n, deliver_data, dropped);
-    tell("drops %lu\n", (unsigned long)dropped); /* those of a buffer that stays empty are never told */
+    tell("drops %lu\n", (unsigned long)dropped); /* of a buffer that stays empty none are told */
     for (unsigned i = 0; i < n; i++) {
         tell(taken[i]->lost ? "lost %ld\n" : "delivered %ld\n", taken[i]->number);
         free(taken[i]);
