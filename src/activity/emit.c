@@ -16,10 +16,13 @@ void lull_emit_deliver(struct lull_interpreter *it)
                                      .steps = out->steps,
                                      .ledger = &it->ledger,
                                      .channels = it->channels};
+    const uint64_t kinds = out->kinds;
     out->count = 0;
+    out->kinds = 0;
     const struct lull_consumer *consumer = out->consumers, *end = consumer + out->n_consumers;
     for (; consumer < end && out->status == LULL_OK; consumer++)
-        if (steps.count > 0 || consumer->wants_ledger)
+        if (consumer->wants_ledger || consumer->wants & kinds ||
+            (consumer->abreast && steps.count > 0))
             out->status = consumer->steps(consumer->context, out->worker, &steps, out->err);
 }
 

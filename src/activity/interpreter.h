@@ -63,6 +63,7 @@ struct lull_emitter {
     struct lull_error *err;
     struct lull_step *steps; /* malloc'd; the owner of the emitter frees it */
     size_t count, capacity;
+    uint64_t kinds; /* LULL_STEP_MASK of the kinds of the steps that wait to be handed over */
     /* [capacity], malloc'd, freed likewise: the parallel_ns of the steps; NULL: not wanted */
     int64_t (*parallel_ns)[LULL_SLOT_ACTIVITIES];
 };
@@ -202,6 +203,7 @@ static inline struct lull_step *lull_emit(struct lull_interpreter *it, uint8_t k
     if (out->count == out->capacity)
         lull_emit_make_room(it);
     struct lull_step *step = &out->steps[out->count++];
+    out->kinds |= LULL_STEP_MASK(kind);
     step->time = time;
     step->kept_ns = kept;
     step->kind = kind;

@@ -58,7 +58,8 @@ struct lull_steps {
 };
 
 /* One analysis. Calls for one worker never overlap; those of different workers do. A status other
- * than LULL_OK ends the pass and is returned. */
+ * than LULL_OK ends the pass and is returned. Steps come in batches; a batch without any of the kinds
+ * that a consumer wants is kept from it, unless it wants the ledger or is read abreast. */
 struct lull_consumer {
     void *context;  /* handed back with each call */
     uint64_t wants; /* LULL_STEP_MASK of the kinds that it reads; others may come all the same */

@@ -429,11 +429,14 @@ struct wait_crew *lull_wait_crew_create(const struct lull_trace *trace, uint32_t
     crew->first_location = of->first_location;
     crew->n_threads = of->n_threads;
     crew->threads = calloc(of->n_threads, sizeof *crew->threads);
+    crew->heap = calloc(of->n_threads, sizeof *crew->heap);
     pthread_mutex_init(&crew->lock, NULL);
-    if (!crew->threads) {
+    if (!crew->threads || !crew->heap) {
         lull_wait_crew_destroy(crew);
         return NULL;
     }
+    for (uint32_t t = 0; t < crew->n_threads; t++) /* of no thread a step is known */
+        crew->heap[t] = crew->threads[t].place = t;
     return crew;
 }
 
@@ -458,6 +461,7 @@ void lull_wait_crew_destroy(struct wait_crew *crew)
         lull_wait_moment_drop(&crew->lives[i].late);
     }
     free(crew->threads);
+    free(crew->heap);
     free(crew->lives);
     free(crew->holds);
     pthread_mutex_destroy(&crew->lock);
@@ -479,19 +483,69 @@ static bool comes_before(const struct lull_step *a, const struct lull_step *b)
     return (a->op >= LULL_CREW_LEAVE) < (b->op >= LULL_CREW_LEAVE);
 }
 
-/* The thread with the earliest step, of several the lowest thread. LULL_NONE: no step is left, or a
- * thread that has not ended has none yet. */
-static uint32_t find_earliest_thread(const struct wait_crew *crew)
+/* Whether the step `a` of the thread `t` comes before the step `b` of the thread `u`: of several that
+ * are equally early, that of the lowest thread comes first. */
+static bool is_earlier(const struct lull_step *a, uint32_t t, const struct lull_step *b, uint32_t u)
 {
-    uint32_t first = LULL_NONE;
-    for (uint32_t t = 0; t < crew->n_threads; t++) {
-        const struct lull_step *step = first_step(&crew->threads[t]);
-        if (!step && !crew->threads[t].ended)
-            return LULL_NONE;
-        if (step && (first == LULL_NONE || comes_before(step, first_step(&crew->threads[first]))))
-            first = t;
+    return comes_before(a, b) || (t < u && !comes_before(b, a));
+}
+
+/* Threads are in a heap by whose turn it is: first those of which no step is known, though they have not ended, as
+ * all others wait for them; then those with steps, by their first one; last those that are over. */
+static bool is_ahead(const struct wait_crew *crew, uint32_t t, uint32_t u)
+{
+    const struct crew_thread *one = &crew->threads[t], *other = &crew->threads[u];
+    const struct lull_step *a = first_step(one), *b = first_step(other);
+    if (a && b)
+        return is_earlier(a, t, b, u);
+    const int turn = a ? 1 : one->ended ? 2 : 0, turn_of_other = b ? 1 : other->ended ? 2 : 0;
+    return turn != turn_of_other ? turn < turn_of_other : t < u;
+}
+
+/* It is the turn of the thread at a place of the heap later than it was, or of the first thread at another
+ * time: moves it down the heap. */
+static void put_off_thread(struct wait_crew *crew, uint32_t at)
+{
+    const uint32_t t = crew->heap[at];
+    for (uint32_t child; (child = 2 * at + 1) < crew->n_threads; at = child) {
+        child +=
+            child + 1 < crew->n_threads && is_ahead(crew, crew->heap[child + 1], crew->heap[child]);
+        if (!is_ahead(crew, crew->heap[child], t))
+            break;
+        crew->heap[at] = crew->heap[child];
+        crew->threads[crew->heap[at]].place = at;
     }
-    return first;
+    crew->heap[at] = t;
+    crew->threads[t].place = at;
+}
+
+/* The thread whose turn it would be without the first one: in a heap it is one of the two children of the first.
+ * LULL_NONE: there is one thread only. */
+static uint32_t find_second_thread(const struct wait_crew *crew)
+{
+    if (crew->n_threads < 2)
+        return LULL_NONE;
+    return crew->n_threads > 2 && is_ahead(crew, crew->heap[2], crew->heap[1]) ? crew->heap[2]
+                                                                               : crew->heap[1];
+}
+
+/* Takes the steps of the earliest thread up to where another thread is the earliest. False: no step is left,
+ * or a thread that has not ended has none yet. */
+static bool take_earliest_steps(struct lull_waits *waits, struct wait_crew *crew)
+{
+    const uint32_t first = crew->heap[0], second = find_second_thread(crew);
+    struct crew_thread *thread = &crew->threads[first];
+    const struct lull_step *other = second != LULL_NONE ? first_step(&crew->threads[second]) : NULL;
+    if (thread->steps.count == 0)
+        return false;
+    do {
+        const struct lull_step step = *first_step(thread);
+        lull_ring_pop(&thread->steps);
+        take_crew_step(waits, crew, first, &step);
+    } while (!crew->no_memory && thread->steps.count > 0 &&
+             (!other || is_earlier(first_step(thread), first, other, second)));
+    put_off_thread(crew, 0);
+    return true;
 }
 
 bool lull_wait_crew_take(struct lull_waits *waits, struct wait_crew *crew,
@@ -508,11 +562,9 @@ bool lull_wait_crew_take(struct lull_waits *waits, struct wait_crew *crew,
         if (pushed)
             *pushed = steps->steps[i];
     }
-    for (uint32_t t; !crew->no_memory && (t = find_earliest_thread(crew)) != LULL_NONE;) {
-        const struct lull_step step = *first_step(&crew->threads[t]);
-        lull_ring_pop(&crew->threads[t].steps);
-        take_crew_step(waits, crew, t, &step);
-    }
+    put_off_thread(crew, thread->place);
+    while (!crew->no_memory && take_earliest_steps(waits, crew))
+        ;
     const bool good = !crew->no_memory;
     pthread_mutex_unlock(&crew->lock);
     return good;

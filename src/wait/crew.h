@@ -40,6 +40,7 @@ struct crew_hold {
 
 struct crew_thread {
     struct lull_ring steps; /* of struct lull_step */
+    uint32_t place;         /* in the heap of the crew */
     bool ended, waits_for_lock, joins;
     bool
         at_end; /* its barrier is at the end of a parallel region, and the trace does not tell it */
@@ -62,6 +63,7 @@ struct wait_crew {
     bool no_memory;
     int64_t forked;              /* when the first thread last began a parallel region */
     struct crew_thread *threads; /* [n_threads] */
+    uint32_t *heap;              /* [n_threads]: indexes of threads, by whose turn it is (crew.c) */
     struct crew_meeting *open;   /* the barrier that threads still come to; NULL: there is none */
     struct crew_life *lives;
     size_t n_lives, life_capacity;

@@ -303,13 +303,16 @@ static bool has_too_many(const struct lull_measured_pass *pass)
     return atomic_load_explicit(&pass->had, memory_order_relaxed) > pass->most;
 }
 
+/* The kinds of steps that are operations (struct lull_ideal_result). */
+#define MEASURED_OPERATIONS                                            \
+    (LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) | \
+     LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END))
+
 static uint64_t count_operations(const struct lull_steps *steps)
 {
-    const uint64_t operations = LULL_STEP_MASK(LULL_STEP_SEND) | LULL_STEP_MASK(LULL_STEP_RECV) |
-                                LULL_STEP_MASK(LULL_STEP_COLLECTIVE_END);
     uint64_t count = 0;
     for (uint32_t i = 0; i < steps->count; i++)
-        count += operations >> steps->steps[i].kind & 1;
+        count += MEASURED_OPERATIONS >> steps->steps[i].kind & 1;
     return count;
 }
 
@@ -345,6 +348,8 @@ static void add_measured_part(struct lull_joint_pass *joint, struct lull_measure
     *part = (struct lull_measured_part){consumer, pass};
     consumer.context = part;
     consumer.steps = take_part;
+    consumer.wants |=
+        part == pass->parts ? MEASURED_OPERATIONS : 0; /* the first part counts them */
     lull_joint_pass_add(joint, consumer);
 }
 

@@ -99,6 +99,65 @@ static void test_each_consumer_is_asked(void **state)
         }
 }
 
+/* ---- who gets which batches ------------------------------------------------------------------ */
+
+struct batches {
+    uint64_t wants;
+    unsigned count, idle; /* batches, and those without a step of these kinds */
+    uint64_t wanted;      /* steps of these kinds */
+};
+
+static lull_status count_batch(void *context, unsigned worker, const struct lull_steps *steps,
+                               struct lull_error *err)
+{
+    struct batches *batches = context;
+    uint64_t wanted = 0;
+    (void)worker;
+    (void)err;
+    for (uint32_t i = 0; i < steps->count; i++)
+        wanted += batches->wants >> steps->steps[i].kind & 1;
+    batches->count++;
+    batches->idle += wanted == 0;
+    batches->wanted += wanted;
+    return LULL_OK;
+}
+
+/* A run of 5,000 visits of a region, with a lock taken in the first and in the last one. Who wants SPANs gets all
+ * batches. Who wants locks gets both locks, and none of the batches in between, but for one that is read abreast. */
+static void test_batches_without_what_is_wanted(void **state)
+{
+    (void)state;
+    enum { VISITS = 5000 };
+    struct lull_trace *trace = memory_trace_simple(1, 1, 10 * VISITS + 100, regions);
+    add(trace, 0, 1, LULL_EVENT_ENTER, MAIN);
+    for (int64_t i = 0; i < VISITS; i++) {
+        add(trace, 0, 10 * i + 10, LULL_EVENT_ENTER, SOLVE);
+        if (i == 0 || i == VISITS - 1)
+            add(trace, 0, 10 * i + 12, LULL_EVENT_LOCK_ACQUIRE, 0);
+        add(trace, 0, 10 * i + 15, LULL_EVENT_LEAVE, SOLVE);
+    }
+    add(trace, 0, 10 * VISITS + 90, LULL_EVENT_LEAVE, MAIN);
+    const uint64_t locks = LULL_STEP_MASK(LULL_STEP_LOCK_ACQUIRE);
+    for (int abreast = 0; abreast < 2; abreast++) {
+        struct batches of_spans = {.wants = LULL_STEP_MASK(LULL_STEP_SPAN)},
+                       of_locks = {.wants = locks};
+        const struct lull_consumer consumers[] = {
+            {.context = &of_spans, .wants = of_spans.wants, .steps = count_batch},
+            {.context = &of_locks, .wants = locks, .steps = count_batch, .abreast = abreast}};
+        const struct lull_pass_options options = {
+            .reading = &(const struct lull_reading){
+                .application = LULL_NONE, .range = {0, 1}, .workers = 1}};
+        struct lull_error err;
+        fail_if(lull_pass_run(trace, &options, consumers, 2, &err) != LULL_OK, "%s", err.text);
+        assert_true(of_spans.wanted > VISITS);
+        assert_true(of_spans.count > 10);
+        assert_int_equal(of_locks.wanted, 2);
+        assert_int_equal(of_locks.count, abreast ? of_spans.count : 2);
+        assert_int_equal(of_locks.idle, of_locks.count - 2);
+    }
+    lull_trace_close(trace);
+}
+
 /* ---- sums of regions ------------------------------------------------------------------------- */
 
 /* main from 10, solve inside from 30, nobody leaves them, and the run ends at 100: main was open for
@@ -173,6 +232,7 @@ TEST_GROUP(test_pass_order)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_each_consumer_is_asked),
+        cmocka_unit_test(test_batches_without_what_is_wanted),
         cmocka_unit_test(test_open_at_the_end),
         cmocka_unit_test(test_nothing_to_destroy),
         cmocka_unit_test(test_a_consumer_fails),

@@ -28,14 +28,16 @@ enum {
     LOCK,
     REGIONS
 };
-enum { THREADS = 3, LENGTH = 1 << 30 };
+/* THREADS: by hand; MOST_THREADS: of random runs. */
+enum { THREADS = 3, MOST_THREADS = 17, LENGTH = 1 << 30 };
 
 struct feed {
     struct lull_trace *trace;
-    int64_t clocks[THREADS];
+    uint32_t threads;
+    int64_t clocks[MOST_THREADS];
 };
 
-static struct lull_trace *make_trace(void)
+static struct lull_trace *make_trace(uint32_t threads)
 {
     static const uint8_t roles[REGIONS] = {[TEAM] = LULL_ROLE_PARALLEL,
                                            [BARRIER] = LULL_ROLE_BARRIER,
@@ -49,7 +51,7 @@ static struct lull_trace *make_trace(void)
         [BARRIER] = LULL_OMP_SYNC,  [CRITICAL] = LULL_OMP_LOCK, [JOIN] = LULL_OMP_SYNC,
         [IMPLICIT] = LULL_OMP_SYNC, [FORK] = LULL_OMP_SCHEDULE, [IDLE] = LULL_IDLE,
         [LOCK] = LULL_OMP_LOCK};
-    struct lull_trace *trace = memory_trace_simple(1, THREADS, LENGTH, names);
+    struct lull_trace *trace = memory_trace_simple(1, threads, LENGTH, names);
     for (uint32_t r = TEAM; r < REGIONS; r++) {
         struct lull_region *region = (struct lull_region *)&trace->regions[r];
         region->paradigm = r == JOIN ? LULL_PARADIGM_PTHREAD : LULL_PARADIGM_OPENMP;
@@ -60,12 +62,18 @@ static struct lull_trace *make_trace(void)
     return trace;
 }
 
-static struct feed *feed_create(void)
+static struct feed *feed_of_threads(uint32_t threads)
 {
     struct feed *feed = calloc(1, sizeof *feed);
     assert_non_null(feed);
-    feed->trace = make_trace();
+    feed->trace = make_trace(threads);
+    feed->threads = threads;
     return feed;
+}
+
+static struct feed *feed_create(void)
+{
+    return feed_of_threads(THREADS);
 }
 
 static void put(struct feed *feed, uint32_t thread, unsigned kind, int64_t time, uint64_t number)
@@ -105,16 +113,16 @@ static void hand_over(struct feed *feed, struct lull_random *random,
     const struct lull_pass_options pass_options = {.reading = NULL};
     struct lull_waits *waits;
     struct lull_pass *pass;
-    uint32_t at[THREADS] = {0}, left = THREADS;
-    bool ended[THREADS] = {false};
+    uint32_t at[MOST_THREADS] = {0}, left = feed->threads;
+    bool ended[MOST_THREADS] = {false};
     assert_int_equal(lull_waits_create(feed->trace, &options, &waits, NULL), LULL_OK);
     const struct lull_consumer consumer = lull_waits_consumer(waits);
     assert_int_equal(lull_pass_create(feed->trace, &pass_options, 1, &consumer, 1, &pass, NULL),
                      LULL_OK);
-    for (uint32_t t = 0; t < THREADS; t++)
+    for (uint32_t t = 0; t < feed->threads; t++)
         assert_int_equal(lull_pass_begin(pass, 0, t, NULL), LULL_OK);
     while (left > 0) {
-        const uint32_t t = (uint32_t)lull_random_below(random, THREADS);
+        const uint32_t t = (uint32_t)lull_random_below(random, feed->threads);
         const uint32_t most = 1 + (uint32_t)lull_random_below(random, 7);
         uint32_t count;
         const struct lull_event *events = memory_trace_events(feed->trace, t, &count);
@@ -363,15 +371,15 @@ static void the_end_of_a_thread(void **state)
 /* ---- random phases ------------------------------------------------------------------------- */
 
 struct phase {
-    int64_t work[THREADS][2]; /* by region */
-    int64_t lag[THREADS];     /* with which they left the barrier before */
-    int64_t comes[THREADS];
+    int64_t work[MOST_THREADS][2]; /* by region */
+    int64_t lag[MOST_THREADS];     /* with which they left the barrier before */
+    int64_t comes[MOST_THREADS];
 };
 
 struct expected {
-    int64_t late[THREADS]; /* in all */
-    double region[THREADS][2];
-    int64_t waited[THREADS];
+    int64_t late[MOST_THREADS]; /* in all */
+    double region[MOST_THREADS][2];
+    int64_t waited[MOST_THREADS];
     uint32_t waits;
 };
 
@@ -397,16 +405,18 @@ static void draw_phase(struct feed *feed, struct lull_random *random, struct pha
                        struct expected *expected)
 {
     uint32_t last = 0;
-    for (uint32_t t = 0; t < THREADS; t++) {
+    for (uint32_t t = 0; t < feed->threads; t++) {
         for (int r = 0; r < 2; r++) {
             phase->work[t][r] = (int64_t)lull_random_below(random, 400);
+            if (r == 1) /* no two come at the same time */
+                phase->work[t][r] += (t + 32 - (feed->clocks[t] + phase->work[t][r]) % 32) % 32;
             span(feed, t, r == 0 ? ALPHA : BETA, feed->clocks[t] + phase->work[t][r]);
         }
         phase->comes[t] = feed->clocks[t];
         last = phase->comes[t] > phase->comes[last] ? t : last;
     }
     const int64_t met = phase->comes[last];
-    for (uint32_t t = 0; t < THREADS; t++) {
+    for (uint32_t t = 0; t < feed->threads; t++) {
         if (phase->comes[t] < met)
             expect_wait(phase, last, t, expected);
         phase->lag[t] = 1 + (int64_t)lull_random_below(random, 50);
@@ -421,16 +431,17 @@ static void random_phases(void **state)
     (void)state;
     lull_random_seed(&random, lull_test_seed());
     for (int run = 0; run < RUNS; run++) {
-        struct feed *feed = feed_create();
+        struct feed *feed =
+            feed_of_threads(2 + (uint32_t)lull_random_below(&random, MOST_THREADS - 1));
         struct lull_wait_result result;
         struct expected expected = {0};
         struct phase phase = {0};
-        for (uint32_t t = 0; t < THREADS; t++)
+        for (uint32_t t = 0; t < feed->threads; t++)
             put(feed, t, LULL_EVENT_TEAM_BEGIN, 0, 0);
         for (int p = 0; p < PHASES; p++)
             draw_phase(feed, &random, &phase, &expected);
         hand_over(feed, &random, &result);
-        for (uint32_t t = 0; t < THREADS; t++) {
+        for (uint32_t t = 0; t < feed->threads; t++) {
             assert_int_equal(result.locations[t].waited_ns[LULL_WAIT_THREAD_BARRIER],
                              expected.waited[t]);
             assert_int_equal(charged(&result, t, REGIONS, LULL_WAIT_THREAD_BARRIER),
